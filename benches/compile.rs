@@ -1,8 +1,7 @@
-//! From body bytes to a compiled filter; `serde_json::Value` for the same bytes is the yardstick.
+//! Compiling request bodies to filters. The yardstick is `serde_json::Value` for the same bytes.
 //!
-//! Parsing is not public by itself. The bodies of `refused` have a value at their very end that is
-//! no timestamp: they are parsed and resolved whole, and then not brought into normal form but read
-//! once more for the path of the error.
+//! Parsing alone is not public. The last value of the `refused` bodies is not a timestamp. They are parsed and resolved
+//! completely, then not normalised but read again for the path of the error.
 
 use std::hint::black_box;
 
@@ -10,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 use casefilter::{Catalog, Filter, FilterCache, Limits};
 
-/// A body of about so many bytes: conjunctions of ranges, sets and disjunctions.
+/// Returns a body of about `size` bytes: conjunctions of ranges, sets and disjunctions.
 fn body(size: usize, last_timestamp: &str) -> String {
     let mut criteria = Vec::new();
     let mut length = 0;

@@ -1,7 +1,7 @@
-//! Counting what a filter selects, by operator, type and selectivity.
+//! Counting the cases that a filter selects, by operator, type and selectivity.
 //!
-//! Every filter is checked against the reference evaluator on 5,000 cases, and on all cases
-//! against itself unoptimised, before it is timed. The share of selected cases is part of a name.
+//! Before it is timed, every filter is checked against the reference evaluator on 5,000 cases, and against the unoptimised filter
+//! on all cases. The name of a line contains the share of selected cases.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use casefilter::{Engine, Filter, Request};
 use serde_json::Value;
 use shared::{Oracle, case_count, engine, filter};
 
-/// Type, operator, and the filter.
+/// The type, the operator and the filter.
 const FILTERS: &[(&str, &str, &str)] = &[
     ("string", "=", "priority = high"),
     ("string", "=", "caseReview.status = resolvedFalsePositive"),
@@ -50,10 +50,10 @@ const FILTERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Requests for cases by keys, of which every one leads somewhere: type, operator, what to call it, and the filter.
+/// Returns requests for existing cases by keys: type, operator, name of the line and filter.
 fn by_keys(engine: &Engine) -> Vec<(&'static str, &'static str, String, Filter)> {
     let all = Request::new(Filter::all(engine.catalog()));
-    // Cases from all over, and the applicants of them that have one.
+    // Cases from all parts of the sample, and their applicants.
     let mut ids = Vec::new();
     let mut applicants = Vec::new();
     for place in 0..1_000 {
@@ -80,7 +80,7 @@ fn by_keys(engine: &Engine) -> Vec<(&'static str, &'static str, String, Filter)>
     ]
 }
 
-/// Strings as a list of the text syntax.
+/// Returns strings as a list in the text syntax.
 fn quoted(texts: &[String]) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
     quoted.join(", ")
@@ -95,7 +95,7 @@ fn evaluate(criterion: &mut Criterion) {
     let written =
         FILTERS.iter().map(|(kind, operator, text)| (*kind, *operator, (*text).to_owned(), filter(text)));
     let by_keys = by_keys(&engine);
-    assert!(by_keys.iter().all(|(.., filter)| engine.count(filter).unwrap() > 0), "keys that cases have");
+    assert!(by_keys.iter().all(|(.., filter)| engine.count(filter).unwrap() > 0), "a key without cases");
     for (kind, operator, title, filter) in written.chain(by_keys) {
         oracle.check(&Request::new(filter.clone()));
         let count = engine.count(&filter).unwrap();

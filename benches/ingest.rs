@@ -1,5 +1,5 @@
-//! Bytes a second from NDJSON into an engine; `serde_json::Value` for the same lines is the yardstick. And cases a second from a
-//! Parquet file of the same cases, with the feature `arrow`.
+//! Importing NDJSON, in bytes per second. The yardstick is `serde_json::Value` for the same lines. With the feature `arrow`, also
+//! importing a Parquet file of the same cases, in cases per second.
 
 use std::hint::black_box;
 
@@ -41,7 +41,7 @@ fn ingest(criterion: &mut Criterion) {
     });
 }
 
-/// Cases of a Parquet file, whose documents are rebuilt from its columns.
+/// Imports cases of a Parquet file, and rebuilds their documents from its columns.
 #[cfg(feature = "arrow")]
 fn parquet(criterion: &mut Criterion) {
     let count = if is_test() { 2_000 } else { 100_000 };

@@ -1,8 +1,7 @@
-//! Writes a second, and searches beside them.
+//! Writes per second, and searches during writes.
 //!
-//! The mix is nine searches and one single upsert, in turn, half of the upserts of new ids; each of its
-//! searches is timed beside the same search on an engine that is not written to. Ratios are printed,
-//! since criterion compares nothing within a run.
+//! The mix is nine searches and one single upsert, repeatedly. Half of the upserts have new ids. Each search is compared with the
+//! same search on an engine without writes. The bench prints the ratios, since criterion cannot compare within a run.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +15,7 @@ mod shared;
 use casefilter::{Order, Request, sample};
 use shared::{Oracle, case_count, engine, filter, is_test};
 
-/// Filter, order, offset, limit; counted when the limit is 0.
+/// Filter, order, offset, limit. A limit of 0 means a count.
 const REQUESTS: &[(&str, &str, u64, u64)] = &[
     ("status in (open, awaitingUser)", "", 0, 0),
     (
@@ -64,7 +63,7 @@ fn requests() -> Vec<Request> {
     REQUESTS.iter().map(one).collect()
 }
 
-/// Documents that are half new and half replacements of the first `stored` sample cases.
+/// Returns documents: half of them new, half replacements of the first `stored` sample cases.
 fn writes(stored: u64, count: u64) -> Vec<Vec<u8>> {
     let new = sample::Cases::new(count / 2, shared::SEED + 1);
     let old = sample::Cases::new(stored.min(count / 2), shared::SEED);
@@ -106,7 +105,7 @@ fn write(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The mix, and the ratios.
+/// Runs the mix, and prints the ratios.
 fn mix(criterion: &mut Criterion) {
     let requests = requests();
     let oracle = Oracle::new();
@@ -144,7 +143,7 @@ fn mix(criterion: &mut Criterion) {
     println!(
         "mix: searches take {mean:.2} times as long in the mean, {worst:.2} at worst; slowest upsert {slowest:?}"
     );
-    // A run at full size takes many minutes by criterion's sampling; one pass says as much.
+    // Criterion's sampling would take many minutes at full size, and say no more than one pass.
     let documents = writes(stored, if is_test() { 2_000 } else { 200_000 });
     let mut slowest = Duration::ZERO;
     let start = Instant::now();
@@ -165,7 +164,7 @@ fn mix(criterion: &mut Criterion) {
     });
 }
 
-/// How searches a second grow with the threads that search, and how they fall beside a thread that writes.
+/// Measures how searches per second grow with the number of threads, and how they fall during writes.
 fn readers(_: &mut Criterion) {
     let requests = requests();
     let stored = case_count();

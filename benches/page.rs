@@ -1,4 +1,4 @@
-//! A whole search: filter, order, page, and the answer's bytes.
+//! Complete searches: filter, order, page, and the bytes of the answer.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn page(criterion: &mut Criterion) {
             for offset in OFFSETS {
                 let parsed = Order::parse(engine.catalog(), order).unwrap();
                 let request = Request::new(filter(text)).order(parsed).offset(*offset);
-                // The sample is smaller than the larger offset.
+                // The sample may be smaller than the larger offset.
                 oracle.check(&request.clone().offset(offset / 100));
                 let total = engine.count(&request.filter).unwrap();
                 let length = total.saturating_sub(*offset).min(request.limit) as usize;
@@ -54,8 +54,8 @@ fn page(criterion: &mut Criterion) {
     }
 }
 
-/// Long offsets and first pages where batches overlap: after thousands of single writes, whose batches overlap the others
-/// in every order of time.
+/// Measures large offsets and first pages over overlapping batches. After thousands of single writes, batches overlap in every
+/// order of time.
 fn overlapping(criterion: &mut Criterion) {
     let engine = engine(case_count());
     let count = if case_count() < 10_000 { 200 } else { 5_000 };
@@ -72,7 +72,7 @@ fn overlapping(criterion: &mut Criterion) {
         let order = Order::parse(engine.catalog(), order).unwrap();
         let request = Request::new(filter("status <> open")).order(order).offset(offset);
         let sought = engine.search(&request).unwrap();
-        // The same page, cut from a longer one that begins at the first case.
+        // The same page, cut from a longer one that starts at the first case.
         let whole = request.clone().offset(0).limit(offset + request.limit);
         let whole = engine.search(&whole).unwrap();
         assert!(sought.ids().eq(whole.ids().skip(offset as usize)), "{name}");

@@ -1,8 +1,8 @@
-//! The service on loopback: signed requests a second, beside what the framework alone can do.
+//! The service on loopback: signed requests per second, compared with the bare framework.
 //!
-//! Not a criterion bench: rounds of load alternate between the two servers, and the best round of each counts.
-//! `-- --test` makes one short round on few cases. With `CASEFILTER_BENCH_CLIENT=wrk` the load comes from
-//! [wrk](https://github.com/wg/wrk), which has to be installed, in a process of its own.
+//! This is not a criterion bench. Rounds of load alternate between the two servers, and the best round of each counts. `--
+//! --test` makes one short round on few cases. With `CASEFILTER_BENCH_CLIENT=wrk`, an installed [wrk](https://github.com/wg/wrk)
+//! makes the load, in a process of its own.
 
 use std::convert::Infallible;
 use std::env;
@@ -35,7 +35,7 @@ const BODY: &[u8] = br#"{"criteria":[{"field":"status","op":"$contains","values"
 const CONNECTIONS: usize = 32;
 
 fn mac(timestamp: &[u8], method: &str, target: &str, body: &[u8]) -> Hmac<Sha256> {
-    // Keyed once, as the service does.
+    // The key is set up once, as in the service.
     static KEYED: OnceLock<Hmac<Sha256>> = OnceLock::new();
     let mut mac = KEYED.get_or_init(|| Hmac::new_from_slice(SECRET.as_bytes()).unwrap()).clone();
     for part in [timestamp, method.as_bytes(), target.as_bytes(), body] {
@@ -44,7 +44,7 @@ fn mac(timestamp: &[u8], method: &str, target: &str, body: &[u8]) -> Hmac<Sha256
     mac
 }
 
-/// A signed request, good for a minute.
+/// Returns a signed request, which is valid for a minute.
 fn request(target: &str) -> Vec<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().to_string();
     let signature = mac(now.as_bytes(), "POST", target, BODY).finalize().into_bytes();
@@ -57,7 +57,7 @@ fn request(target: &str) -> Vec<u8> {
     [head.as_bytes(), BODY].concat()
 }
 
-/// The framework with nothing to do: reads the body, checks the signature, answers `{}`.
+/// Answers with the bare framework: reads the body, checks the signature, answers `{}`.
 async fn empty(request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body: Bytes = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
@@ -92,17 +92,17 @@ async fn serve_empty(listener: TcpListener) {
     }
 }
 
-/// What one round of load saw.
+/// The result of one round of load.
 struct Round {
     per_second: f64,
     p50_us: f64,
     p99_us: f64,
 }
 
-/// The same load from wrk, for whole seconds.
+/// Makes the same load by wrk, for whole seconds.
 fn wrk(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     let mut script = tempfile::NamedTempFile::new().unwrap();
-    // Lua reads the escapes of Rust that occur in a request.
+    // Lua understands the Rust escapes that occur in a request.
     let request = std::str::from_utf8(request).unwrap();
     writeln!(script, "request = function() return {request:?} end").unwrap();
     let mut command = std::process::Command::new("wrk");
@@ -114,12 +114,12 @@ fn wrk(address: SocketAddr, request: &[u8], time: Duration) -> Round {
         output.status.success() && !text.contains("Non-2xx") && !text.contains("Socket errors"),
         "{text}"
     );
-    let behind = |label: &str| {
+    let after = |label: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(label));
         line.unwrap_or_else(|| panic!("no {label} in {text}")).trim()
     };
     let microseconds = |label| {
-        let time = behind(label);
+        let time = after(label);
         let unit = time.find(|c: char| c.is_ascii_alphabetic()).unwrap();
         let scale = match &time[unit..] {
             "us" => 1.0,
@@ -129,13 +129,13 @@ fn wrk(address: SocketAddr, request: &[u8], time: Duration) -> Round {
         time[..unit].parse::<f64>().unwrap() * scale
     };
     Round {
-        per_second: behind("Requests/sec:").parse().unwrap(),
+        per_second: after("Requests/sec:").parse().unwrap(),
         p50_us: microseconds("50%"),
         p99_us: microseconds("99%"),
     }
 }
 
-/// Sends a request over and over on some connections, and checks that each answer has the length of the first.
+/// Sends a request repeatedly on several connections. Checks that each answer has the length of the first.
 fn load(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     let stop = AtomicBool::new(false);
     let start = Instant::now();
@@ -181,7 +181,7 @@ fn load(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     Round { per_second, p50_us: quantile_us(0.5), p99_us: quantile_us(0.99) }
 }
 
-/// Nanoseconds that something takes, the least of some rounds.
+/// Returns the minimum time of several runs, in nanoseconds.
 fn nanoseconds(mut run: impl FnMut()) -> u128 {
     let round = |run: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -279,6 +279,6 @@ fn main() {
         );
     }
     println!("Success: service");
-    // The listeners wait for ever.
+    // The servers run until the process ends.
     runtime.shutdown_background();
 }

@@ -1,4 +1,4 @@
-//! What went wrong with a request or a case document, and where.
+//! Errors in requests and case documents, with their positions.
 
 use std::fmt;
 
@@ -7,34 +7,34 @@ use smallvec::{SmallVec, smallvec};
 
 /// The stable kind of an [`Error`].
 ///
-/// [`code`](ErrorKind::code) is what programs may depend on; it never changes for a kind.
+/// Programs may depend on its [`code`](ErrorKind::code), which never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The body is larger than [`Limits::body_bytes`](crate::Limits::body_bytes).
     BodyTooLarge,
-    /// Bytes that are not UTF-8.
+    /// The input is not UTF-8.
     NotUtf8,
-    /// Not JSON, or not the text syntax.
+    /// The input is neither JSON nor the text syntax.
     Syntax,
-    /// A JSON value of another type than the place asks for.
+    /// A JSON value of an unexpected type.
     WrongType,
     /// A body with neither `ids` nor `criteria`.
     EmptyBody,
-    /// A key that has no meaning there.
+    /// An unknown key.
     UnknownKey,
-    /// A key that stands in the same object twice.
+    /// A key that is repeated in its object.
     DuplicateKey,
-    /// A criterion that lacks a key.
+    /// A criterion without a required key.
     MissingKey,
-    /// A criterion that is half complex and half a field criterion.
+    /// A criterion with keys of both a complex and a field criterion.
     MixedCriterion,
-    /// An empty array where at least one element is needed.
+    /// An empty array that needs at least one element.
     EmptyList,
-    /// An operator that does not exist, or not for this sort of criterion.
+    /// An operator that does not exist, or that this kind of criterion does not have.
     UnknownOperator,
-    /// A field outside the catalogue in force.
+    /// A field that is not in the catalogue, or that the catalogue hides.
     UnknownField,
     /// An operator that this type of field does not have.
     OperatorNotForType,
@@ -56,7 +56,7 @@ pub enum ErrorKind {
     TooManyIds,
     /// A string longer than the limit.
     StringTooLong,
-    /// Ordering by a field that has many values.
+    /// An order by a field with many values.
     OrderByMany,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,
@@ -70,16 +70,16 @@ pub enum ErrorKind {
     CaseTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
-    /// A value that is none of those allowed, or does not fit what is around it.
+    /// A value that is not one of the allowed ones, or that contradicts other values.
     BadValue,
-    /// A file that is not of its format, or in another encoding, or whose columns make no cases.
+    /// A file of an unknown format or encoding, or whose columns are not those of cases.
     BadFile,
-    /// A filter, an order or a field of another catalogue than the one that it meets. A mistake of the host, not of a request.
+    /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
     CatalogMismatch,
 }
 
 impl ErrorKind {
-    /// The stable name of this kind, in snake case.
+    /// Returns the stable name of this kind, in snake case.
     ///
     /// ```
     /// assert_eq!(casefilter::ErrorKind::UnknownField.code(), "unknown_field");
@@ -129,23 +129,22 @@ impl Serialize for ErrorKind {
     }
 }
 
-/// One thing wrong with a request or a case document.
+/// An error in a request or a case document.
 ///
-/// Displays as one line: the place, what was found, what is expected and, where one is
-/// near, what was probably meant.
+/// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     /// The stable kind.
     pub kind: ErrorKind,
-    /// The place as a path, such as `criteria[0].children[2].op`; empty for the whole input.
+    /// The position as a path, such as `criteria[0].children[2].op`; empty for the whole input.
     pub path: String,
-    /// The place in bytes from the start of the input.
+    /// The position in bytes from the start of the input.
     pub offset: usize,
-    /// What stands there, clipped, with control characters escaped.
+    /// The text found, clipped, with control characters escaped.
     pub found: String,
-    /// What is allowed there.
+    /// A description of the allowed input.
     pub expected: String,
-    /// What was probably meant.
+    /// A suggestion: the probable meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
@@ -177,7 +176,7 @@ impl Error {
         self
     }
 
-    /// The message without the place: what was found, expected and probably meant.
+    /// Returns the message without the position: found, expected and suggestion.
     #[must_use]
     pub fn message(&self) -> String {
         let mut message = format!("found {}, expected {}", self.found, self.expected);
@@ -196,7 +195,7 @@ impl fmt::Display for Error {
             f.write_str(&self.path)?;
         }
         match self.kind {
-            // There is no text that it could have a place in.
+            // The error is not about a text, so it has no position.
             ErrorKind::CatalogMismatch => {}
             _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
             _ => write!(f, " (byte {})", self.offset)?,
@@ -213,7 +212,7 @@ impl From<Box<Error>> for Error {
     }
 }
 
-/// How many errors of one request are reported.
+/// The most errors that are reported for one request.
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
 /// The errors of one request: at least one, at most ten, in document order.
@@ -222,19 +221,19 @@ pub(crate) const REPORTED_ERRORS: usize = 10;
 pub struct Errors(Vec<Error>);
 
 impl Errors {
-    /// Sorts by place and keeps the first ten; `None` when there are none.
+    /// Sorts by position and keeps the first ten. Returns `None` without errors.
     pub(crate) fn from_unsorted(mut errors: Vec<Error>) -> Option<Self> {
         errors.sort_by_key(|error| error.offset);
         Self::in_order(errors)
     }
 
-    /// Keeps the first ten; `None` when there are none.
+    /// Keeps the first ten. Returns `None` without errors.
     pub(crate) fn in_order(mut errors: Vec<Error>) -> Option<Self> {
         errors.truncate(REPORTED_ERRORS);
         (!errors.is_empty()).then_some(Self(errors))
     }
 
-    /// These errors, each with its path.
+    /// Sets the path of each error.
     pub(crate) fn zip_paths(mut self, paths: Vec<String>) -> Self {
         for (error, path) in self.0.iter_mut().zip(paths) {
             error.path = path;
@@ -242,18 +241,18 @@ impl Errors {
         self
     }
 
-    /// These errors, each as `reword` has it.
+    /// Applies `reword` to each error.
     pub(crate) fn map(self, reword: impl FnMut(Error) -> Error) -> Self {
         Self(self.0.into_iter().map(reword).collect())
     }
 
-    /// The errors in document order.
+    /// Returns the errors in document order.
     #[must_use]
     pub fn as_slice(&self) -> &[Error] {
         &self.0
     }
 
-    /// Adds the errors of another part of the same request behind these, up to ten in all.
+    /// Appends the errors of a later part of the same request, up to ten in all.
     #[must_use]
     pub fn followed_by(mut self, other: Self) -> Self {
         self.0.extend(other.0);
@@ -261,7 +260,7 @@ impl Errors {
         self
     }
 
-    /// The `description` of the error envelope: `Invalid parameters: ` and every error.
+    /// Returns the `description` of the error envelope: `Invalid parameters: ` and all errors.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -297,10 +296,10 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// Longest echo of the input in a message, in characters.
+/// The longest echo of the input in a message, in characters.
 const ECHO_CHARS: usize = 60;
 
-/// `text` in backquotes, clipped, with control characters escaped, fit for a terminal.
+/// Returns `text` in backquotes, clipped, with control characters escaped, safe for a terminal.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from("`");
     for (i, c) in text.chars().enumerate() {
@@ -318,31 +317,31 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
-/// As [`quote`], of what is to be put in the place of something; `None` of what [`quote`] would clip at length or escape, since
-/// that would be something else.
+/// Like [`quote`], for a suggested replacement. Returns `None` for a text that [`quote`] would change, since that would be
+/// another text.
 pub(crate) fn quote_whole(text: &str) -> Option<String> {
     const LONGEST: usize = 200;
     let is_whole = text.len() <= LONGEST && !text.chars().any(is_unprintable) && !text.contains('`');
     is_whole.then(|| format!("`{text}`"))
 }
 
-/// Control characters, and those that reorder or hide what stands around them.
+/// Returns true for control characters, and for characters that reorder or hide the text around them.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The candidate nearest to `word`: equal but for case, the same last path segment, or few edits away.
+/// Returns the candidate most similar to `word`: equal except for case, with the same last path segment, or a few edits away.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     nearest_two(word, candidates).first().copied()
 }
 
-/// The [`nearest`] candidate and, where it is at most one edit further away, the second nearest.
+/// Returns the [`nearest`] candidate and the second nearest, if that is at most one edit further away.
 pub(crate) fn nearest_two<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> SmallVec<[&'a str; 2]> {
-    // A longer word is nobody's typing error, and the edit distance is quadratic.
+    // A longer word is not a typing error, and the edit distance takes quadratic time.
     const LONGEST: usize = 64;
     if word.is_empty() || word.len() > LONGEST {
         return SmallVec::new();
@@ -395,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_kind_is_read_by_its_code() {
-        // What is unknown is answered with the names of all that are known.
+        // The error for an unknown code lists all known codes.
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
         let names: Vec<&str> = error.split('`').skip(1).step_by(2).skip(1).collect();
         assert!(names.len() > 30, "{error}");

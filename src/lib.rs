@@ -20,6 +20,7 @@ mod criteria;
 #[cfg(feature = "service")]
 pub mod domain;
 mod engine;
+pub mod envelope;
 mod error;
 mod exec;
 mod filter;

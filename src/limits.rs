@@ -1,9 +1,9 @@
-//! Every bound on input, in one place.
+//! All bounds on input.
 
-/// Bounds on what a request or a case document may ask of the engine.
+/// Bounds on requests and case documents.
 ///
-/// A value equal to a bound is accepted; one more is an error that names the bound
-/// and what was sent. The defaults are those of the specification, section 2.
+/// A value equal to a bound is accepted. A larger one is an error that names the bound and the value. The defaults are those of
+/// the specification, section 2.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Limits};
@@ -17,28 +17,27 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of a request body, or of a text filter, in bytes.
+    /// The largest request body or text filter, in bytes.
     pub body_bytes: usize,
-    /// Nesting depth of criteria; a top-level criterion has depth 1.
+    /// The deepest nesting of criteria. A top-level criterion has depth 1.
     pub depth: usize,
-    /// Criteria in a body, complex ones counted too.
+    /// The most criteria in a body, complex ones included.
     pub criteria: usize,
-    /// Values in all criteria of a body together.
+    /// The most values in all criteria of a body together.
     pub values: usize,
-    /// Entries of `ids`.
+    /// The most entries of `ids`.
     pub ids: usize,
-    /// Length of one string in a body, in bytes of UTF-8 after unescaping.
+    /// The longest string in a body, in bytes of UTF-8 after unescaping.
     pub string_bytes: usize,
-    /// Largest `limit` of a page, of a request that is parsed and of one that an engine answers.
+    /// The largest `limit` of a page, checked when a request is parsed and when an engine answers it.
     pub page: u64,
-    /// Size of one case document, in bytes.
+    /// The largest case document, in bytes.
     pub case_bytes: usize,
-    /// Nesting depth of a case document; the case itself has depth 1.
+    /// The deepest nesting of a case document. The case itself has depth 1.
     pub case_depth: usize,
-    /// Batches of an engine, of up to 65,536 cases each, and 65,536 of them at most.
+    /// The most batches of an engine, at most 65,536. A batch has up to 65,536 cases.
     ///
-    /// Small batches are merged, so that an engine holds about one for each 32,768 cases and some
-    /// twenty more.
+    /// Small batches are merged, so an engine has about one batch for each 32,768 cases, plus about 20.
     pub batches: usize,
 }
 

@@ -1,25 +1,25 @@
-//! A lock whose guard may move between threads.
+//! A mutual exclusion lock whose guard may move between threads.
 
 use std::ops::{Deref, DerefMut};
 
 use parking_lot::{Condvar, Mutex};
 
-/// A value that one holder at a time has.
+/// A mutex with a `Send` guard.
 ///
-/// The guard of a [`Mutex`] has to be dropped by the thread that made it, so that nothing which holds one is `Send`. This lock hands
-/// out the value itself, and its holder puts it back, from any thread. (`parking_lot` has such guards under its feature `send_guard`,
-/// but then no program that links us may use its `deadlock_detection`.)
+/// The guard of a [`Mutex`] must be dropped by the thread that made it, so a type that contains one is not `Send`. This lock
+/// hands out the value itself, and the guard puts it back, from any thread. (`parking_lot` has `Send` guards with its feature
+/// `send_guard`. Then no program that links this crate could use `deadlock_detection`.)
 ///
-/// The mutex is that of `parking_lot`, since the thread sanitizer sees into it. The standard library that comes with the compiler is
-/// not instrumented, and the sanitizer takes the handing on of a value by it for a race.
+/// It uses the mutex of `parking_lot`, since the thread sanitizer understands it. The standard library of the compiler is not
+/// instrumented, so the sanitizer would report a race when a value is passed on.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
-    /// Empty while a holder has the value.
+    /// `None` while a guard has the value.
     slot: Mutex<Option<T>>,
     put_back: Condvar,
 }
 
-/// The value of a [`Lock`], until this is dropped, also by a panic.
+/// The guard of a [`Lock`]. It gives access to the value, and puts it back when it is dropped, also during a panic.
 #[derive(Debug)]
 pub(crate) struct Held<'l, T: Default> {
     lock: &'l Lock<T>,
@@ -31,7 +31,7 @@ impl<T: Default> Lock<T> {
         Self { slot: Mutex::new(Some(value)), put_back: Condvar::new() }
     }
 
-    /// Waits until no other holder has the value.
+    /// Waits for the value, and takes it.
     pub(crate) fn lock(&self) -> Held<'_, T> {
         let mut slot = self.slot.lock();
         loop {
@@ -42,7 +42,7 @@ impl<T: Default> Lock<T> {
         }
     }
 
-    /// The value, if no other holder has it.
+    /// Takes the value if no guard has it.
     #[cfg_attr(
         not(feature = "store"),
         expect(dead_code, reason = "the durable store tries to reopen its file")
@@ -52,7 +52,7 @@ impl<T: Default> Lock<T> {
         Some(Held { lock: self, value })
     }
 
-    /// The value, since there is no other holder.
+    /// Returns the value. No guard can exist.
     #[cfg(feature = "store")]
     pub(crate) fn into_inner(self) -> T {
         self.slot.into_inner().unwrap_or_default()
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holder_at_a_time_has_the_value() {
+    fn only_one_guard_exists_at_a_time() {
         let lock = Lock::new(0_u64);
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_put_back_by_another_thread_and_by_a_panic() {
+    fn a_guard_puts_the_value_back_on_another_thread_and_after_a_panic() {
         let lock = Lock::new(vec![1]);
         let mut held = lock.lock();
         assert!(lock.try_lock().is_none());

@@ -1,4 +1,4 @@
-//! Sample cases, and records that fit them: realistic, skewed, and the same bytes for the same arguments everywhere.
+//! Sample cases and matching records: realistic, skewed and deterministic.
 //!
 //! ```
 //! use casefilter::sample;
@@ -10,16 +10,15 @@
 //! }
 //! assert_eq!(ndjson.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), 3);
 //!
-//! // A case depends on its number and the seed alone.
+//! // A case depends only on its number and the seed.
 //! let mut again = Vec::new();
 //! sample::write_case(sample::Cases::new(3, 42).number(0), 42, &mut again);
 //! assert!(ndjson.starts_with(&again));
 //! ```
 //!
-//! All fields of the Case resource occur, most of them absent now and then. Cases are skewed as
-//! real ones are: old cases are mostly resolved, few tags and countries make most of the cases,
-//! amounts are heavy-tailed, some applicants come back again and again. Only integer arithmetic is
-//! used, so that the bytes differ neither between machines nor between versions of a library.
+//! All fields of the Case resource occur, and most of them are sometimes absent. The skew is that of real cases: most old cases are
+//! resolved, a few tags and countries are in most cases, amounts are heavy-tailed, and some applicants have many cases. The generator
+//! uses only integer arithmetic, so the bytes are the same on all machines and with all versions of its dependencies.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -1,5 +1,5 @@
-//! The conformance vectors of `tests/data` through the library: same ids in the same order, same
-//! totals, errors where errors are expected.
+//! Runs the conformance vectors of `tests/data` on the library. It must return the expected ids, in order, the expected totals
+//! and the expected errors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// A parameter of a request as the text that a query string would hold.
+/// Returns a parameter of a request as the text of a query string.
 fn param(request: &Value, name: &str) -> Option<String> {
     match &request[name] {
         Value::Null => None,

@@ -1,4 +1,4 @@
-//! Updates of extracted info that were acknowledged survive whatever ends the process.
+//! Acknowledged updates of extracted info survive a killed process.
 
 #![cfg(feature = "service")]
 
@@ -25,7 +25,7 @@ fn update(store: &Store, body: &str) -> Value {
     serde_json::from_str(&update_info(store, "a", body.as_bytes(), now).unwrap()).unwrap()
 }
 
-/// What the process does that is killed: writes, and says what was acknowledged.
+/// Runs in the process that is killed: writes, and prints each acknowledged write.
 fn update_until_killed(path: &Path) {
     let store = open(path);
     let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
@@ -73,7 +73,7 @@ fn acknowledged_updates_and_tokens_survive_a_kill_at_any_instant() {
         child.kill().unwrap();
         child.wait().unwrap();
         let lines = reader.join().unwrap();
-        // The test harness writes in front of the first line, and the last may be cut off.
+        // The test harness prints before the first line, and the last line may be incomplete.
         let said = |word: &str| {
             let word = format!("{word} ");
             let rest =
@@ -87,7 +87,7 @@ fn acknowledged_updates_and_tokens_survive_a_kill_at_any_instant() {
             assert!(said("updated").is_empty(), "kill {kill}: {info}");
             continue;
         };
-        // The one behind the last acknowledged may be there, whole.
+        // The update after the last acknowledged one may be stored, as a whole.
         assert_eq!(
             (&info["firstName"], &info["firstNameEn"]),
             (&format!("Ян {state}").into(), &format!("Ian {state}").into())
@@ -97,7 +97,7 @@ fn acknowledged_updates_and_tokens_survive_a_kill_at_any_instant() {
             let found: u64 = state.parse().unwrap();
             assert!(found == last || found == last + 1, "kill {kill}: {found}, acknowledged {last}");
             acknowledged += last;
-            // Of the tokens the last may have been used without a word.
+            // The last token may have been used without a printed line.
             let (made, used) = (said("made"), said("used"));
             for token in made.iter().rev().skip(1).filter(|token| token.len() == 64).take(50) {
                 let is_good = preview(&store, token, now).is_ok();

@@ -1,9 +1,8 @@
-//! Every kind of error, with its place and message: the cases are in `tests/data/errors.txt`.
+//! Tests every kind of error, with position and message, by the cases in `tests/data/errors.txt`.
 //!
-//! A case is a block of lines: one input (`body`, `text` or `case`), perhaps `limits` and `params`, then
-//! the errors, `> kind path @offset: message` each, `-` for the empty path. In an input `‹FF›` is that
-//! byte, `‹x*9›` nine of `x`, and `‹nl›` a new line. `BLESS=1` writes what was found into the file;
-//! read the difference before it is committed.
+//! A case is a block of lines: one input (`body`, `text` or `case`), optionally `limits` and `params`, then one line per error,
+//! `> kind path @offset: message`, with `-` for the empty path. In an input, `‹FF›` is that byte, `‹x*9›` is `x` nine times, and
+//! `‹nl›` is a line feed. With `BLESS=1` the test writes the actual errors to the file. Review that change before you commit it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +11,7 @@ use casefilter::{Catalog, Error, Filter, Limits, Params, Request};
 
 const FILE: &str = "tests/data/errors.txt";
 
-/// The bytes that an input stands for.
+/// Returns the bytes of an input, with its escapes replaced.
 fn expand(input: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = input;
@@ -30,7 +29,7 @@ fn expand(input: &str) -> Vec<u8> {
     bytes
 }
 
-/// `name=value` for each word.
+/// Returns the name and value of each `name=value` word.
 fn settings(line: &str) -> impl Iterator<Item = (&str, &str)> {
     line.split_whitespace().map(|word| word.split_once('=').expect("name=value"))
 }
@@ -72,7 +71,7 @@ fn show(error: &Error) -> String {
     format!("> {} {path} @{}: {}", error.kind.code(), error.offset, error.message())
 }
 
-/// The errors that one case gives, as its lines should be.
+/// Returns the errors of one case, in the format of its lines.
 fn errors(block: &[&str]) -> Vec<String> {
     let line = |name: &str| {
         block.iter().find_map(|line| {
@@ -136,7 +135,7 @@ fn every_case_gives_exactly_its_errors() {
 
 #[test]
 fn every_kind_has_a_case() {
-    // The kinds as `ErrorKind::code` has them, so that a new one cannot be forgotten.
+    // All kinds, from `ErrorKind::code`, so that none is forgotten.
     let source = std::fs::read_to_string("src/error.rs").unwrap();
     let codes = source.split_once("fn code(self)").unwrap().1.split_once("impl Serialize").unwrap().0;
     let kinds: BTreeSet<&str> = codes
@@ -151,19 +150,19 @@ fn every_kind_has_a_case() {
         .filter_map(|line| line.strip_prefix("> ")?.split_once(' '))
         .map(|(code, _)| code)
         .collect();
-    // Kinds that no text brings about, and the test that holds them.
+    // Kinds that no input text can cause, and the tests that cover them.
     let elsewhere = [
         ("bad_file", "tests/parquet.rs", "ErrorKind::BadFile"),
         ("catalog_mismatch", "tests/misuse.rs", "ErrorKind::CatalogMismatch"),
         ("bad_value", "src/domain/tests/mod.rs", "ErrorKind::BadValue"),
         ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
     ];
-    let held = |kind: &str| {
+    let is_tested = |kind: &str| {
         elsewhere.iter().any(|(code, file, name)| {
             *code == kind && std::fs::read_to_string(file).is_ok_and(|test| test.contains(name))
         })
     };
-    let missing: Vec<_> = kinds.difference(&covered).filter(|kind| !held(kind)).collect();
+    let missing: Vec<_> = kinds.difference(&covered).filter(|kind| !is_tested(kind)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
     let unknown: Vec<_> = covered.difference(&kinds).collect();
     assert!(unknown.is_empty(), "no such kinds: {unknown:?}");

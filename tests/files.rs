@@ -1,4 +1,4 @@
-//! The files that commands write and read: whole, private, damaged, longer than they should be.
+//! The files that commands write and read: complete, private, damaged, or with extra bytes.
 
 #![cfg(all(feature = "cli", unix))]
 
@@ -15,7 +15,7 @@ use casefilter::{Catalog, Durability, Store, StoreOptions};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder in which commands run.
+/// A temporary folder in which commands run.
 struct Folder(TempDir);
 
 struct Run {
@@ -71,7 +71,7 @@ impl Folder {
         names
     }
 
-    /// A database of sample cases, with some that were replaced.
+    /// Creates a database of sample cases, some of which were replaced.
     fn with_cases(count: u32) -> Self {
         let own = Self::new();
         own.good(&["generate", "--cases", &count.to_string(), "-o", "cases.ndjson"]);
@@ -92,7 +92,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn what_is_broken_off_leaves_no_name() {
+fn an_interrupted_command_leaves_no_file() {
     let folder = Folder::with_cases(4_000);
     folder.good(&["generate", "--cases", "4000", "--seed", "2", "-o", "more.ndjson"]);
     let before = folder.names();
@@ -102,7 +102,7 @@ fn what_is_broken_off_leaves_no_name() {
         &["export", "cases.db", "-o", "new.ndjson"],
         &["generate", "--cases", "20000", "-o", "new.ndjson"],
     ];
-    let (mut broken, mut done) = (0, 0);
+    let (mut interrupted, mut done) = (0, 0);
     for args in commands {
         let new = if args.contains(&"new") { "new" } else { "new.ndjson" };
         for signal in ["INT", "TERM", "KILL"] {
@@ -110,7 +110,7 @@ fn what_is_broken_off_leaves_no_name() {
                 let mut child = folder.command(args).spawn().unwrap();
                 thread::sleep(Duration::from_millis(delay));
                 let id = child.id().to_string();
-                // It may have ended.
+                // The process may have ended already.
                 let _ = Command::new("kill").args(["-s", signal, &id]).output();
                 let status = child.wait().unwrap();
                 if folder.path(new).exists() {
@@ -122,19 +122,19 @@ fn what_is_broken_off_leaves_no_name() {
                     }
                     fs::remove_file(folder.path(new)).unwrap();
                 } else {
-                    broken += 1;
-                    // Broken off, not refused: 2 is wrong usage.
+                    interrupted += 1;
+                    // The command was interrupted, not rejected: 2 is wrong usage.
                     assert!(!status.success() && status.code() != Some(2), "{args:?}: {status}");
                 }
                 assert_eq!(folder.names(), before, "{args:?} {signal} {delay}");
             }
         }
     }
-    assert!(broken > 0, "{done} were done before the signal came");
+    assert!(interrupted > 0, "{done} were done before the signal came");
 }
 
 #[test]
-fn new_files_are_private_from_the_first_moment_whatever_the_umask_is() {
+fn new_files_are_private_at_once_under_any_umask() {
     let folder = Folder::new();
     let is_done = AtomicBool::new(false);
     let commands = "umask 0
@@ -163,7 +163,7 @@ fn new_files_are_private_from_the_first_moment_whatever_the_umask_is() {
         let run: Run =
             Command::new("sh").args(["-c", &commands]).current_dir(folder.0.path()).output().unwrap().into();
         is_done.store(true, Ordering::Relaxed);
-        // The case without an id was left out.
+        // The case without an `id` was skipped.
         assert_eq!(run.code, Some(3), "{}", run.err);
         assert!(watch.join().unwrap() > 0);
     });
@@ -183,7 +183,7 @@ fn new_files_are_private_from_the_first_moment_whatever_the_umask_is() {
     }
 }
 
-/// A generator of numbers that a seed decides.
+/// A random generator with a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -196,7 +196,7 @@ impl Dice {
 }
 
 #[test]
-fn damage_is_told_without_panics_and_never_with_status_0_and_a_wrong_answer() {
+fn a_damaged_file_is_an_error_and_never_a_wrong_answer() {
     const SEARCH: [&str; 7] = ["search", "db", "--order", "-createdAt", "--limit", "10000", "--count"];
     let folder = Folder::with_cases(700);
     let applicants: String =
@@ -223,7 +223,7 @@ fn damage_is_told_without_panics_and_never_with_status_0_and_a_wrong_answer() {
     for seed in 1..=40_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut bytes = whole.clone();
-        // Every fourth one has its damage in the header and the first pages.
+        // Every fourth round damages the header and the first pages.
         let end = if seed % 4 == 0 { 3 * 4096 } else { bytes.len() as u64 };
         for _ in 0..40 {
             let at = usize::try_from(dice.below(end)).unwrap();
@@ -265,7 +265,7 @@ fn damage_is_told_without_panics_and_never_with_status_0_and_a_wrong_answer() {
 }
 
 #[test]
-fn bytes_behind_the_end_do_no_harm() {
+fn extra_bytes_at_the_end_do_no_harm() {
     let folder = Folder::with_cases(300);
     let whole = fs::read(folder.path("cases.db")).unwrap();
     let answer = folder.good(&["search", "cases.db", "--limit", "300"]);
@@ -296,7 +296,7 @@ fn bytes_behind_the_end_do_no_harm() {
 }
 
 #[test]
-fn verify_only_reads_beside_others_and_after_a_crash() {
+fn verify_only_reads_also_after_a_crash() {
     let folder = Folder::with_cases(300);
     let path = folder.path("cases.db");
     let told = |name: &str| -> Value { serde_json::from_str(&folder.good(&["verify", name])).unwrap() };
@@ -316,7 +316,7 @@ fn verify_only_reads_beside_others_and_after_a_crash() {
     let writer = Store::open(&path, Catalog::cases(), options()).unwrap();
     folder.bad(&["verify", "cases.db"], "has it open");
     writer.upsert(b"{\"id\":\"last\"}", Durability::Synced).unwrap();
-    // As a crash leaves it.
+    // The state of the file after a crash.
     fs::copy(&path, folder.path("crashed")).unwrap();
     writer.close().unwrap();
     let before = fs::read(folder.path("crashed")).unwrap();
@@ -328,7 +328,7 @@ fn verify_only_reads_beside_others_and_after_a_crash() {
 }
 
 #[test]
-fn a_database_is_named_by_a_flag_or_without() {
+fn a_database_is_named_with_or_without_a_flag() {
     let folder = Folder::with_cases(20);
     let id = "--id=e5483df060c0fd95004c2bba";
     for args in [
@@ -358,13 +358,13 @@ fn a_database_is_named_by_a_flag_or_without() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_told_as_that() {
+fn a_file_that_cannot_be_opened_is_reported() {
     let folder = Folder::with_cases(20);
     fs::create_dir(folder.path("folder.db")).unwrap();
     std::os::unix::fs::symlink("loop.db", folder.path("loop.db")).unwrap();
     fs::copy(folder.path("cases.db"), folder.path("locked.db")).unwrap();
     fs::set_permissions(folder.path("locked.db"), fs::Permissions::from_mode(0o000)).unwrap();
-    // Root may read all.
+    // Root may read any file.
     let may_read = fs::File::open(folder.path("locked.db")).is_ok();
     for command in ["search", "explain", "export", "verify", "backup", "compact"] {
         let run = |name: &str| match command {

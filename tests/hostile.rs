@@ -1,4 +1,4 @@
-//! Input made to hurt ends in an error with a place, soon, on a stack of 256 KiB.
+//! Hostile input ends in an error with a position, quickly, on a stack of 256 KiB.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use casefilter::{Catalog, Engine, ErrorKind, Errors, Filter, Limits, Mode, Reque
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Runs `work` on a stack that recursion into deep input would overflow.
+/// Runs `work` on a stack that deep recursion would overflow.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
 }
@@ -15,7 +15,7 @@ fn wide() -> Limits {
     Limits { body_bytes: usize::MAX, depth: usize::MAX, ..Limits::default() }
 }
 
-/// The errors of a body that must have some, under the default limits but for its size.
+/// Returns the errors of a body that must have some, under the default limits except for its size.
 #[track_caller]
 fn errors_of(body: impl AsRef<[u8]>) -> Errors {
     let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
@@ -47,7 +47,7 @@ fn a_million_levels_anywhere_are_an_error() {
                 ("{\"ids\":", "}", None),
                 ("{\"ids\":[", "]}", Some(ErrorKind::WrongType)),
                 ("{\"x\":", "}", Some(ErrorKind::UnknownKey)),
-                // A criterion with all its keys: what lacks stands before what is wrong.
+                // A complete criterion: a missing key would be reported before the deep nesting.
                 (
                     "{\"criteria\":[{\"op\":\"=\",\"values\":[\"a\"],\"field\":",
                     "}]}",
@@ -66,7 +66,7 @@ fn a_million_levels_anywhere_are_an_error() {
                 assert!(found.1.len() < 2100, "{before}");
             }
         }
-        // Well formed and deep: the first criterion over the limit is named.
+        // The body is well-formed. The error names the first criterion over the limit.
         let body = format!("{{\"criteria\":[{}{}]}}", unit.repeat(DEEP), "]}".repeat(DEEP));
         let (kind, path, offset) = first(body);
         assert_eq!((kind, offset), (ErrorKind::TooDeep, 13 + 32 * unit.len()));
@@ -75,7 +75,7 @@ fn a_million_levels_anywhere_are_an_error() {
 }
 
 #[test]
-fn depth_that_a_host_allows_costs_no_stack() {
+fn nesting_that_a_host_allows_takes_no_stack() {
     on_a_small_stack(|| {
         let levels = 2000;
         let leaf = r#"{"field":"name","op":"=","values":["x"]}"#;
@@ -132,7 +132,7 @@ fn repeated_keys_are_an_error_at_every_level() {
 }
 
 #[test]
-fn every_key_refuses_every_other_type() {
+fn every_key_rejects_every_other_type() {
     let values = ["{}", "[]", "\"x\"", "1", "true", "null"];
     for (template, path, fitting) in [
         ("{\"ids\":@}", "ids", [1, 5]),
@@ -164,7 +164,7 @@ fn every_key_refuses_every_other_type() {
 }
 
 #[test]
-fn huge_numbers_are_read_over() {
+fn huge_numbers_are_skipped() {
     on_a_small_stack(|| {
         let digits = "9".repeat(1 << 20);
         for number in [digits.clone(), format!("-0.{digits}"), format!("1e{digits}"), format!("1e-{digits}")]
@@ -192,7 +192,7 @@ fn huge_numbers_are_read_over() {
 }
 
 #[test]
-fn text_that_is_not_unicode_is_an_error_with_a_place() {
+fn text_that_is_not_unicode_is_an_error_with_a_position() {
     for surrogate in
         ["\\ud800", "\\udfff", "\\ud800\\ud800", "\\udc00\\ud800", "\\ud800\\u0041", "\\ud83dx\\ude00"]
     {
@@ -219,7 +219,7 @@ fn text_that_is_not_unicode_is_an_error_with_a_place() {
 }
 
 #[test]
-fn what_stands_around_the_body_is_an_error() {
+fn text_around_the_body_is_an_error() {
     let body = r#"{"ids":["a"]}"#;
     assert_eq!(first(format!("\u{feff}{body}")), (ErrorKind::Syntax, String::new(), 0));
     for (behind, offset) in [
@@ -244,7 +244,7 @@ fn what_stands_around_the_body_is_an_error() {
     }
 }
 
-/// How long a body of about that size takes to be refused.
+/// Returns the time to reject a body of about this size.
 fn time(bytes: usize, make: &dyn Fn(usize) -> String) -> Duration {
     let body = make(bytes);
     let start = Instant::now();
@@ -290,14 +290,14 @@ fn time_is_linear_in_the_body() {
     ];
     for (name, make) in makers {
         let (small, large) = (time(1 << 18, make), time(1 << 22, make));
-        // Sixteen times the bytes; the bound leaves room for a busy machine.
+        // The body is sixteen times larger. The bound allows for a busy machine.
         let bound = small * 16 * 6 + Duration::from_millis(500);
         assert!(large < bound, "{name}: {small:?} for 256 KiB, {large:?} for 4 MiB");
     }
 }
 
 #[test]
-fn many_criteria_on_a_field_of_many_values_are_explained_soon() {
+fn many_criteria_on_a_list_field_are_explained_quickly() {
     let tags: Vec<String> = (0..20_000).map(|tag| format!("\"t{tag}\"")).collect();
     let case = format!("{{\"id\":\"a\",\"tags\":[{}]}}", tags.join(","));
     let criteria: Vec<String> = (0..4000).map(|tag| format!("tags <> \"t{}\"", tag * 10)).collect();
@@ -429,7 +429,7 @@ const TEXTS: [&str; 5] = [
     "true",
 ];
 
-/// Pieces in a row, or a sound input with a few pieces put in or over what stands there.
+/// Fragments in a row, or a valid input with a few fragments inserted or overwriting.
 fn soup(sound: &'static [&'static str], pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     let edits = proptest::collection::vec((any::<prop::sample::Index>(), 0..8_usize, select(pieces)), 0..4);
     let edited = (select(sound), edits).prop_map(|(sound, edits)| {
@@ -445,7 +445,7 @@ fn soup(sound: &'static [&'static str], pieces: &'static [&'static str]) -> impl
     prop_oneof![3 => edited, 1 => row]
 }
 
-/// What every list of errors keeps to.
+/// Checks the invariants of a list of errors.
 fn check(errors: &Errors, text: &str) {
     let errors = errors.as_slice();
     assert!((1..=10).contains(&errors.len()), "{text}");
@@ -459,7 +459,7 @@ fn check(errors: &Errors, text: &str) {
 
 proptest! {
     #[test]
-    fn json_soup_is_refused_in_order_and_just_when_serde_json_refuses_it(body in soup(&BODIES, &JSON_PIECES)) {
+    fn random_json_is_rejected_exactly_when_serde_json_rejects_it(body in soup(&BODIES, &JSON_PIECES)) {
         let is_json = serde_json::from_str::<serde_json::Value>(&body).is_ok();
         match Filter::compile(&Catalog::cases(), body.as_bytes()) {
             Ok(_) => prop_assert!(is_json, "{}", body),
@@ -474,7 +474,7 @@ proptest! {
     }
 
     #[test]
-    fn text_soup_is_refused_in_order(text in soup(&TEXTS, &TEXT_PIECES)) {
+    fn errors_of_random_text_are_in_order(text in soup(&TEXTS, &TEXT_PIECES)) {
         match Filter::compile_text(&Catalog::cases(), &text) {
             Ok(filter) => {
                 let again = Filter::compile_text(&Catalog::cases(), &filter.to_text());
@@ -486,7 +486,7 @@ proptest! {
 }
 
 #[test]
-fn a_case_or_a_file_of_nothing_but_faults_is_listed_in_part() {
+fn only_the_first_of_very_many_faults_are_listed() {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(Mode::Lenient);
     let faults = "1,".repeat(1_000_000);
@@ -500,13 +500,13 @@ fn a_case_or_a_file_of_nothing_but_faults_is_listed_in_part() {
     assert_eq!(of_the_case, 10);
     assert_eq!(report.refusals.len() as u64 + report.unlisted, 150_010);
     assert!(report.unlisted > 0);
-    // The fields are absent all the same.
+    // The fields are absent anyway.
     let answer =
         engine.search(&Request::new(Filter::compile_text(engine.catalog(), "tags <> x").unwrap())).unwrap();
     assert_eq!(answer.ids().collect::<Vec<_>>(), ["a"]);
 }
 
-/// Imports a file that comes in pieces of this size; what the import says, and how many cases there are behind it.
+/// Imports a file in pieces of this size. Returns the outcome and the number of stored cases.
 fn import(mode: Mode, file: &[u8], piece: usize) -> (Result<casefilter::Report, casefilter::Refusal>, usize) {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(mode);
@@ -516,8 +516,8 @@ fn import(mode: Mode, file: &[u8], piece: usize) -> (Result<casefilter::Report, 
 }
 
 #[test]
-fn of_an_array_with_a_fault_behind_its_cases_nothing_is_visible() {
-    // More than a batch, so that cases are stored long before the fault is seen.
+fn an_array_with_a_fault_after_its_cases_stores_nothing() {
+    // More than one batch, so that cases are stored long before the fault is found.
     let cases: Vec<String> = (0..70_000).map(|case| format!("{{\"id\":\"{case}\"}}")).collect();
     let cases = cases.join(",\n");
     for (file, line, kind) in [
@@ -541,7 +541,7 @@ fn of_an_array_with_a_fault_behind_its_cases_nothing_is_visible() {
         let engine = Engine::new(Catalog::cases());
         let refusal = engine.upsert_many(file.as_bytes()).unwrap_err();
         assert_eq!((refusal.line, refusal.error.kind, engine.len()), (line, kind, 0));
-        // A malformed case before the fault of the file is told of first.
+        // A malformed case before the fault of the file is reported first.
         let broken = file.replacen("{\"id\":\"7\"}", "{\"id\":7}", 1);
         let refusal = import(Mode::Strict, broken.as_bytes(), 1 << 16).0.unwrap_err();
         assert_eq!(refusal.error.kind, ErrorKind::BadId);
@@ -549,7 +549,7 @@ fn of_an_array_with_a_fault_behind_its_cases_nothing_is_visible() {
 }
 
 #[test]
-fn an_element_over_the_limit_is_passed_over_like_a_line() {
+fn an_element_over_the_limit_is_skipped_like_a_line() {
     let long = "x".repeat(17 << 20);
     let cases = ["{\"id\":\"a\"}", &format!("{{\"id\":\"b\",\"x\":[\"{long}\"]}}"), "{\"id\":\"c\"}"];
     for file in [cases.join("\n"), format!("[{}]", cases.join(",\n"))] {
@@ -563,7 +563,7 @@ fn an_element_over_the_limit_is_passed_over_like_a_line() {
 }
 
 #[test]
-fn a_byte_order_mark_before_a_file_takes_no_case_with_it() {
+fn a_byte_order_mark_affects_no_case() {
     for file in ["{\"id\":\"a\"}\n{\"id\":\"b\"}\n", "[{\"id\":\"a\"},{\"id\":\"b\"}]"] {
         for mode in [Mode::Strict, Mode::Lenient] {
             let file = format!("\u{feff}{file}");

@@ -1,14 +1,14 @@
-//! Imports beside other writes: prepared while those go on, and moved between threads.
+//! Imports concurrent with other writes, and imports that move between threads.
 
 use casefilter::{Catalog, Engine, Filter, Import, Mode, Request};
 
-/// Compiles only if imports may move to another thread, as a request's body does that is read by an async host.
+/// Compiles only if imports are `Send`. An async host needs that when it reads a request body into one.
 const fn may_move<T: Send>() {}
 const _: () = may_move::<Import<'static>>();
 #[cfg(feature = "store")]
 const _: () = may_move::<casefilter::StoreImport<'static>>();
 
-/// Ids and documents in stored order.
+/// Returns the ids and documents in insertion order.
 fn all(engine: &Engine) -> Vec<(String, String)> {
     let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000)).unwrap();
     answer.ids().map(str::to_owned).zip(answer.documents().map(str::to_owned)).collect()
@@ -27,7 +27,7 @@ fn single_writes_do_not_wait_for_an_import() {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(Mode::Strict);
     import.push(case("a", "imported").as_bytes()).unwrap();
-    // On this very thread: it would wait for itself.
+    // The write is on the thread of the import, so waiting would be a deadlock.
     engine.upsert(case("a", "single").as_bytes()).unwrap();
     engine.upsert(case("b", "single").as_bytes()).unwrap();
     let mut other = engine.import(Mode::Strict);
@@ -43,7 +43,7 @@ fn single_writes_do_not_wait_for_an_import() {
 }
 
 #[test]
-fn an_import_that_is_leaked_holds_up_no_write() {
+fn a_leaked_import_blocks_no_write() {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(Mode::Strict);
     import.push(case("a", "never committed").as_bytes()).unwrap();
@@ -54,7 +54,7 @@ fn an_import_that_is_leaked_holds_up_no_write() {
 }
 
 #[test]
-fn an_import_begun_on_one_thread_is_ended_on_another() {
+fn an_import_can_end_on_another_thread() {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(Mode::Lenient);
     import.push(b"[{\"id\":\"a\"},").unwrap();
@@ -74,9 +74,9 @@ fn an_import_begun_on_one_thread_is_ended_on_another() {
     assert_eq!((report.stored, ids(&engine)), (3, vec!["a".into(), "b".into(), "c".into()]));
 }
 
-/// Imports of every size, beside writes of every sort, against a list of cases that is changed in the order of the commits.
+/// Imports of every size, between writes of every kind. A list of cases, changed at each commit, is the oracle.
 #[test]
-fn imports_replace_what_is_there_when_they_are_committed() {
+fn imports_replace_the_cases_stored_at_their_commit() {
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
     let mut random = move |below: u64| {
         seed ^= seed << 13;

@@ -1,8 +1,8 @@
-//! Each limit holds at its value and is an error at one more, for JSON bodies and for text.
+//! Each limit accepts its value and rejects one more, for JSON bodies and for text.
 
 use casefilter::{Catalog, Engine, Error, ErrorKind, Filter, Limits, Mode, Params, Request};
 
-/// Holds that the limit lets `n` pass and reports the one behind it.
+/// Checks that the limit accepts `n` and rejects `n + 1`.
 #[track_caller]
 fn check(
     kind: ErrorKind,
@@ -34,7 +34,7 @@ fn text(limits: &Limits, text: &str) -> Result<Filter, casefilter::Errors> {
 
 const LEAF: &str = r#"{"field":"name","op":"=","values":["x"]}"#;
 
-/// A criterion of that depth.
+/// Returns a criterion of this depth.
 fn nested(depth: usize) -> String {
     let open = r#"{"op":"$or","children":["#.repeat(depth - 1);
     format!("{open}{LEAF}{}", "]}".repeat(depth - 1))
@@ -72,12 +72,12 @@ fn depth() {
         check(ErrorKind::TooDeep, n, &expected, |depth| {
             json(&limits, &format!(r#"{{"criteria":[{LEAF},{}]}}"#, nested(depth)))
         });
-        // Needless parentheses count.
+        // Redundant parentheses count.
         check(ErrorKind::TooDeep, n, &expected, |depth| {
             text(&limits, &format!("{}name = x{}", "(".repeat(depth), ")".repeat(depth)))
         });
     }
-    // Branches count where no parentheses are: three levels here.
+    // Branches count also without parentheses: here are three levels.
     let three = "name = x or name = y and tags = z";
     assert!(text(&Limits { depth: 3, ..Limits::default() }, three).is_ok());
     let errors = text(&Limits { depth: 2, ..Limits::default() }, three).unwrap_err();
@@ -96,7 +96,7 @@ fn criteria() {
         check(ErrorKind::TooManyCriteria, n, &expected, |count| {
             text(&limits, &vec!["name = x"; count].join(" and "))
         });
-        // Complex criteria count too.
+        // Complex criteria count, too.
         check(ErrorKind::TooManyCriteria, n, &expected, |count| match count {
             1 => json(&limits, &format!(r#"{{"criteria":[{LEAF}]}}"#)),
             _ => json(
@@ -117,7 +117,7 @@ fn values() {
         let limits = Limits { values: n, ..Limits::default() };
         let expected = format!("at most {n} values");
         check(ErrorKind::TooManyValues, n, &expected, |count| {
-            // In two criteria, since the limit is for all of them together.
+            // Two criteria, since the limit applies to the values of all criteria together.
             let rest = match count {
                 1 => String::new(),
                 _ => {
@@ -162,7 +162,7 @@ fn string_bytes() {
         check(&|word| text(&limits, &format!("name = {word}")));
         check(&|word| text(&limits, &format!("tags in ('{word}')")));
         check(&|word| text(&limits, &format!("ids (\"{word}\")")));
-        // A name that long is unknown, whatever the limit.
+        // A name of that length is unknown anyway.
         for (size, kind) in [(n, ErrorKind::UnknownField), (n + 1, ErrorKind::StringTooLong)] {
             let name = "x".repeat(size);
             let body = format!(r#"{{"criteria":[{{"field":"{name}","op":"=","values":["x"]}}]}}"#);
@@ -172,7 +172,7 @@ fn string_bytes() {
             let kind = if size > n { kind } else { ErrorKind::UnknownOperator };
             assert_eq!(json(&limits, &body).unwrap_err().as_slice()[0].kind, kind);
         }
-        // Bytes of UTF-8, behind the escapes.
+        // The limit is in bytes of UTF-8, after unescaping.
         let escaped = format!(r#"{{"ids":["{}"]}}"#, "\\ud83d\\ude00".repeat(n / 4));
         assert!(json(&limits, &escaped).is_ok());
         let escaped = format!(r#"{{"ids":["{}x"]}}"#, "\\ud83d\\ude00".repeat(n / 4));
@@ -195,7 +195,7 @@ fn page() {
             }
         }
     }
-    // The default page is cut to the largest one.
+    // The default page is reduced to the largest page.
     assert_eq!(Request::parse(&catalog, &limits, br#"{"ids":["x"]}"#, &Params::default()).unwrap().limit, 7);
 }
 
@@ -210,7 +210,7 @@ fn batches() {
             import.push(lines.as_bytes())?;
             import.commit()
         };
-        // Three full batches in all, then one case more, by an import that would store others too.
+        // Three full batches, then one more case, by an import that also stores others.
         assert_eq!(store(0..4).unwrap().stored, 4);
         let refusal = store(4..7).unwrap_err();
         assert_eq!((refusal.line, refusal.error.kind), (3, ErrorKind::TooManyBatches));

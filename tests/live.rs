@@ -1,4 +1,4 @@
-//! Writes of every sort, in any order, against a plain map; and readers beside writers.
+//! Writes of every kind in random order, compared with a map. Readers concurrent with writers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use casefilter::explain::PageStrategy;
 use casefilter::{Answer, Catalog, Engine, Filter, Mode, Order, Request, Upserted, reference};
 use proptest::prelude::*;
 
-/// What is stored: documents by the order in which they were first stored.
+/// The stored documents, in insertion order.
 #[derive(Default)]
 struct Model {
     documents: Vec<Option<(String, String)>>,
@@ -44,7 +44,7 @@ impl Model {
 const STATES: &[&str] = &["open", "blocked", "awaitingUser", "own state"];
 const TAGS: &[&str] = &["cash", "vip", "pep", "é", ""];
 
-/// A document that depends on nothing but these numbers.
+/// Returns a document that depends only on the arguments.
 fn document(id: &str, seed: u32) -> String {
     let mut text = format!("{{\"id\":\"{id}\"");
     let mut rest = seed;
@@ -80,10 +80,10 @@ fn document(id: &str, seed: u32) -> String {
 #[derive(Clone, Debug)]
 enum Operation {
     Upsert(u16, u32),
-    /// Some documents at once, an id perhaps twice.
+    /// Several documents at once, possibly with a repeated id.
     Import(Vec<(u16, u32)>, Mode),
-    /// A document that is refused, in a strict import behind sound ones.
-    Refused(u16),
+    /// A malformed document, in a strict import after valid ones.
+    Malformed(u16),
     Delete(u16),
     DeleteMany(Vec<u16>),
     /// A range of ids.
@@ -119,7 +119,7 @@ fn operation(ids: u16) -> impl Strategy<Value = Operation> {
         2 => (prop::collection::vec((id(), any::<u32>()), 0..12), prop::bool::ANY)
             .prop_map(|(some, strict)| Operation::Import(some, if strict { Mode::Strict } else { Mode::Lenient })),
         2 => prop::collection::vec((id(), any::<u32>()), 30..150).prop_map(|some| Operation::Import(some, Mode::Strict)),
-        1 => id().prop_map(Operation::Refused),
+        1 => id().prop_map(Operation::Malformed),
         2 => id().prop_map(Operation::Delete),
         1 => prop::collection::vec(id(), 0..30).prop_map(Operation::DeleteMany),
         1 => (id(), 1_u16..200).prop_map(|(from, len)| Operation::Clear(from, len)),
@@ -134,8 +134,8 @@ fn request(catalog: &Catalog, filter: usize, order: usize, offset: u64, limit: u
     Request::new(filter).order(order).offset(offset).limit(limit).count(true)
 }
 
-/// Asks engine and model the same.
-fn ask(engine: &Engine, model: &Model, request: &Request) -> Answer {
+/// Runs a request on the engine and on the model, and compares the answers.
+fn search_both(engine: &Engine, model: &Model, request: &Request) -> Answer {
     let documents = model.documents();
     let (page, total) = reference::search(&documents, request).unwrap();
     let answer = engine.search(request).unwrap();
@@ -175,7 +175,7 @@ fn apply(engine: &Engine, model: &mut Model, operation: &Operation) {
             let report = import.commit().unwrap();
             assert_eq!((report.stored, report.replaced), counts);
         }
-        Operation::Refused(id) => {
+        Operation::Malformed(id) => {
             let lines = format!("{}\n{{\"id\":\"{id}\",\"tags\":3}}\n", document(&id.to_string(), 5));
             assert_eq!(engine.upsert_many(lines.as_bytes()).unwrap_err().error.path, "tags");
             assert!(engine.upsert(b"{\"id\":\"\"}").is_err());
@@ -195,7 +195,7 @@ fn apply(engine: &Engine, model: &mut Model, operation: &Operation) {
             assert_eq!(engine.delete_many(&ids), deleted);
         }
         Operation::Search(filter, order, offset, limit) => {
-            ask(engine, model, &request(engine.catalog(), *filter, *order, *offset, *limit));
+            search_both(engine, model, &request(engine.catalog(), *filter, *order, *offset, *limit));
         }
     }
     assert_eq!(engine.len(), model.places.len());
@@ -205,7 +205,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_write_in_any_order_leaves_what_a_map_would(
+    fn writes_in_any_order_have_the_result_of_a_map(
         batch_rows in prop::sample::select(vec![1_usize, 2, 7, 32, 128, 256, 65_536]),
         operations in prop::collection::vec(operation(400), 1..200),
     ) {
@@ -219,24 +219,24 @@ proptest! {
                 engine.validate().unwrap();
             }
             if step % 7 == 0 {
-                let answer = ask(&engine, &model, &everything);
-                // What was answered earlier is as it was.
+                let answer = search_both(&engine, &model, &everything);
+                // An earlier answer does not change.
                 if let Some((answer, documents)) = &kept {
                     prop_assert!(answer.documents().eq(documents.iter().map(String::as_str)));
                 }
                 let documents = answer.documents().map(str::to_owned).collect();
                 kept = Some((answer, documents));
             }
-            ask(&engine, &model, &request(engine.catalog(), step % FILTERS.len(), step % ORDERS.len(), 3, 10));
+            search_both(&engine, &model, &request(engine.catalog(), step % FILTERS.len(), step % ORDERS.len(), 3, 10));
         }
         engine.validate().unwrap();
-        ask(&engine, &model, &everything);
+        search_both(&engine, &model, &everything);
     }
 }
 
-/// Searches far into an engine whose batches overlap: what was written of late lies anywhere among the rest.
+/// Large offsets into an engine with overlapping batches. Recently written cases can be anywhere in the order.
 #[test]
-fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
+fn a_large_offset_returns_the_right_cases_after_recent_writes() {
     const CASES: u64 = 6000;
     for (batch_rows, shuffled) in [(4096, false), (2048, true), (65_536, false)] {
         let engine = Engine::builder(Catalog::cases()).batch_rows(batch_rows).build();
@@ -274,7 +274,7 @@ fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
             ["-createdAt", "createdAt", "-totalAmountInDefaultCurrency", "totalAmountInDefaultCurrency", ""];
         for (at, offset) in (0..).zip([1023_u64, 1024, 1500, 2500, 3571, 4900, 5600, 6300]) {
             for (number, order) in orders.iter().enumerate() {
-                let text = ["priority = low", "id <> nobody"][(at + number) % 2];
+                let text = ["priority = low", "id <> unknown"][(at + number) % 2];
                 let filter = Filter::compile_text(engine.catalog(), text).unwrap();
                 let order = Order::parse(engine.catalog(), order).unwrap();
                 let request = Request::new(filter).order(order.clone()).offset(offset).limit(7);
@@ -291,10 +291,9 @@ fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
     }
 }
 
-/// Pages of batches that all overlap, more of whose rows come first than are kept in the order of all batches, while cases come,
-/// change and go.
+/// Pages over batches that all overlap, with more top rows than the index keeps, while cases are added, replaced and deleted.
 #[test]
-fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
+fn pages_over_many_overlapping_batches_are_right_after_writes() {
     const CASES: u64 = 9000;
     const FILTERS: &[&str] = &[
         "priority = low",
@@ -302,14 +301,14 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
         "priority = medium",
         "tags all (cash, pep) or createdByType = byRule",
         "tags <> cash",
-        "tags all (cash, pep, nobody)",
-        "id <> nobody and totalAmountInDefaultCurrency < 5000",
+        "tags all (cash, pep, unknown)",
+        "id <> unknown and totalAmountInDefaultCurrency < 5000",
         "totalAmountInDefaultCurrency > 40000 and priority in (low, high)",
         "applicantReference.applicantId <> a3",
         "createdByType = byRule or applicantReference.applicantId in (a1, a2)",
-        // These an index lists.
+        // The key index lists the rows of these filters.
         "applicantReference.applicantId = a3",
-        "applicantReference.applicantId in (a2, a5, nobody)",
+        "applicantReference.applicantId in (a2, a5, unknown)",
         "id in (\"00031\", \"04030\", \"09300\", \"09331\", \"01550\")",
     ];
     const ORDERS: &[&str] = &[
@@ -321,7 +320,7 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
         "",
         "priority",
     ];
-    // The values of `spread` numbers, as they come; few of them, and ids decide.
+    // The number of distinct sort values. If there are few, ids decide the order.
     for (batch_rows, spread) in [(256, 90_000_u64), (1024, 1000), (128, 12)] {
         let engine = Engine::builder(Catalog::cases()).batch_rows(batch_rows).build();
         let mut model = Model::default();
@@ -335,12 +334,12 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
                 write!(text, ",\"totalAmountInDefaultCurrency\":{zero}{amount}").unwrap();
             }
             let (hour, minute, second) = (key / 3600 % 24, key / 60 % 60, key % 60);
-            // Before 1970, too.
+            // Some times are before 1970.
             let day = if key < spread / 2 { "1969-12-31" } else { "2024-01-01" };
             write!(text, ",\"createdAt\":\"{day} {hour:02}:{minute:02}:{second:02}\"").unwrap();
             let priority = ["low", "low", "low", "medium", "high"][(number % 5) as usize];
             write!(text, ",\"priority\":\"{priority}\"").unwrap();
-            // Whole batches know but one of them.
+            // All rows of some batches lack one of the tags.
             let has_pep = number >= 2000;
             let tags = ["", "\"cash\"", "\"pep\",\"cash\"", "\"pep\""]
                 [(number % if has_pep { 4 } else { 2 }) as usize];
@@ -358,7 +357,7 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
             }
             engine.upsert_many(all.as_bytes()).unwrap();
         }
-        // Until a case is replaced, batches stand in the order in which cases were first stored.
+        // Until a case is replaced, the batches are in insertion order.
         for number in CASES + 500..CASES + 540 {
             model.upsert(&id(number), &text(number, 0));
             engine.upsert(text(number, 0).as_bytes()).unwrap();
@@ -366,7 +365,7 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
         let (mut ranked, mut listed) = (0, 0);
         for round in 0..3_u64 {
             for step in (round * 150..).take(if round == 0 { 0 } else { 150 }) {
-                // Replaced, new, and among the last.
+                // A replaced case, a new one, and one of the last.
                 let number = [step * 37 % CASES, CASES + step, CASES - 1 - step][(step % 3) as usize];
                 let document = text(number, step);
                 model.upsert(&id(number), &document);
@@ -387,7 +386,7 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
                     let (mut offset, mut limit) =
                         ([0, 3, 70, 300][(at % 4) as usize], [1, 20, 100][(at % 3) as usize]);
                     if order.is_empty() && at.is_multiple_of(4) {
-                        // Where the rows written last begin.
+                        // The position of the most recently written rows.
                         (offset, limit) = (engine.count(&filter).unwrap().saturating_sub(13), 5);
                     }
                     let order = Order::parse(engine.catalog(), order).unwrap();
@@ -406,19 +405,19 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
                 }
             }
         }
-        assert!(ranked > 10, "{ranked} pages asked rows in the order of all batches");
-        assert!(listed > 20, "{listed} pages were of listed cases");
+        assert!(ranked > 10, "{ranked} pages used the top rows of the index");
+        assert!(listed > 20, "{listed} pages used the key index");
     }
 }
 
-/// The number in the only tag of a case, and the ids that share one number.
+/// Returns the number in the only tag of each case.
 fn tagged(answer: &Answer) -> Vec<String> {
     let tag = |text: &str| text.split("\"t").nth(2).map(|rest| rest.split('"').next().unwrap().to_owned());
     answer.documents().filter_map(tag).collect()
 }
 
 #[test]
-fn readers_see_every_write_whole_and_none_undone() {
+fn readers_see_each_write_completely_and_none_undone() {
     const PAIRS: usize = 40;
     let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
     let pair = |pair: usize, round: usize| {
@@ -451,7 +450,7 @@ fn readers_see_every_write_whole_and_none_undone() {
                     let round: usize = found[0].parse().unwrap();
                     assert!(round >= seen[number], "a write undone");
                     seen[number] = round;
-                    // Cases beside the pairs are only added.
+                    // Other cases are only added.
                     let answer = engine.search(&all).unwrap();
                     let total = answer.total().unwrap();
                     assert!(total >= cases && total == answer.len() as u64);

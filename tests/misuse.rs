@@ -1,11 +1,11 @@
-//! Requests, filters and orders that a host puts together by mistake are errors: no wrong answer, no panic.
+//! Requests, filters and orders that a host combined by mistake are errors: no wrong answers, no panics.
 
 use casefilter::{
     Catalog, Direction, Engine, Error, ErrorKind, Field, FieldType, Filter, FilterCache, Limits, Order,
     Params, Request, reference,
 };
 
-/// Three tickets with two tags each, in tags' order one behind the other and again.
+/// Creates three tickets with two tags each. The tags of different tickets interleave.
 fn engine(catalog: Catalog) -> Engine {
     let engine = Engine::new(catalog);
     let tickets = br#"[{"id":"1","tags":["a","d"]},{"id":"2","tags":["b","c"]},{"id":"3","tags":["e"]}]"#;
@@ -13,7 +13,7 @@ fn engine(catalog: Catalog) -> Engine {
     engine
 }
 
-/// Every answer that an engine and the reference give to a request, or the kinds of their errors.
+/// Runs a request on everything that answers requests, and returns the kinds of the errors.
 fn kinds(engine: &Engine, request: &Request) -> Vec<Option<ErrorKind>> {
     let kind = |error: Error| error.kind;
     let clock = || std::time::Duration::ZERO;
@@ -27,7 +27,7 @@ fn kinds(engine: &Engine, request: &Request) -> Vec<Option<ErrorKind>> {
 const MISMATCH: [Option<ErrorKind>; 3] = [Some(ErrorKind::CatalogMismatch); 3];
 
 #[test]
-fn no_order_is_made_by_a_field_with_many_values() {
+fn an_order_by_a_list_field_is_an_error() {
     let catalog = Catalog::cases();
     for direction in [Direction::Ascending, Direction::Descending] {
         let error = Order::by(&catalog, "tags", direction).unwrap_err();
@@ -37,7 +37,7 @@ fn no_order_is_made_by_a_field_with_many_values() {
 }
 
 #[test]
-fn a_request_of_another_catalogue_is_an_error_of_all_that_answer() {
+fn a_request_of_another_catalogue_is_an_error_everywhere() {
     let engine = engine(Catalog::cases());
     let other = Catalog::new([Field::new("priority", FieldType::String)]).unwrap();
     let filter = Filter::compile_text(&other, "priority = high").unwrap();
@@ -52,7 +52,7 @@ fn a_request_of_another_catalogue_is_an_error_of_all_that_answer() {
     let foreign = Request::new(own).order(Some(order.clone()));
     assert_eq!(kinds(&engine, &foreign), MISMATCH);
     assert_eq!(reference::search(&[], &foreign).unwrap_err().kind, ErrorKind::CatalogMismatch);
-    // Fine where both are of one catalogue.
+    // The same catalogue is no error.
     let both = Request::new(filter).order(Some(order));
     assert_eq!(reference::search(&[], &both), Ok((vec![], 0)));
 }
@@ -70,7 +70,7 @@ fn an_order_by_a_hidden_field_is_an_error() {
         "order: found one by `createdAt`, which the catalogue of the filter hides or has not, expected a field of \
          that catalogue, or a filter joined by `Filter::and` with one that shows the field"
     );
-    // As the message says.
+    // The advice of the error message works.
     let wider = request.filter.and(&Filter::all(engine.catalog())).unwrap();
     let found = engine.search(&Request::new(wider).order(Some(hidden))).unwrap();
     assert_eq!(found.ids().collect::<Vec<_>>(), ["1"]);
@@ -92,11 +92,11 @@ fn the_limits_of_an_engine_bound_its_pages() {
     assert_eq!((error.path.as_str(), error.message().as_str()), ("limit", "found 3, expected at most 2"));
     assert_eq!(engine.search(&all.clone().limit(2).offset(1)).unwrap().len(), 2);
     assert_eq!(engine.count(&all.filter), Ok(3), "a count has no page");
-    // What is parsed under these limits fits.
+    // A request parsed under these limits fits.
     let parsed =
         Request::parse(engine.catalog(), &limits, br#"{"ids":["1","2","3"]}"#, &Params::default()).unwrap();
     assert_eq!(engine.search(&parsed).unwrap().len(), 2);
-    // As many as one likes, for a host that says so.
+    // A host that raises the limits gets larger pages.
     let unbounded = Limits { page: u64::MAX, ..Limits::default() };
     let engine = Engine::builder(Catalog::cases()).limits(unbounded).build();
     engine.upsert_many(br#"[{"id":"1"},{"id":"2"},{"id":"3"}]"#).unwrap();
@@ -104,7 +104,7 @@ fn the_limits_of_an_engine_bound_its_pages() {
 }
 
 #[test]
-fn a_number_of_another_catalogue_is_no_field() {
+fn a_field_id_of_another_catalogue_is_an_error() {
     let (cases, small) = (Catalog::cases(), Catalog::new([]).unwrap());
     let tags = cases.find("tags").unwrap();
     assert!(small.get(tags).is_none() && !small.is_visible(tags));
@@ -112,7 +112,7 @@ fn a_number_of_another_catalogue_is_no_field() {
 }
 
 #[test]
-fn a_catalogue_that_grew_takes_filters_and_orders_made_before() {
+fn an_extended_catalogue_accepts_earlier_filters_and_orders() {
     let before = Catalog::cases();
     let filter = Filter::compile_text(&before, "tags in (a, e)").unwrap();
     let narrow = Filter::compile_text(&before.allow(["tags"]).unwrap(), "tags <> c").unwrap();
@@ -130,13 +130,13 @@ fn a_catalogue_that_grew_takes_filters_and_orders_made_before() {
     }
     let cache = FilterCache::new(grown, Limits::default(), 1 << 20).within(&filter).unwrap();
     assert_eq!(engine.count(&cache.compile(br#"{"ids":["2","4"]}"#).unwrap()), Ok(1));
-    // Not the other way round: an engine without the field cannot answer.
+    // The reverse is an error: an engine without the field cannot answer.
     let old = Engine::new(before);
     assert_eq!(old.count(&risky).unwrap_err().kind, ErrorKind::CatalogMismatch);
 }
 
 #[test]
-fn filters_of_two_narrowings_are_joined() {
+fn filters_of_two_allow_lists_can_be_combined() {
     let engine = engine(Catalog::cases());
     let [ids, tags] = [["id"], ["tags"]].map(|names| engine.catalog().allow(names).unwrap());
     let one = Filter::compile_text(&ids, "id <> 3").unwrap();
@@ -145,13 +145,13 @@ fn filters_of_two_narrowings_are_joined() {
         assert_eq!(engine.search(&Request::new(both.clone())).unwrap().ids().collect::<Vec<_>>(), ["1"]);
         assert_eq!(Filter::compile(both.catalog(), both.to_json().as_bytes()).unwrap(), both);
     }
-    // A role's cache, held to a filter that another role wrote.
+    // The cache of one role, combined with the filter of another role.
     let cache = FilterCache::new(ids, Limits::default(), 1 << 20).within(&other).unwrap();
     assert_eq!(engine.count(&cache.compile(br#"{"ids":["1","2"]}"#).unwrap()), Ok(1));
     assert!(cache.compile(br#"{"criteria":[{"field":"tags","op":"=","values":["a"]}]}"#).is_err());
 }
 
-/// Every limit at its least and at its greatest, alone and together, on texts far beyond the defaults, with a small stack.
+/// Every limit at 0 and at its maximum, alone and together, on texts far beyond the defaults, on a small stack.
 #[test]
 fn limits_may_have_any_values() {
     let work = || {
@@ -222,7 +222,7 @@ fn values_at_the_ends_of_their_types_are_printed_and_compared() {
     use casefilter::{Number, Operator, Timestamp, Value};
     for ms in [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX] {
         assert!(!Timestamp::from_millis(ms).to_string().is_empty());
-        // An error, or a filter that selects nothing.
+        // An error, or a filter that selects no case.
         let filter =
             Filter::test(&Catalog::cases(), "createdAt", Operator::Less, [Timestamp::from_millis(ms)]);
         assert!(filter.is_err() || !filter.unwrap().matches(br#"{"id":"a"}"#).unwrap());

@@ -1,4 +1,4 @@
-//! Parquet files give the answers that the same cases give as JSON, and no file makes a panic.
+//! Parquet files give the same answers as the same cases in JSON, and no file causes a panic.
 
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn field_of(path: &[&str], kind: &DataType) -> Field {
     }
 }
 
-/// The type with the members of both.
+/// Merges two types: the result has the members of both.
 fn joined(a: &DataType, b: &DataType) -> DataType {
     match (a, b) {
         (DataType::Struct(a), DataType::Struct(b)) => {
@@ -93,7 +93,7 @@ fn joined(a: &DataType, b: &DataType) -> DataType {
     }
 }
 
-/// Cases as structs nested as they are, timestamps of this type.
+/// Converts cases to nested structs, with timestamps of this type.
 fn nested(ndjson: &str, timestamps: &DataType) -> RecordBatch {
     let catalog = Catalog::cases();
     let mut whole = DataType::Struct(arrow_schema::Fields::empty());
@@ -115,7 +115,7 @@ fn nested(ndjson: &str, timestamps: &DataType) -> RecordBatch {
     reader.unwrap().next().unwrap().unwrap()
 }
 
-/// The same cases with a column for each field.
+/// Converts the same cases to one column per field.
 fn flat(batch: &RecordBatch) -> RecordBatch {
     fn add(
         name: &str,
@@ -189,7 +189,7 @@ fn check(engine: &Engine, requests: &str, about: &str) {
 }
 
 #[test]
-fn every_layout_answers_as_json_does() {
+fn every_layout_gives_the_answers_of_json() {
     for name in ["plain", "weird"] {
         let cases = data(&format!("{name}.cases.ndjson"));
         let requests = data(&format!("{name}.requests.ndjson"));
@@ -219,14 +219,14 @@ fn documents_are_rebuilt() {
     for (rebuilt, original) in rebuilt.iter().zip(cases.lines()) {
         let rebuilt: Value = serde_json::from_str(rebuilt).unwrap();
         let mut original: Value = serde_json::from_str(original).unwrap();
-        // The one member that is no whole double there.
+        // The one member that is not a whole number.
         without_nulls(&mut original);
         assert_eq!(
             rebuilt.to_string().replace(".0", ""),
             as_doubles(&original).to_string().replace(".0", "")
         );
     }
-    // And they are cases again.
+    // The rebuilt documents are cases again.
     let again = Engine::new(Catalog::cases());
     let mut import = again.import(Mode::Strict);
     import.push(rebuilt.join("\n").as_bytes()).unwrap();
@@ -257,7 +257,7 @@ fn as_doubles(value: &Value) -> Value {
 }
 
 #[test]
-fn every_type_of_column_is_a_value_or_stays_in_the_document() {
+fn every_column_type_becomes_a_value_or_stays_in_the_document() {
     let words: DictionaryArray<Int32Type> = [Some("open"), None].into_iter().collect();
     let batch = columns([
         ("id", strings(["a", "b"])),
@@ -305,7 +305,7 @@ fn every_type_of_column_is_a_value_or_stays_in_the_document() {
     let count = |text| engine.count(&Filter::compile_text(engine.catalog(), text).unwrap()).unwrap();
     assert_eq!(count("priority = medium"), 2);
     assert_eq!(count("totalAmountInDefaultCurrency = 12.5 and createdByRule.revision = -3"), 1);
-    // A part of a second, for which the document has no form, is cut off in the field too: whoever reads either finds the same.
+    // Fractions of a second are cut off in the field too, since the document has no form for them.
     assert_eq!(count("createdAt > \"2024-01-01 00:00:00\""), 0);
     assert_eq!(count("createdAt = \"2024-01-01 00:00:00\""), 1);
     assert_eq!(count("review.createDate = \"1969-12-31 23:59:59\""), 1);
@@ -313,7 +313,7 @@ fn every_type_of_column_is_a_value_or_stays_in_the_document() {
 }
 
 #[test]
-fn structs_and_flat_columns_of_one_place_are_one_object() {
+fn structs_and_flat_columns_of_one_path_become_one_object() {
     let cases = r#"{"id":"a","caseReview":{"status":"open"}}
 {"id":"b"}
 {"id":"c","caseReview":{}}"#;
@@ -345,7 +345,7 @@ fn structs_and_flat_columns_of_one_place_are_one_object() {
 }
 
 #[test]
-fn a_column_of_a_wrong_type_is_named() {
+fn an_error_names_a_column_of_a_wrong_type() {
     let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let id = || ("id", strings(["a"]));
     for (batch, path, expected) in [
@@ -367,7 +367,7 @@ fn a_column_of_a_wrong_type_is_named() {
 }
 
 #[test]
-fn a_column_that_json_has_no_form_for_is_named() {
+fn an_error_names_a_column_without_a_form_in_json() {
     let bytes = || Arc::new(arrow_array::BinaryArray::from_vec(vec![b"x"])) as ArrayRef;
     let scan = Fields::from(vec![Field::new("raw", DataType::Binary, true)]);
     let structs = Arc::new(arrow_array::StructArray::new(scan, vec![bytes()], None));
@@ -380,7 +380,7 @@ fn a_column_that_json_has_no_form_for_is_named() {
     assert_eq!((report.stored, report.incomplete, report.skipped), (1, 0, 0));
     let listed: Vec<_> = report.refusals.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
     assert_eq!(listed, [(0, true, "extra.bytes"), (0, true, "scan.raw")]);
-    // A filter asks for neither.
+    // The filter reads neither column.
     let all = Filter::compile_text(engine.catalog(), "id = a").unwrap();
     assert_eq!(all.mask(&batch).unwrap().true_count(), 1);
 }
@@ -419,7 +419,7 @@ fn rows_obey_the_rules_of_documents() {
 }
 
 #[test]
-fn a_document_beyond_the_limit_is_refused() {
+fn a_document_over_the_limit_is_rejected() {
     let batch = columns([("id", strings(["a", "b"])), ("name", strings(["short", &"long".repeat(100)]))]);
     let engine =
         Engine::builder(Catalog::cases()).limits(Limits { case_bytes: 200, ..Limits::default() }).build();
@@ -442,8 +442,8 @@ fn a_failed_file_fails_the_import() {
 }
 
 #[test]
-fn a_file_that_grows_a_thousandfold_is_refused() {
-    // One long name, which the file has once, in each of 40,000 documents.
+fn a_file_that_expands_a_thousandfold_is_rejected() {
+    // One long name, stored once in the file, is repeated in each of 40,000 documents.
     let repeated =
         |text: &str| Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, 40_000))) as ArrayRef;
     let batch = columns([("id", repeated("a")), ("name", repeated(&"n".repeat(2000)))]);
@@ -456,7 +456,7 @@ fn a_file_that_grows_a_thousandfold_is_refused() {
     assert!(refusal.to_string().contains("1000 times the size of their file"), "{refusal}");
 }
 
-/// Splitmix64.
+/// Returns a random number by SplitMix64.
 fn draw(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -474,7 +474,7 @@ fn damaged_files_are_errors_or_cases_and_never_a_panic() {
             assert!(load(Mode::Lenient, sound.slice(..length)).is_err());
         }
         let mut state = 7;
-        // Enough of them that the Parquet library panics over a few.
+        // With this number of files, a few make the Parquet library panic.
         for _ in 0..2_000 {
             let mut damaged = sound.to_vec();
             let at = usize::try_from(draw(&mut state)).unwrap() % damaged.len();
@@ -486,7 +486,7 @@ fn damaged_files_are_errors_or_cases_and_never_a_panic() {
     }
 }
 
-/// On several threads an import is what it is on one.
+/// An import on several threads has the result of one thread.
 #[cfg(feature = "parallel")]
 mod threads {
     use super::*;
@@ -497,11 +497,11 @@ mod threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
     }
 
-    /// What an import made: documents, counts and report.
-    type Made = (Vec<String>, Vec<u64>, Report);
+    /// The result of an import: documents, counts and report.
+    type Imported = (Vec<String>, Vec<u64>, Report);
 
-    /// Loads a file behind a few documents, into batches much smaller than what is decoded at once, or larger.
-    fn made(mode: Mode, batch_rows: usize, file: &Bytes) -> Result<Made, Refusal> {
+    /// Imports a file between a few documents, into batches that are much smaller than a decoded group, or larger.
+    fn imported(mode: Mode, batch_rows: usize, file: &Bytes) -> Result<Imported, Refusal> {
         let limits = Limits { page: u64::MAX, ..Limits::default() };
         let engine = Engine::builder(Catalog::cases()).limits(limits).batch_rows(batch_rows).build();
         engine.upsert(br#"{"id":"7","name":"before"}"#).unwrap();
@@ -522,21 +522,22 @@ mod threads {
     fn equal(mode: Mode, file: &Bytes, about: &str) -> Result<(), Refusal> {
         let mut result = Ok(());
         for batch_rows in [100, 6000] {
-            let one = on(1, || made(mode, batch_rows, file));
-            let four = on(4, || made(mode, batch_rows, file));
+            let one = on(1, || imported(mode, batch_rows, file));
+            let four = on(4, || imported(mode, batch_rows, file));
             assert!(one == four, "{about}: {:?}, {:?}", one.err(), four.err());
-            // On threads of which none is free to help.
-            let (first, second) =
-                on(2, || rayon::join(|| made(mode, batch_rows, file), || made(mode, batch_rows, file)));
+            // On a pool without a free thread.
+            let (first, second) = on(2, || {
+                rayon::join(|| imported(mode, batch_rows, file), || imported(mode, batch_rows, file))
+            });
             assert!(one == first && one == second, "{about}");
-            // Outside of rayon's threads.
-            assert!(one == made(mode, batch_rows, file), "{about}");
+            // Outside rayon's pool.
+            assert!(one == imported(mode, batch_rows, file), "{about}");
             result = one.map(drop);
         }
         result
     }
 
-    /// Cases some of which come again, in another group or the same.
+    /// Returns cases with repeated ids, in the same group and in different ones.
     fn rows(fault: Option<usize>) -> RecordBatch {
         let ids = (0..ROWS).map(|row| (fault != Some(row)).then(|| (row % 15_000 / 2).to_string()));
         let dates = (0..ROWS).map(|row| match row % 700 {
@@ -573,7 +574,7 @@ mod threads {
     }
 
     #[test]
-    fn a_file_is_too_much_in_the_same_line() {
+    fn a_file_over_the_bound_fails_in_the_same_line() {
         let long = "long".repeat(1000);
         let batch = columns([
             (
@@ -629,7 +630,7 @@ mod threads {
 }
 
 #[test]
-fn columns_may_be_packed_in_the_usual_ways() {
+fn columns_may_use_the_common_compressions() {
     let batch = columns([("id", strings(["a", "b"])), ("caseReview.status", strings(["open", "open"]))]);
     for codec in [
         Compression::UNCOMPRESSED,
@@ -644,7 +645,7 @@ fn columns_may_be_packed_in_the_usual_ways() {
         let open = Filter::compile_text(engine.catalog(), "status = open").unwrap();
         assert_eq!(engine.count(&open).unwrap(), 2, "{codec}");
     }
-    // Written by pyarrow.
+    // pyarrow wrote these files.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/brotli.parquet");
     let refusal = load(Mode::Lenient, fs::read(path).unwrap().into()).unwrap_err();
     assert_eq!((refusal.error.kind, &*refusal.error.path), (ErrorKind::BadFile, "id"));
@@ -652,7 +653,7 @@ fn columns_may_be_packed_in_the_usual_ways() {
 }
 
 #[test]
-fn a_column_under_another_name_of_a_field_is_no_column_of_it() {
+fn a_column_named_by_an_alias_is_not_the_field() {
     let flat = columns([("id", strings(["a"])), ("status", strings(["open"]))]);
     let refusal = load(Mode::Strict, parquet(&flat)).unwrap_err();
     assert_eq!((refusal.error.kind, &*refusal.error.path), (ErrorKind::UnknownField, "status"));
@@ -660,7 +661,7 @@ fn a_column_under_another_name_of_a_field_is_no_column_of_it() {
     let (engine, report) = load(Mode::Lenient, parquet(&flat)).unwrap();
     assert_eq!(report.refusals.len(), 1);
     assert_eq!(documents(&engine), [r#"{"id":"a","status":"open"}"#]);
-    // Beside the field it is a member like any other.
+    // A column of that name is a member like any other.
     let both = columns([
         ("id", strings(["a"])),
         ("status", strings(["other"])),
@@ -669,7 +670,7 @@ fn a_column_under_another_name_of_a_field_is_no_column_of_it() {
     let (engine, _) = load(Mode::Strict, parquet(&both)).unwrap();
     let open = Filter::compile_text(engine.catalog(), "status = open").unwrap();
     assert_eq!(engine.count(&open).unwrap(), 1);
-    // A member of that name that is a field of the catalogue is that field.
+    // It is a field if the catalogue has a field of that name.
     let catalog = Catalog::new([casefilter::Field::new("status", casefilter::FieldType::String)]).unwrap();
     let engine = Engine::new(catalog);
     let mut import = engine.import(Mode::Strict);
@@ -678,7 +679,7 @@ fn a_column_under_another_name_of_a_field_is_no_column_of_it() {
 }
 
 #[test]
-fn what_may_not_be_meant_is_noted_as_of_json() {
+fn possible_mistakes_get_the_notes_of_json() {
     let decimals = Decimal128Array::from(vec![Some(900_719_925_474_099_301), Some(150), None]);
     let batch = columns([
         ("id", strings(["a", "b", "c"])),
@@ -692,7 +693,7 @@ fn what_may_not_be_meant_is_noted_as_of_json() {
         ("notes", strings(["x", "y", "z"])),
     ]);
     let expected = [
-        "caseReview_status: 2 cases have this member, which is no field and is not searched; did you mean `caseReview.status`? \
+        "caseReview_status: 2 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
          (first in a file:1)",
         "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in a file:1)",
         "updatedAt: 3 cases have a timestamp without a time zone, which counts as UTC (such as `1970-01-01 00:00:00` in a file:1)",
@@ -713,7 +714,7 @@ fn what_may_not_be_meant_is_noted_as_of_json() {
 }
 
 #[test]
-fn notes_of_groups_are_those_of_the_whole() {
+fn notes_do_not_depend_on_row_groups() {
     let count = 200_000;
     let ids = StringArray::from_iter_values((0..count).map(|n| n.to_string()));
     let times = StringArray::from_iter_values(

@@ -1,5 +1,5 @@
-//! Engine, reference evaluator and a third evaluator written from the specification agree on
-//! random catalogues, documents and requests.
+//! Engine, reference evaluator and a third evaluator, written from the specification, agree on random catalogues, documents and
+//! requests.
 
 mod world;
 
@@ -14,13 +14,13 @@ use world::choices::Choices;
 use world::generate::{NUMBERS, Size, World};
 use world::writes;
 
-/// Builds a world from a stream of choices and checks it with those that are left.
+/// Generates a world from a stream of choices, and checks it with the rest of the stream.
 fn small(mut choices: Choices<'_>) {
     let world = World::small(&mut choices);
     check(&world, &mut choices);
 }
 
-/// As [`small`], of an engine whose cases come, change and go while it is asked.
+/// Like [`small`], with cases that are added, replaced and deleted between requests.
 fn written(mut of_world: Choices<'_>, mut of_writes: Choices<'_>) {
     writes::check(&World::small(&mut of_world), &mut of_writes);
 }
@@ -29,17 +29,17 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn everyone_agrees_in_small_worlds(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn evaluators_agree_in_small_worlds(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         small(Choices::new(&bytes));
     }
 
     #[test]
-    fn everyone_agrees_in_full_worlds(seed in any::<u64>()) {
+    fn evaluators_agree_in_full_worlds(seed in any::<u64>()) {
         small(Choices::seeded(seed));
     }
 
     #[test]
-    fn everyone_agrees_while_cases_change(
+    fn evaluators_agree_while_cases_change(
         of_world in prop::collection::vec(any::<u8>(), 0..2000),
         of_writes in prop::collection::vec(any::<u8>(), 0..200),
     ) {
@@ -47,12 +47,12 @@ proptest! {
     }
 
     #[test]
-    fn everyone_agrees_while_cases_change_in_full_worlds(seed in any::<u64>()) {
+    fn evaluators_agree_while_cases_change_in_full_worlds(seed in any::<u64>()) {
         written(Choices::seeded(seed), Choices::seeded(seed.rotate_left(32)));
     }
 }
 
-/// Worlds of a number of documents around the sizes of words and batches.
+/// Checks worlds with numbers of documents around the sizes of words and batches.
 fn sized(rows: usize, requests: usize, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut choices = Choices::seeded(seed);
@@ -63,30 +63,30 @@ fn sized(rows: usize, requests: usize, seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn everyone_agrees_around_the_size_of_a_word() {
+fn evaluators_agree_around_the_size_of_a_word() {
     for rows in [0, 1, 63, 64, 65, 127, 128, 129] {
         sized(rows, 6, 0..12);
     }
 }
 
 #[test]
-fn everyone_agrees_at_65_535_rows() {
+fn evaluators_agree_at_65_535_rows() {
     sized(65_535, 6, 0..2);
 }
 
 #[test]
-fn everyone_agrees_at_65_536_rows() {
+fn evaluators_agree_at_65_536_rows() {
     sized(65_536, 6, 2..4);
 }
 
 #[test]
-fn everyone_agrees_at_65_537_rows() {
+fn evaluators_agree_at_65_537_rows() {
     sized(65_537, 6, 4..6);
 }
 
-/// Trees of criteria that leave few rows, in every order, on a batch so large that indexes answer them.
+/// Trees of criteria that select few rows, in every order, on a batch large enough for the indexes.
 #[test]
-fn conjunctions_that_become_few_select_the_same() {
+fn conjunctions_that_leave_few_rows_select_the_same() {
     const ROWS: u64 = 5_000;
     let mut state = 7_u64;
     let mut next = move |below: u64| {
@@ -156,12 +156,12 @@ fn conjunctions_that_become_few_select_the_same() {
     }
 }
 
-/// Counts that indexes know without a plan, and those of rows that are listed by key beside others, in batches large
-/// enough for bitmaps of sorted rows; with rows that died, and some written of late.
+/// Counts that the index gives without a plan, and counts of rows listed by key in addition to others. The batches are large
+/// enough for bitmaps of sorted rows; some rows are deleted, and some written recently.
 #[test]
-fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
+fn counts_of_ranges_and_listed_rows_match_the_documents() {
     const ROWS: u64 = 7_000;
-    /// Written at the end: most in a batch that indexes over all batches do not cover, the last one by one.
+    /// The number of cases written last. Most are in an uncovered batch, the last ones are single writes.
     const LATE: u64 = 170;
     let mut state = 11_u64;
     let mut next = move |below: u64| {
@@ -169,7 +169,7 @@ fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
         (state >> 33) % below
     };
     let mut document = |number: u64| {
-        // `createdAt` ascends, `updatedAt` hardly; statuses are frequent, rare and in every row of a batch.
+        // `createdAt` ascends, `updatedAt` does so only roughly. Statuses are frequent, rare, or in every row of a batch.
         let status = ["open", "blocked", "rare"][usize::from(next(3) == 0) + usize::from(next(400) == 0)];
         let minute = number % 60;
         let mut text = format!(
@@ -225,7 +225,7 @@ fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
             3 => "status in (open, nowhere)".to_owned(),
             _ => "status = open".to_owned(),
         };
-        // Some applicants have cases that are listed by id too.
+        // Some cases are listed both by applicant and by id.
         let numbers: Vec<u64> =
             (0..1 + next(12)).map(|_| if next(4) == 0 { ROWS + next(LATE) } else { next(ROWS) }).collect();
         let listed = |key: &dyn Fn(u64) -> String| {
@@ -253,7 +253,7 @@ fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
     };
     for stage in 0..3 {
         if stage == 1 {
-            // Some die, and some are replaced.
+            // Some cases are deleted, and some replaced.
             let dead = |number: &u64| number % 7 == 3 && *number < 3_500;
             for number in (0..ROWS).filter(dead) {
                 assert!(engine.delete(&number.to_string()));
@@ -292,7 +292,7 @@ fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
 }
 
 #[test]
-fn the_spellings_of_numbers_are_read_alike() {
+fn spellings_of_numbers_mean_the_same_as_in_serde_json() {
     for text in NUMBERS {
         let number: serde_json::Number = serde_json::from_str(text).unwrap();
         assert_eq!(number.as_f64(), text.parse().ok(), "{text}");

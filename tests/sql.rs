@@ -1,4 +1,4 @@
-//! What statements are made of. That engines answer them as casefilter does is for `tests/sql/run`.
+//! The text of statements. `tests/sql/run` checks that databases answer them like casefilter.
 
 use casefilter::sql::{Datum, Dialect, Table, write_copy};
 use casefilter::{Catalog, Field, FieldType, Filter, Order, Request};
@@ -27,7 +27,7 @@ fn count(dialect: Dialect, text: &str) -> String {
 }
 
 #[test]
-fn tests_are_written_as_each_engine_runs_them_fast() {
+fn tests_have_the_fastest_form_of_each_database() {
     use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
     for (text, dialect, wanted) in [
         ("name = a", Postgres, r#""name" = $1::text"#),
@@ -105,7 +105,7 @@ fn order(dialect: Dialect, order: &str, offset: u64, limit: u64) -> String {
 }
 
 #[test]
-fn an_order_has_absent_last_known_first_and_ids_in_the_end() {
+fn an_order_sorts_known_values_first_absent_ones_last_and_ties_by_id() {
     let cases = "SELECT `id`, `document` FROM `cases` ORDER BY";
     let behind = |order: &str| format!("{cases} {order} LIMIT 100");
     for (text, wanted) in [
@@ -148,7 +148,7 @@ fn scripts_name_every_column() {
 }
 
 #[test]
-fn no_name_of_a_file_ends_a_comment_or_a_string() {
+fn no_file_name_ends_a_comment_or_a_string() {
     let table = Table::new(&catalog());
     for dialect in Dialect::ALL {
         let script = table.script(dialect, "a\nDROP TABLE cases; --'`\"");
@@ -179,7 +179,7 @@ fn a_filter_or_order_of_another_catalogue_is_an_error() {
 }
 
 #[test]
-fn seeds_of_the_fuzzer_are_sound() {
+fn seeds_of_the_fuzzer_are_valid() {
     let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/sql");
     let mut compiled = 0;
     for seed in std::fs::read_dir(seeds).unwrap() {
@@ -194,7 +194,7 @@ fn seeds_of_the_fuzzer_are_sound() {
     assert!(compiled > 10);
 }
 
-/// What quoting gets wrong.
+/// Strings that quoting often gets wrong.
 const PIECES: &[&str] = &[
     "'",
     "''",
@@ -223,7 +223,7 @@ const PIECES: &[&str] = &[
     "{p1:String}",
 ];
 
-/// Strings of what quoting gets wrong, and any others.
+/// Returns strings that quoting often gets wrong, and any others.
 fn hard_text() -> impl Strategy<Value = String> {
     prop_oneof![
         proptest::collection::vec(proptest::sample::select(PIECES), 0..8).prop_map(|pieces| pieces.concat()),
@@ -231,7 +231,7 @@ fn hard_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The fields of a line of `COPY`, decoded as PostgreSQL's manual has it; none for a null.
+/// Decodes the fields of a line of `COPY`, by the manual of PostgreSQL; `None` for a null.
 fn read_copy(line: &str) -> Vec<Option<String>> {
     let line = line.strip_suffix('\n').unwrap();
     assert!(!line.contains(['\n', '\r', '\0']), "{line:?}");
@@ -255,7 +255,7 @@ fn read_copy(line: &str) -> Vec<Option<String>> {
     line.split('\t').map(|field| (field != "\\N").then(|| decode(field))).collect()
 }
 
-/// The strings of an array as PostgreSQL writes arrays, every string in quotes.
+/// Decodes the strings of an array as PostgreSQL writes it, with every string in quotes.
 fn read_array(text: &str) -> Vec<String> {
     let mut strings = Vec::new();
     let mut rest = text.strip_prefix('{').unwrap().strip_suffix('}').unwrap().chars();
@@ -277,7 +277,7 @@ fn read_array(text: &str) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn a_line_of_copy_says_the_row(
+    fn a_line_of_copy_decodes_to_the_row(
         name in proptest::option::of(hard_text()),
         tags in proptest::collection::vec(hard_text(), 0..4),
         amount in any::<f64>(),
@@ -306,7 +306,7 @@ proptest! {
     }
 
     #[test]
-    fn literals_say_the_values(
+    fn literals_decode_to_the_values(
         texts in proptest::collection::vec(hard_text(), 1..5),
         numbers in proptest::collection::vec(any::<f64>(), 1..5),
         seconds in proptest::collection::vec(0_u32..86_400, 1..5),

@@ -1,4 +1,4 @@
-//! The durable store as a host uses it: kept files, kill at any instant, two openers, copies.
+//! The durable store as a host uses it: files of older versions, kills at any instant, concurrent processes, copies.
 
 #![cfg(feature = "store")]
 
@@ -36,7 +36,7 @@ const CASES: &[u8] = br#"[
 {"id":"d","totalAmountInDefaultCurrency":-3}
 ]"#;
 
-/// Writes the file that later versions must keep opening; run by hand, once for each version of the format.
+/// Writes the file that later versions must be able to open. Run by hand, once per version of the format.
 #[test]
 #[ignore = "writes tests/data/store/v2.redb"]
 fn write_the_file_of_this_version() {
@@ -49,13 +49,13 @@ fn write_the_file_of_this_version() {
     store.upsert(br#"{"id":"b","tags":["again"]}"#, Durability::Synced).unwrap();
     store.checkpoint().unwrap();
     assert!(store.delete("d", Durability::Synced).unwrap());
-    // Without this it is a file of version 1.
+    // Without this record, the file has version 1.
     store.write_records(|records| records.put("kind", "a/1", "one").map(drop)).unwrap();
     store.compact().unwrap();
 }
 
 #[test]
-fn the_files_of_earlier_versions_open_with_the_answers_they_had() {
+fn files_of_earlier_versions_give_the_same_answers() {
     for version in [1, 2] {
         check_the_file_of(version);
     }
@@ -90,7 +90,7 @@ fn check_the_file_of(version: u8) {
     assert_eq!((verified.cases, verified.records), (3, version.into()));
 }
 
-/// The version of the contents of a file.
+/// Returns the version of the contents of a file.
 fn format_of(path: &Path) -> Vec<u8> {
     let table = redb::TableDefinition::<&str, &[u8]>::new("meta");
     let read = redb::Database::open(path).unwrap().begin_read().unwrap();
@@ -98,7 +98,7 @@ fn format_of(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_is_of_the_second_version_from_its_first_record_on_and_copies_hold_all_records() {
+fn the_first_record_makes_a_file_of_version_2_and_copies_have_all_records() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("s");
     drop(Store::create(&path, Catalog::cases(), options()).unwrap());
@@ -139,7 +139,7 @@ fn a_file_is_of_the_second_version_from_its_first_record_on_and_copies_hold_all_
     }
 }
 
-/// A reason to give a write up.
+/// The reason to roll back a write.
 struct Wanted(Option<StoreError>);
 
 impl From<StoreError> for Wanted {
@@ -149,7 +149,7 @@ impl From<StoreError> for Wanted {
 }
 
 #[test]
-fn a_file_of_another_version_or_catalogue_or_kind_is_refused_by_name() {
+fn an_error_names_another_version_catalogue_or_kind_of_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("cases.db");
     drop(Store::create(&path, Catalog::cases(), options()).unwrap());
@@ -207,30 +207,30 @@ fn answers_are_those_of_an_engine() {
 }
 
 #[test]
-fn a_case_replaced_or_deleted_since_the_checkpoint_is_so_after_opening_again() {
+fn writes_since_the_checkpoint_are_there_after_reopening() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("cases");
     let store = Store::create(&path, Catalog::cases(), options()).unwrap();
-    // More than a head takes, so that they are rows of a batch.
+    // More than a head holds, so that they are rows of a batch.
     let lines: String = (b'a'..=b't').map(|id| format!("{{\"id\":\"{}\"}}\n", char::from(id))).collect();
     let mut import = store.import(Mode::Strict).unwrap();
     import.push(lines.as_bytes()).unwrap();
     import.commit().unwrap();
     store.checkpoint().unwrap();
-    // Few writes, so that none of them is followed by a checkpoint of its own.
+    // Too few writes for an automatic checkpoint.
     assert!(store.delete("a", Durability::Synced).unwrap());
     let replaced = r#"{"id":"b","tags":["again"]}"#;
     assert_eq!(store.upsert(replaced.as_bytes(), Durability::Synced).unwrap(), Upserted::Replaced);
     let before = all(&store);
     assert_eq!((before.len(), before[0].as_str()), (19, replaced));
-    // As after a crash: closing makes a checkpoint.
+    // A copy has the state after a crash: closing would make a checkpoint.
     let left = folder.path().join("left");
     fs::copy(&path, &left).unwrap();
     assert_eq!(all(&open(&left)), before);
 }
 
 #[test]
-fn a_copy_is_a_store_of_the_moment_it_was_made_at() {
+fn a_copy_has_the_cases_of_one_moment() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
     let mut import = store.import(Mode::Strict).unwrap();
@@ -247,7 +247,7 @@ fn a_copy_is_a_store_of_the_moment_it_was_made_at() {
     assert_eq!(all(&store), before[1..]);
 }
 
-/// What the process does that is killed: writes, and says what is on disk.
+/// Does the work of the process that is killed: writes, and prints each acknowledged write.
 fn write_until_killed(path: &Path) {
     let store = open(path);
     let mut out = std::io::stdout();
@@ -263,7 +263,7 @@ fn write_until_killed(path: &Path) {
                 writeln!(out, "deleted {id} {round}").unwrap();
             }
             12 => {
-                // All of these or none.
+                // All of these are stored, or none.
                 let mut import = store.import(Mode::Strict).unwrap();
                 for part in 0..60 {
                     let case = format!("{{\"id\":\"part-{part}\",\"groupByType\":\"{round}\"}}\n");
@@ -282,7 +282,7 @@ fn write_until_killed(path: &Path) {
 }
 
 #[test]
-fn a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged() {
+fn a_killed_writer_loses_no_acknowledged_write() {
     const PATH: &str = "CASEFILTER_WRITE_UNTIL_KILLED";
     if let Some(path) = env::var_os(PATH) {
         return write_until_killed(Path::new(&path));
@@ -293,11 +293,7 @@ fn a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged() {
     let kills: u64 = env::var("CASEFILTER_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
     for kill in 0..kills {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged",
-                "--nocapture",
-            ])
+            .args(["--exact", "a_killed_writer_loses_no_acknowledged_write", "--nocapture"])
             .env(PATH, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -320,7 +316,7 @@ fn a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged() {
                 (case["id"].as_str().unwrap().to_owned(), group)
             })
             .collect();
-        // The one write behind the last acknowledged one may be there, too; whole.
+        // The first write that was not acknowledged may be stored too, completely.
         let mut last: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
         let mut rounds = 0;
         for line in &acknowledged {
@@ -350,7 +346,7 @@ fn a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged() {
 }
 
 #[test]
-fn readers_see_whole_writes_and_find_the_documents_of_their_moment() {
+fn readers_see_complete_writes_and_their_documents() {
     let folder = TempDir::new().unwrap();
     let store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
     let is_done = std::sync::atomic::AtomicBool::new(false);
@@ -385,7 +381,7 @@ fn readers_see_whole_writes_and_find_the_documents_of_their_moment() {
 }
 
 #[test]
-fn a_store_is_read_by_several_at_once_and_not_touched_by_it() {
+fn concurrent_readers_do_not_change_a_store() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("cases.db");
     let read = || Store::open_read_only(&path, Catalog::cases(), options());
@@ -393,7 +389,7 @@ fn a_store_is_read_by_several_at_once_and_not_touched_by_it() {
     let store = Store::create(&path, Catalog::cases(), options()).unwrap();
     store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced).unwrap();
     store.write_records(|records| records.put("kind", "key", "text").map(drop)).unwrap();
-    // One that was not closed, as after a crash, has to be opened once by who may write it.
+    // A file that was not closed, as after a crash, must first be opened by a process that may write it.
     let crashed = folder.path().join("crashed.db");
     fs::copy(&path, &crashed).unwrap();
     let error = Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap_err();
@@ -401,7 +397,7 @@ fn a_store_is_read_by_several_at_once_and_not_touched_by_it() {
     assert!(error.to_string().contains("not closed in order"), "{error}");
     drop(open(&crashed));
     assert_eq!(Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap().len(), 1);
-    // Whoever writes has it alone.
+    // A writer has exclusive access.
     assert_eq!(read().unwrap_err().kind(), StoreErrorKind::InUse);
     store.close().unwrap();
 

@@ -1,11 +1,11 @@
-//! Holds every suggestion of an error to one rule: what it makes means what was meant.
+//! Every suggestion of an error leads to a filter with the intended meaning.
 //!
-//! Each text has an error. Where that suggests something, the suggestion is put in its place, and the filter that it makes is compared
-//! with one written by hand.
+//! Each text has an error. If the error has a suggestion, the test applies it, and compares the resulting filter with one written
+//! by hand.
 
 use casefilter::{Catalog, Error, ErrorKind, Filter, Order};
 
-/// The first error of a text.
+/// Returns the first error of a text.
 #[track_caller]
 fn error_of(text: &str) -> Error {
     let errors = Filter::compile_text(&Catalog::cases(), text).expect_err(text);
@@ -13,7 +13,7 @@ fn error_of(text: &str) -> Error {
     error.clone()
 }
 
-/// The text with the suggestion of its error in its place.
+/// Applies the suggestion of an error to its text.
 fn applied(text: &str, error: &Error) -> Option<String> {
     let suggestion = error.suggestion.as_deref()?;
     let suggested = suggestion.split('`').nth(1)?;
@@ -25,17 +25,17 @@ fn applied(text: &str, error: &Error) -> Option<String> {
     };
     let is_operator = |c: char| matches!(c, '<' | '>' | '=');
     Some(match error.kind {
-        // It stands for all from the value's operator on.
+        // The suggestion replaces the operator and the value.
         ErrorKind::BadTimestamp if suggested.starts_with(is_operator) => {
             format!("{}{suggested}{}", before.trim_end().trim_end_matches(is_operator), &at[raw_len..])
         }
         ErrorKind::TooManyOperands => {
             format!("{} {suggested} {at}", before.trim_end().trim_end_matches(is_operator))
         }
-        // It stands for the whole criterion.
+        // The suggestion replaces the whole criterion.
         ErrorKind::UnknownOperator if found == "between" => format!("{before}{suggested}"),
         ErrorKind::Syntax if matches!(found, "not" | "!") => format!("{before}{suggested}"),
-        // It has the word before it.
+        // The suggestion includes the word before it.
         ErrorKind::Syntax if suggested.ends_with(')') => {
             let before = before.trim_end().rsplit_once(' ').unwrap().0;
             format!("{before} {suggested}{}", &at[raw_len..])
@@ -45,7 +45,7 @@ fn applied(text: &str, error: &Error) -> Option<String> {
 }
 
 #[test]
-fn what_a_suggestion_makes_means_what_was_meant() {
+fn suggestions_have_the_intended_meaning() {
     let rows: &[(&str, &str)] = &[
         // Operators of other languages.
         ("name == x", "name = x"),
@@ -104,7 +104,7 @@ fn what_a_suggestion_makes_means_what_was_meant() {
         ("name = `Ann`", "name = Ann"),
         ("name = Ann Lee Smith", "name = \"Ann Lee Smith\""),
         ("name = all", "name = \"all\""),
-        // Dates: a day or a minute is all of it.
+        // Dates: a day or minute means all of it.
         ("createdAt >= \"2026-01-02\"", "createdAt >= \"2026-01-02 00:00:00\""),
         ("createdAt < \"2026-01-02\"", "createdAt < \"2026-01-02 00:00:00\""),
         ("createdAt <= \"2026-01-02\"", "createdAt < \"2026-01-03 00:00:00\""),
@@ -137,13 +137,13 @@ fn what_a_suggestion_makes_means_what_was_meant() {
         ),
     ];
     let catalog = Catalog::cases();
-    for (text, meant) in rows {
+    for (text, intended) in rows {
         let error = error_of(text);
         let made = applied(text, &error).unwrap_or_else(|| panic!("{text}: nothing suggested: {error}"));
         let filter =
             Filter::compile_text(&catalog, &made).unwrap_or_else(|errors| panic!("{text}: {made}: {errors}"));
-        let expected = Filter::compile_text(&catalog, meant).unwrap();
-        // Documents have whole seconds, so that these two are the same.
+        let expected = Filter::compile_text(&catalog, intended).unwrap();
+        // Documents have whole seconds, so these two filters are equivalent.
         let is_same_second =
             made.contains("> \"2026-01-02 10:15:00\"") || made.contains("<= \"2026-01-02 10:15:00\"");
         if is_same_second {
@@ -159,7 +159,7 @@ fn what_a_suggestion_makes_means_what_was_meant() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_said_and_nothing_suggested() {
+fn unsupported_tests_are_named_without_a_suggestion() {
     const INSIDE: &str = "no search inside a string";
     const ABSENCE: &str = "a test for absence is not in the language";
     for (text, note) in [
@@ -236,9 +236,9 @@ fn a_json_body_gets_the_same_advice() {
 }
 
 #[test]
-fn an_order_of_other_languages_is_respelled() {
+fn an_order_in_another_syntax_gets_a_suggestion() {
     let catalog = Catalog::cases();
-    for (text, meant) in [
+    for (text, intended) in [
         ("createdAt desc", "-createdAt"),
         ("createdAt DESC", "-createdAt"),
         ("createdAt descending", "-createdAt"),
@@ -251,8 +251,8 @@ fn an_order_of_other_languages_is_respelled() {
     ] {
         let error = Order::parse(&catalog, text).unwrap_err();
         let suggestion = error.suggestion.clone().unwrap_or_else(|| panic!("{text}: {error}"));
-        assert_eq!(suggestion, format!("`{meant}`"), "{text}");
-        assert!(Order::parse(&catalog, meant).is_ok());
+        assert_eq!(suggestion, format!("`{intended}`"), "{text}");
+        assert!(Order::parse(&catalog, intended).is_ok());
     }
     for text in ["createdAt,-id", "createdAt, updatedAt", "tags desc", "createdAt sideways", "nothing desc"] {
         let error = Order::parse(&catalog, text).unwrap_err();

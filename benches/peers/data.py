@@ -1,4 +1,4 @@
-"""Synthetic compliance cases: the same for the same number, shape and seed."""
+"""Synthetic compliance cases. The same number, shape and seed give the same cases."""
 
 import datetime
 import json
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 SEED = 20_260_101
 CHUNK = 1_000_000
 ROW_GROUP = 131_072
-# A point request should find something: so many cases are given to one known applicant.
+# The number of cases of one known applicant, so that a point request finds something.
 PLANTED = 3
 START_S = int(datetime.datetime(2023, 1, 1, tzinfo=datetime.UTC).timestamp())
 END_S = int(datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC).timestamp())
@@ -34,12 +34,12 @@ def tag(number):
 
 
 def applicants(cases):
-    """How many applicants so many cases have."""
+    """Returns the number of applicants of this number of cases."""
     return max(1, cases // 3)
 
 
 def hex_ids(numbers, salt):
-    """24 hexadecimal digits for each number, unlike for unlike numbers and in no order."""
+    """Returns 24 hexadecimal digits for each number, distinct and in no order."""
 
     def mixed(x):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -63,7 +63,7 @@ def case_id(number):
 
 
 def known_applicant(cases):
-    """The number of an applicant who has cases, those of the rows from the middle on."""
+    """Returns the number of the known applicant, whose cases start at the middle row."""
     return applicants(cases) // 2
 
 
@@ -93,7 +93,7 @@ def _text(codes, names, absent=None):
 
 
 def _lists(rng, rows, names, most, absent_share, shape):
-    """Up to `most` distinct values a row; none at all, as null, in a share of the rows."""
+    """Generates up to `most` distinct values per row, and null in a share of the rows."""
     nothing = len(names)
     codes = _codes(rng, rows * most, nothing, shape, 0.9).reshape(rows, most)
     length = rng.integers(1, most + 1, rows)
@@ -108,12 +108,12 @@ def _lists(rng, rows, names, most, absent_share, shape):
 
 
 def _seconds(values, absent=None):
-    # Through int64 milliseconds: whole seconds, as the text form of a case has them.
+    # Cast through int64 milliseconds to whole seconds, the precision of documents.
     return pa.array(values.astype(np.int64) * 1000, mask=absent).cast(pa.timestamp("ms", tz="UTC"))
 
 
 def chunk(first, rows, cases, shape, seed=SEED):
-    """Rows `first .. first + rows` of so many cases, flat columns named by field path."""
+    """Generates rows `first .. first + rows` out of `cases`, as flat columns named by field path."""
     rng = np.random.Generator(np.random.PCG64([seed, first, cases, SHAPES.index(shape)]))
     tags = 1000 if shape == "tags1000" else 60
     span = END_S - START_S
@@ -122,7 +122,7 @@ def chunk(first, rows, cases, shape, seed=SEED):
     else:
         low, high = span * first // cases, max(span * (first + rows) // cases, span * first // cases + 1)
         created = START_S + np.sort(rng.integers(low, high, rows))
-    # Hours after a case was created, or weeks.
+    # Hours or weeks after the case was created.
     updated = created + rng.exponential(6 * 3_600 if shape == "prompt" else 20 * 86_400, rows).astype(np.int64)
     if shape == "uniform":
         amount = rng.random(rows) * 20_000
@@ -155,7 +155,7 @@ def chunk(first, rows, cases, shape, seed=SEED):
 
 
 def parquet(work, cases, shape):
-    """The Parquet file of these cases, written unless it is there."""
+    """Returns the Parquet file of these cases. Writes it if it does not exist."""
     path = Path(work) / f"cases-{shape}-{cases}.parquet"
     if not path.exists():
         part = path.with_name(path.name + ".part")
@@ -170,7 +170,7 @@ def parquet(work, cases, shape):
 
 
 def ndjson(work, cases, shape):
-    """The same cases as nested documents, one a line."""
+    """Writes the same cases as nested documents, one per line."""
     path = Path(work) / f"cases-{shape}-{cases}.ndjson"
     if not path.exists():
         part = path.with_name(path.name + ".part")

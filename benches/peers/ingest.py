@@ -1,4 +1,4 @@
-"""How fast casefilter and others take in the same NDJSON, one thread each, a process for each round, in turn."""
+"""Measures how fast casefilter and others load the same NDJSON, with one thread each, a process per round, in turn."""
 
 import json
 import os
@@ -12,7 +12,7 @@ TABLES = "tables"
 CASES = (SAMPLE, TABLES)
 ROUNDS = 7
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
-# Any request will do, since only loading is of interest.
+# Any request will do, since only the loading counts.
 REQUEST = '{"body":{"criteria":[]},"limit":0}\n'
 
 KEPT = "casefilter"
@@ -66,7 +66,7 @@ READERS = {"duckdb": duckdb, "pyarrow": pyarrow, "clickhouse": clickhouse, "pola
 
 
 def work_one(engine, path):
-    """In a process of its own: load once, and print how long it took, how many cases there are, and the version."""
+    """Runs in a separate process: loads once, and prints the time, the number of cases and the version."""
     import time
 
     load, count, version = READERS[engine](path)
@@ -76,7 +76,7 @@ def work_one(engine, path):
 
 
 def sample(binary, work, cases):
-    """The cases of `casefilter generate`, which have most fields of the catalogue; made anew, as another build may make others."""
+    """Generates cases by `casefilter generate`, which have most fields of the catalogue. Another build may generate others."""
     path = Path(work) / f"sample-{cases}.ndjson"
     path.unlink(missing_ok=True)
     subprocess.run([binary, "generate", "--cases", str(cases), "-o", path], check=True, stderr=subprocess.DEVNULL)
@@ -84,7 +84,7 @@ def sample(binary, work, cases):
 
 
 def _round(engine, binary, path, work):
-    """(seconds, cases, version), or why there are none."""
+    """Returns seconds, cases and version, or the reason of a failure."""
     if engine in READERS:
         command = [sys.executable, __file__, engine, str(path)]
     else:
@@ -100,14 +100,14 @@ def _round(engine, binary, path, work):
 
 
 def tables(work, cases):
-    """The cases of the tables, a third of whose fields they have."""
-    import data  # pyarrow is not for the workers of the other engines
+    """Returns the cases of the tables, which have a third of the fields."""
+    import data  # the workers of the other engines have no pyarrow
 
     return data.ndjson(work, cases, "arrival")
 
 
 def measure(binary, version, work, cases, which, rounds=ROUNDS):
-    """Engine → its rates in MB/s, or why it has none."""
+    """Returns the rates of each engine in MB/s, or the reason of a failure."""
     path = sample(binary, work, cases) if which == SAMPLE else tables(work, cases)
     size = path.stat().st_size
     path.read_bytes()  # into the system's cache
@@ -130,7 +130,7 @@ def measure(binary, version, work, cases, which, rounds=ROUNDS):
 
 
 def table(result):
-    """As Markdown, each with its rate beside DuckDB's, which took turns with it."""
+    """Formats the rates as Markdown, with the ratio to DuckDB's rate in the same round."""
     which = "sample cases" if result.get("which", SAMPLE) == SAMPLE else "cases of the tables"
     text = f"{result['cases']:,} {which} of {result['bytes_per_case']} bytes, one thread each, a process for each round, in turn; MB/s.\n\n"
     text += "| | least | median | most | of DuckDB's, median over rounds |\n|---|---:|---:|---:|---:|\n"

@@ -1,4 +1,4 @@
-"""The thirteen requests, as the lines that `casefilter bench --requests` takes."""
+"""The thirteen requests, as lines for `casefilter bench --requests`."""
 
 import json
 
@@ -54,9 +54,9 @@ TITLES = {
 
 
 def thirteen(cases):
-    """Name → request, for data of so many cases."""
+    """Returns the requests by name, for data with this number of cases."""
     pool = data.applicants(cases)
-    # No lists in the tree: c4 and c5 are for those, and they would outweigh the rest in most peers.
+    # The tree has no lists: c4 and c5 test those, and lists would take most of the time in most peers.
     tree = _any(
         _all(
             _field(STATUS, "=", "open"),
@@ -134,7 +134,7 @@ def is_count(request):
 
 
 def tree(request):
-    """The body as one criterion; the ids as a criterion on `id`."""
+    """Returns the body as one criterion, with `ids` as a criterion on `id`."""
     criteria = _all(*request["body"]["criteria"])
     ids = request["body"].get("ids")
     return _any(_field("id", "$contains", *ids), criteria) if ids else criteria

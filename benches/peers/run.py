@@ -1,6 +1,6 @@
-"""casefilter beside the engines one would pick instead: same cases, same requests, equal answers.
+"""Compares casefilter with the engines that one could use instead: same cases, same requests, equal answers.
 
-Each engine runs in a process of its own, so that its memory is given back before the next one.
+Each engine runs in a separate process, so that its memory is freed before the next one starts.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def arguments():
 
 
 def timed(function):
-    """Times in µs, ascending; the caller has run it once already."""
+    """Returns sorted times in µs. The caller has run it once already."""
     times, taken = [], 0
     while len(times) < LEAST_RUNS or (taken < ENOUGH_S * 1e9 and len(times) < MOST_RUNS):
         start = time.perf_counter_ns()
@@ -69,7 +69,7 @@ def timed(function):
 
 
 def timed_cold(function):
-    """As timed, with other memory than the caches hold read before each run."""
+    """Like `timed`, but flushes the processor's caches before each run."""
     times, start = [], time.perf_counter()
     while len(times) < LEAST_RUNS or time.perf_counter() - start < ENOUGH_S:
         empty_caches()
@@ -80,7 +80,7 @@ def timed_cold(function):
 
 
 def empty_caches():
-    """Reads a value of each line of 256 MiB, as `casefilter bench --cold` does."""
+    """Reads one value per cache line of 256 MiB, like `casefilter bench --cold`."""
     other_memory()[::8].sum()
 
 
@@ -90,14 +90,14 @@ def other_memory():
 
 
 def same(request, got, expected):
-    # Without an order, which of two cases comes first is an engine's own affair.
+    # Without an order, an engine may return any of the cases.
     if requests.is_count(request) or request.get("order"):
         return got == expected
     return sorted(got) == sorted(expected)
 
 
 def work_one(args):
-    """In a process of its own: load one engine, compare and time; results to a file."""
+    """Runs in a separate process: loads one engine, compares, measures, and writes the results to a file."""
     expected = json.loads((args.work / "expected.json").read_text())
     start = time.perf_counter()
     engine = importlib.import_module(f"engines.{args.worker}").load(
@@ -142,7 +142,7 @@ def machine():
 
 
 def processor():
-    """Its name, with family and model where the system tells them: some clouds call all of a maker's alike."""
+    """Returns the processor's name with family and model, since some clouds use one name for several models."""
     told = {}
     for line in _lines("/proc/cpuinfo"):
         key, _, value = line.partition(":")
@@ -214,7 +214,7 @@ def growth(args, binary):
 
 
 def end(failed):
-    """Nobody shall take a table for whole that is not."""
+    """Exits with an error if an engine failed, so that the table is not taken for complete."""
     if failed:
         raise SystemExit(f"not compared: {'; '.join(failed)}")
 
@@ -227,7 +227,7 @@ def main():
         return
     if args.ingest and (args.growth or args.ndjson or args.shape != "arrival"):
         raise SystemExit("--ingest takes neither --shape, --growth nor --ndjson with it")
-    import table  # matplotlib is not for the workers
+    import table  # the workers have no matplotlib
 
     binary = args.casefilter or casefilter.build()
     args.out.mkdir(parents=True, exist_ok=True)

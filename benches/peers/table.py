@@ -1,4 +1,4 @@
-"""Results as a Markdown table and a plot."""
+"""Formats results as a Markdown table and a plot."""
 
 import math
 
@@ -31,7 +31,7 @@ def best(result, kind, name):
 
 
 def ratios(result, kind, of="casefilter"):
-    """Name → how many times longer the best of these engines takes than casefilter."""
+    """Returns for each request how many times longer the best of these engines takes than casefilter."""
     found = {}
     for name in requests.TITLES:
         own, other = median(result, of, name), best(result, kind, name)
@@ -61,7 +61,7 @@ def about(machine):
 
 
 def with_empty_caches(result):
-    """The same with the times that were measured so in the place of the others."""
+    """Returns the same results with the times for empty caches."""
     def cold(line):
         return line | {"median_us": line.get("cold_us")}
 
@@ -110,7 +110,7 @@ def table(result, plot):
 
 
 def every(result, kind, of="casefilter"):
-    """How many times longer each of these engines takes for each request, in one list."""
+    """Returns how many times longer each engine takes for each request, in one list."""
     pairs = [
         (median(result, of, name), median(result, engine, name))
         for name in requests.TITLES
@@ -120,7 +120,7 @@ def every(result, kind, of="casefilter"):
 
 
 def verdict(scan, indexed, all_scans):
-    """Which lines of the aim are met and missed."""
+    """Returns the lines that meet the aim and those that miss it."""
     text = ""
     for ratio, aim, kind in ((scan, SCAN_AIM, "best scan engine"), (indexed, INDEXED_AIM, "better indexed engine")):
         if ratio:

@@ -1,25 +1,25 @@
-//! What all benches share: how many cases, the cases, and the check of an answer before it is timed.
+//! Code that all benches share: the sample cases, and the check of an answer before it is timed.
 
 use casefilter::{Catalog, Engine, Filter, Mode, Request, reference, sample};
 
-/// Cases of every bench, the same for the same seed.
+/// The seed of the sample cases of all benches.
 pub(crate) const SEED: u64 = 42;
 
-/// How many cases answers are checked on against the reference evaluator.
+/// The number of cases on which answers are checked against the reference evaluator.
 const CHECKED_CASES: u64 = 5_000;
 
-/// True when every bench is only to be run once: `cargo bench -- --test`.
+/// Returns true if every bench runs only once: `cargo bench -- --test`.
 pub(crate) fn is_test() -> bool {
     std::env::args().any(|argument| argument == "--test")
 }
 
-/// A million cases, 20,000 in test mode, or `CASEFILTER_BENCH_CASES`.
+/// Returns the number of cases: a million, 20,000 in test mode, or `CASEFILTER_BENCH_CASES`.
 pub(crate) fn case_count() -> u64 {
-    let asked = std::env::var("CASEFILTER_BENCH_CASES").ok().and_then(|text| text.parse().ok());
-    asked.unwrap_or(if is_test() { 20_000 } else { 1_000_000 })
+    let wanted = std::env::var("CASEFILTER_BENCH_CASES").ok().and_then(|text| text.parse().ok());
+    wanted.unwrap_or(if is_test() { 20_000 } else { 1_000_000 })
 }
 
-/// Sample cases, one a line.
+/// Returns sample cases, one per line.
 pub(crate) fn ndjson(count: u64) -> Vec<u8> {
     let mut text = Vec::new();
     for case in sample::Cases::new(count, SEED) {
@@ -29,7 +29,7 @@ pub(crate) fn ndjson(count: u64) -> Vec<u8> {
     text
 }
 
-/// An engine that holds so many sample cases.
+/// Creates an engine with this number of sample cases.
 pub(crate) fn engine(count: u64) -> Engine {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(Mode::Strict);
@@ -46,7 +46,7 @@ pub(crate) fn engine(count: u64) -> Engine {
     engine
 }
 
-/// Holds the engine's answers equal to the reference evaluator's, on fewer cases.
+/// A check of answers against the reference evaluator, on fewer cases.
 pub(crate) struct Oracle {
     engine: Engine,
     documents: Vec<String>,
@@ -58,7 +58,7 @@ impl Oracle {
         Self { engine: engine(CHECKED_CASES), documents: text.lines().map(str::to_owned).collect() }
     }
 
-    /// Checks a request; gives the share of cases that it selects.
+    /// Checks a request, and returns the share of cases that it selects.
     pub(crate) fn check(&self, request: &Request) -> f64 {
         let documents: Vec<&str> = self.documents.iter().map(String::as_str).collect();
         let (page, total) = reference::search(&documents, request).unwrap();
@@ -70,7 +70,7 @@ impl Oracle {
     }
 }
 
-/// Compiles the text syntax.
+/// Compiles a filter in the text syntax.
 pub(crate) fn filter(text: &str) -> Filter {
     Filter::compile_text(&Catalog::cases(), text).unwrap_or_else(|errors| panic!("{text}: {errors}"))
 }

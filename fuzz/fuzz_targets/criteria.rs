@@ -1,6 +1,6 @@
-//! Any bytes as a request body and as a text filter: what compiles prints and compiles again to
-//! the same filter, and what does not compile says where. The fast path accepts a body exactly if the strict parser finds no error
-//! in it, and both yield the same tree.
+//! Parses any bytes as a request body and as a text filter. A filter that compiles must print and compile again to the same
+//! filter. An error must have a position. The fast path must accept a body exactly if the strict parser finds no error in it, and
+//! both must yield the same tree.
 
 #![no_main]
 
@@ -31,12 +31,12 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn check(catalog: &Catalog, input: &[u8], compiled: Result<Filter, Errors>) {
     match compiled {
-        Ok(filter) => sound(catalog, &filter),
-        Err(errors) => refused(input, &errors),
+        Ok(filter) => check_filter(catalog, &filter),
+        Err(errors) => check_errors(input, &errors),
     }
 }
 
-fn sound(catalog: &Catalog, filter: &Filter) {
+fn check_filter(catalog: &Catalog, filter: &Filter) {
     let json = filter.to_json();
     let text = filter.to_text();
     let from_json =
@@ -58,13 +58,13 @@ fn sound(catalog: &Catalog, filter: &Filter) {
     }
 }
 
-fn refused(input: &[u8], errors: &Errors) {
+fn check_errors(input: &[u8], errors: &Errors) {
     let errors_in_order = errors.as_slice();
     assert!((1..=10).contains(&errors_in_order.len()));
     assert!(errors_in_order.iter().all(|error| error.offset <= input.len()), "{errors:?}");
     assert!(errors_in_order.is_sorted_by_key(|error| error.offset), "{errors:?}");
     assert!(errors.description().starts_with("Invalid parameters: "));
-    // What is echoed is clipped: an error never costs much more than the input.
+    // The echoed input is clipped, so errors never cost much more than the input.
     assert!(errors.description().len() < 20_000 + 4 * input.len());
     assert!(serde_json::to_string(errors).is_ok());
 }

@@ -1,5 +1,5 @@
-//! Any text as a timestamp: read and printed it stays the same instant, and `chrono`, held to the
-//! shape of the text form, reads the same.
+//! Parses any text as a timestamp. Parsed and printed, it must stay the same instant. `chrono`, restricted to the form of
+//! timestamps, must read the same instant.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fn by_chrono(text: &str) -> Option<i64> {
                 .zip(shape.bytes())
                 .all(|(b, s)| if s == b'0' { b.is_ascii_digit() } else { b == s })
     };
-    // chrono reads a leap second, which the text form has not.
+    // chrono accepts a leap second, which the text form does not have.
     if !has_shape(local, "0000-00-00 00:00:00") || local.ends_with("60") {
         return None;
     }

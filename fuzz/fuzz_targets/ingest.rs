@@ -1,7 +1,7 @@
-//! Any bytes as a file of cases: the outcome does not depend on how the bytes come in, and what
-//! was stored keeps every invariant.
+//! Imports any bytes as a file of cases. The outcome must not depend on how the bytes are split, and the stored cases must keep
+//! every invariant.
 //!
-//! The first byte chooses: its lowest bit strict or lenient, the others how large the pieces are.
+//! The first byte is a choice: the lowest bit is the mode, the others are the size of the pieces.
 
 #![no_main]
 
@@ -20,14 +20,13 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A stored document, everything but its `id` passed over: in a lenient import a number may be too
-/// large for any `serde_json::Value`.
+/// A stored document of which only `id` is read: in a lenient import, a number may be too large for `serde_json::Value`.
 #[derive(Deserialize)]
 struct Case {
     id: String,
 }
 
-/// The report or refusal, and the documents as stored.
+/// Returns the report or refusal, and the stored documents.
 fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<String, String>, Vec<String>) {
     let limits = Limits { page: u64::MAX, ..Limits::default() };
     let engine = Engine::builder(Catalog::cases()).limits(limits).build();
@@ -44,7 +43,7 @@ fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<Str
         let case: Case = serde_json::from_str(document).expect("a stored document is JSON");
         assert_eq!(case.id, id);
     }
-    assert!(outcome.is_ok() || answer.is_empty(), "a refused import leaves no trace");
+    assert!(outcome.is_ok() || answer.is_empty(), "a failed import stores nothing");
     let documents = answer.documents().map(str::to_owned).collect();
     let outcome = match outcome {
         Ok(report) => {

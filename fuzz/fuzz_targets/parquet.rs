@@ -1,7 +1,7 @@
-//! Any bytes as a Parquet file: cases or a refusal, never a panic of ours, and what was stored keeps
-//! every invariant.
+//! Imports any bytes as a Parquet file. The outcome must be cases or a refusal, never a panic of this crate, and the stored cases
+//! must keep every invariant.
 //!
-//! The first byte chooses: its lowest bit strict or lenient.
+//! The lowest bit of the first byte is the mode.
 
 #![no_main]
 
@@ -13,8 +13,8 @@ use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
 
 fuzz_target!(
-    // The Parquet library panics over some damage, and the import makes errors of that: such a panic
-    // must not end the process before it is caught. One that nobody catches still does.
+    // The Parquet library panics on some damaged files, and the import converts that to errors. So the panic hook must not end
+    // the process. A panic that is not caught still does.
     init: panic::set_hook(Box::new(|info| eprintln!("{info}"))),
     |bytes: &[u8]| {
         let Some((choice, file)) = bytes.split_first() else { return };

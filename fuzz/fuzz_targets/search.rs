@@ -1,5 +1,5 @@
-//! Bytes as choices that build a catalogue, documents and requests: engine, reference evaluator
-//! and the plain evaluator of the property tests give the same answers.
+//! Uses the bytes as choices for a catalogue, documents and requests. The engine, the reference evaluator and the plain evaluator
+//! of the property tests must give the same answers.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes as a request body and as a text filter, in every dialect: the statement with literals is one
-//! statement, whose literals are the parameters of the one with parameters.
+//! Compiles any bytes, as a request body and as a text filter, to SQL in every dialect. The statement with literals must be one
+//! statement, and its literals must be the parameters.
 
 #![no_main]
 

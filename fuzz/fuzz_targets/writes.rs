@@ -1,5 +1,5 @@
-//! Bytes as choices that build a catalogue, documents and requests, and that write the documents in
-//! any order, replace and delete them: on the way, engine and both evaluators give the same answers.
+//! Uses the bytes as choices for a catalogue, documents and requests, and for random writes. After each step, the engine and both
+//! evaluators must give the same answers.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ use world::generate::World;
 use world::writes::check;
 
 fuzz_target!(|bytes: &[u8]| {
-    // A world takes what bytes there are, and nothing would be left for the writes.
+    // A world uses all bytes that it gets, so the writes get their own part.
     let (of_writes, of_world) = bytes.split_at(bytes.len() / 8);
     check(&World::small(&mut Choices::new(of_world)), &mut Choices::new(of_writes));
 });

@@ -2,14 +2,14 @@
 
 use super::copy::{View, copy};
 use super::error::DomainError;
-use super::records::{AML_CASES, AmlHead, part_of, read};
+use super::records::{AML_CASES, AmlHead, applicant_key, read};
 use super::schemas;
 use crate::store::Store;
 
-/// The latest active AML case of an applicant, as JSON, by `createdAt` and then `id`; without `reviewerName`,
-/// `attributes` and `clusteredLinks` for whoever may not see personal data.
+/// Returns the latest active AML case of an applicant as JSON, by `createdAt`, then `id`.
 ///
-/// Members that this library does not know are in the answer, and numbers are spelled as they came. Nulls count as absent.
+/// Without `sees_personal_data` the answer has no `reviewerName`, `attributes` and `clusteredLinks`. Members that this library does not
+/// know are kept, and so are the spellings of numbers. Nulls count as absent.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, aml_case, import_records};
@@ -30,10 +30,9 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// [`NotFound`](super::DomainErrorKind::NotFound) when there is none, or no such applicant; faults of the
-/// store.
+/// [`NotFound`](super::DomainErrorKind::NotFound) when there is no active case or no such applicant; faults of the store.
 pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
-    let cases = store.records()?.with_prefix(AML_CASES, &part_of(applicant_id, ""))?;
+    let cases = store.records()?.with_prefix(AML_CASES, &applicant_key(applicant_id, ""))?;
     let mut latest: Option<(AmlHead, String)> = None;
     for (_, text) in cases {
         let head: AmlHead = read(store, &text)?;

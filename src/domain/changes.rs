@@ -1,7 +1,7 @@
-//! Changes by operation 5, member by member, against what an import brings.
+//! Merges an imported applicant with the changes that operation 5 made to the stored one.
 //!
-//! An applicant's record keeps under `infoChangedAt` when operation 5 changed a member of `info`. An import replaces such a member only
-//! with data of a later date; see [`merge`].
+//! `infoChangedAt` of an applicant's record has the time when operation 5 changed each member of `info`. An import replaces such a member
+//! only with data of a later date; see [`merge`].
 
 use chrono::{DateTime, Utc};
 
@@ -11,16 +11,16 @@ use super::time::with_offset;
 use crate::json;
 use crate::value::Timestamp;
 
-/// The members that operation 5 changes, in the order of the interface document.
+/// The members that operation 5 can change, in the order of the interface document.
 pub(super) const FIELDS: [&str; 6] =
     ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
 
-/// The members that have a transliteration, and that.
+/// The members that have a transliteration, each with the member for it.
 pub(super) const TRANSLITERATED: [(&str, &str); 3] =
     [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
 
-/// Notes in an applicant that these members were changed now.
-pub(super) fn mark(
+/// Sets the time of change of these members to now.
+pub(super) fn mark_changed(
     applicant: &mut Members<'_>,
     changed: impl Iterator<Item = &'static str>,
     now: DateTime<Utc>,
@@ -35,7 +35,7 @@ pub(super) fn mark(
     Ok(())
 }
 
-/// When each member was changed by operation 5, as text.
+/// Returns the time when operation 5 changed each member, as text.
 fn times_of(applicant: &Members<'_>) -> json::Result<Vec<(&'static str, String)>> {
     let Some(times) = object(applicant, INFO_CHANGED_AT) else { return Ok(Vec::new()) };
     let times = Members::read(&times)?;
@@ -56,32 +56,32 @@ fn set_times(applicant: &mut Members<'_>, times: &[(&'static str, String)]) {
     applicant.set(INFO_CHANGED_AT, members.to_json());
 }
 
-/// A member that is an object, as text.
+/// Returns a member that is an object, as text.
 fn object(of: &Members<'_>, name: &str) -> Option<String> {
     of.get(name).filter(|value| value.starts_with('{')).map(str::to_owned)
 }
 
-/// What becomes of an applicant of whom operation 5 changed members, when an import brings it again.
+/// The result of an import of an applicant with changes by operation 5.
 pub(super) struct Merged {
     /// The record to store.
     pub(super) text: String,
-    /// Members that stay as operation 5 left them, though the import has them otherwise.
+    /// The members that keep the value of operation 5, although the import has another one.
     pub(super) kept: Vec<&'static str>,
-    /// Members that the import has otherwise, and later.
+    /// The members that get the value of the import, which is another and later one.
     pub(super) overwritten: Vec<&'static str>,
-    /// The latest date of the data that the import brings, as text.
+    /// The latest date of the imported data, as text.
     pub(super) date: Option<String>,
 }
 
-/// Brings what an import has of an applicant together with what operation 5 changed of the stored one; none when it changed nothing.
+/// Merges an imported applicant with the stored one; `None` if operation 5 changed nothing of the stored one.
 ///
-/// A member that was changed is replaced if the record's data are later: the latest of `createdAt`, `review.createDate`,
-/// `review.reviewDate`, and of the record's own `infoChangedAt` for that member, which an export has. Times count to the second.
+/// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate` and
+/// `review.reviewDate`, and of the record's own `infoChangedAt` for that member, which an export has. Times are compared to the second.
 ///
 /// # Errors
-/// When one of the two is not an object.
+/// When one of the two records is not an object.
 pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
-    // Most applicants were never changed, and need no reading. A key may be written with escapes.
+    // Most applicants were never changed and need not be parsed. A key may be written with escapes.
     let may_be_changed = stored.contains(INFO_CHANGED_AT) || stored.contains("\\u");
     if !may_be_changed {
         return Ok(None);
@@ -99,7 +99,7 @@ pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>
     let old = Members::read(&old)?;
     let new = object(&after, "info").unwrap_or_else(|| "{}".to_owned());
     let mut new = Members::read(&new)?;
-    // What operation 5 transliterated beside what it changed stays too, where the import has none.
+    // Transliterations that operation 5 made of unchanged members are kept too, if the import has none.
     let latest = changed.iter().filter_map(|(_, time)| Timestamp::parse(time).ok()).max();
     if !is_company && date.as_ref().map(|(instant, _)| *instant) <= latest {
         for (of, latin) in TRANSLITERATED {
@@ -144,7 +144,7 @@ pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>
     Ok(Some(Merged { text: after.to_json(), kept, overwritten, date: date.map(|(_, text)| text) }))
 }
 
-/// The latest date of an applicant's data.
+/// Returns the latest date of an applicant's data.
 fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>> {
     let mut dates = vec![applicant.string("createdAt")];
     if let Some(review) = object(applicant, "review") {

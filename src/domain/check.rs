@@ -1,4 +1,4 @@
-//! The check of a record that comes in: what is at fault in it, and how it is stored.
+//! Checks an imported record against its schema: finds its faults, and makes the text to store.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,30 +19,32 @@ const MAX_DEPTH: usize = 128;
 /// The longest id, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// How many faults of one record are listed.
+/// The most faults of one record that are listed.
 const MAX_FAULTS: usize = 10;
 
-/// A record that was checked and can be stored.
+/// A record that passed the check and can be stored.
 #[derive(Debug)]
 pub(super) struct Checked<'t> {
-    /// The record as it is stored: as it came, but for the ids that were numbers, `D` for Germany, times with an offset where the
-    /// form has none, and what is at fault, which is left out.
+    /// The record to store. Integer ids have become strings, `D` has become `DEU`, and some times are converted to UTC. Faulty parts are
+    /// left out.
     pub(super) text: Cow<'t, str>,
-    /// What is at fault, with paths in the record as it came; the first ten. A strict import refuses a record with any.
+    /// The first ten faults, with their paths in the input. A strict import rejects a record with any.
     pub(super) faults: Vec<Error>,
-    /// Times without an offset that should have one.
+    /// The number of times without an offset that should have one.
     pub(super) without_zone: u64,
-    /// Steps that are not known, with their paths.
+    /// The steps that the interface document does not list, with their paths.
     pub(super) unknown_steps: Vec<(String, Error)>,
 }
 
 /// Checks that a text is a record of a schema.
 ///
-/// The smallest part that a fault lies in and that a record can do without counts as absent: an optional member, or an element of a
-/// list that is not needed.
+/// A fault counts the smallest part around it that the record can do without as absent: an optional member, or an element of a list that
+/// is not needed.
+///
+/// Complexity: linear in the length of the text.
 ///
 /// # Errors
-/// What is wrong with it, the first ten faults, if it cannot be stored even without them. Linear in the length of the text.
+/// The first ten faults of a record that cannot be stored even without the faulty parts.
 pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checked<'t>, Vec<Error>> {
     let mut walk = Check {
         reader: Reader::new(text),
@@ -71,12 +73,15 @@ pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checke
     Ok(Checked { text: rewritten, faults, without_zone, unknown_steps })
 }
 
-/// An error with the path of its offset.
+/// Adds the path of its offset to an error.
 fn place(text: &str, error: Error) -> Error {
     let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
     error.at(path)
 }
 
+/// A walk over a record.
+///
+/// Its methods return false for a faulty value, after adding the fault. An error ends the walk.
 struct Check<'t> {
     reader: Reader<'t>,
     edits: Edits,
@@ -85,7 +90,6 @@ struct Check<'t> {
     unknown_steps: Vec<(String, Error)>,
 }
 
-/// The methods give false when the value is at fault, which is noted; an error ends the reading.
 impl<'t> Check<'t> {
     fn record(&mut self, schema: &'static Schema) -> json::Result<bool> {
         let found = self.reader.peek()?;
@@ -97,7 +101,7 @@ impl<'t> Check<'t> {
         self.object(schema, offset)
     }
 
-    /// Checks a value. Of a list or map that is needed, every element is.
+    /// Checks a value. Every element of a needed list or map is needed.
     fn value(&mut self, kind: &'static Kind, is_needed: bool) -> json::Result<bool> {
         let found = self.reader.peek()?;
         let offset = self.reader.offset();
@@ -133,7 +137,7 @@ impl<'t> Check<'t> {
             let found = self.reader.peek()?;
             let start = self.reader.offset();
             let is_good = match found {
-                // An element that is absent has no meaning.
+                // An absent element has no meaning.
                 JsonType::Null => {
                     self.reader.null()?;
                     self.fault(wrong_type(start, found.name(), kind))
@@ -200,7 +204,7 @@ impl<'t> Check<'t> {
         Ok(fault.is_none_or(|error| self.fault(error)))
     }
 
-    /// Notes a fault; false, since there is one.
+    /// Adds a fault, and returns false.
     fn fault(&mut self, error: Error) -> bool {
         if self.faults.len() < MAX_FAULTS {
             self.faults.push(error);
@@ -208,7 +212,7 @@ impl<'t> Check<'t> {
         false
     }
 
-    /// What is wrong with a string.
+    /// Returns the fault of a string.
     fn string(&mut self, kind: &'static Kind, text: &str, offset: usize) -> Option<Error> {
         let mut becomes = |value: Option<Cow<'_, str>>| match value {
             Some(Cow::Owned(value)) => {
@@ -234,7 +238,7 @@ impl<'t> Check<'t> {
                 ErrorKind::BadTimestamp,
             ),
             Kind::Moment => (becomes(in_utc(text)), ErrorKind::BadTimestamp),
-            // Kept as it came, and served in form.
+            // Stored in the form of the input. Answers have the form of the interface document.
             Kind::ZonedMoment => (with_offset(text).is_some(), ErrorKind::BadTimestamp),
             _ => (true, ErrorKind::WrongType),
         };
@@ -282,7 +286,7 @@ impl<'t> Check<'t> {
         Ok(self.fault(error))
     }
 
-    /// Goes through an object that stands next; each key may be there once.
+    /// Reads the object at the reader's position. A repeated key is an error.
     fn members(
         &mut self,
         mut take: impl FnMut(&mut Self, Cow<'t, str>) -> json::Result<()>,
@@ -299,9 +303,9 @@ impl<'t> Check<'t> {
         Ok(())
     }
 
-    /// Reads over a value whose meaning is not known here; its objects have no repeated keys either.
+    /// Skips a value that no schema describes. A repeated key in it is an error too.
     fn any(&mut self) -> json::Result<()> {
-        // The keys of each open object; none for an array.
+        // The keys of each open object; `None` for an array.
         let mut open: Vec<(Option<HashSet<Cow<'t, str>>>, bool)> = Vec::new();
         loop {
             match self.reader.peek()? {
@@ -343,7 +347,7 @@ fn is_id(text: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// Whether a JSON number has neither fraction nor exponent.
+/// Returns whether a JSON number has neither fraction nor exponent.
 fn is_integer(number: &str) -> bool {
     number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }

@@ -1,4 +1,4 @@
-//! The errors of records that come in.
+//! The errors of imported records.
 
 use super::schema::Kind;
 use super::schemas::STEPS;
@@ -17,7 +17,7 @@ pub(super) fn wrong(error_kind: ErrorKind, offset: usize, found: String, kind: &
     Error::new(error_kind, offset, found, expected(kind))
 }
 
-/// What a kind allows, in words.
+/// Returns the values that a kind accepts, in words.
 fn expected(kind: &Kind) -> String {
     let one_of = |allowed: &[&str]| {
         let allowed: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();

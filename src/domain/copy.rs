@@ -1,13 +1,13 @@
-//! Copies of records as they are served: without what the reader may not see, without nulls, times in form.
+//! Copies records for answers: without members that the reader may not see, without nulls, with times in the form of the answers.
 
 use std::borrow::Cow;
 
 use super::members::{json_string, push_string};
-use super::schema::{Kind, Schema, Sight};
+use super::schema::{Kind, Schema, Visibility};
 use super::time::with_offset;
 use crate::json::{self, JsonType, Reader};
 
-/// What a copy of a record keeps.
+/// The members that a copy of a record keeps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     /// Members that their schema does not name.
@@ -16,8 +16,9 @@ pub(super) struct View {
     pub(super) personal: bool,
 }
 
-/// Copies a record, with the members that a view keeps, in their order and as they are written. What is `null` counts as absent, at
-/// every depth; times that have an offset in the interface document are written with one.
+/// Copies a record with the members that a view keeps, in their order and spelling.
+///
+/// Nulls count as absent at every depth. Times that have an offset in the interface document are written with one.
 ///
 /// # Errors
 /// When the text is not JSON, which a checked record always is.
@@ -29,7 +30,7 @@ pub(super) fn copy(text: &str, schema: &'static Schema, view: View) -> json::Res
     Ok(out)
 }
 
-/// Copies a value of any sort without nulls.
+/// Copies a value of any type without nulls.
 ///
 /// # Errors
 /// When the text is not JSON.
@@ -89,11 +90,11 @@ fn copy_object(
     let (mut first, mut is_empty) = (true, true);
     while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
         let member = schema.member(&key);
-        let is_kept = match member.map(|member| member.sight) {
+        let is_kept = match member.map(|member| member.visibility) {
             None => view.unknown,
-            Some(Sight::Everyone) => true,
-            Some(Sight::Personal) => view.personal,
-            Some(Sight::Internal) => false,
+            Some(Visibility::Everyone) => true,
+            Some(Visibility::Personal) => view.personal,
+            Some(Visibility::Internal) => false,
         };
         if reader.peek()? == JsonType::Null || !is_kept {
             reader.skip_value()?;
@@ -110,16 +111,16 @@ fn copy_object(
     Ok(())
 }
 
-/// An object or array that was begun.
+/// An object or array whose end was not read yet.
 struct Open {
     is_object: bool,
-    /// Nothing of it was read.
+    /// True until the first member or element was read.
     is_first: bool,
-    /// Nothing of it was written.
+    /// True until the first member or element was written.
     is_empty: bool,
 }
 
-/// Copies a value whose meaning is not known here.
+/// Copies a value that no schema describes, without nulls.
 fn copy_any(reader: &mut Reader<'_>, out: &mut String) -> json::Result<()> {
     let mut open: Vec<Open> = Vec::new();
     loop {
@@ -137,7 +138,7 @@ fn copy_any(reader: &mut Reader<'_>, out: &mut String) -> json::Result<()> {
                 out.push_str(reader.between(start, reader.offset()));
             }
         }
-        // Goes on to the next value that is not null.
+        // Moves on to the next value that is not null.
         loop {
             let Some(top) = open.last_mut() else { return Ok(()) };
             let is_first = std::mem::take(&mut top.is_first);
@@ -180,13 +181,13 @@ mod tests {
     use super::*;
     use crate::error::Error;
 
-    /// The text that is stored, if nothing is at fault.
+    /// Returns the text to store of a record without faults.
     fn stored(text: &str, schema: &'static Schema) -> Result<String, Vec<Error>> {
         let checked = check(text, schema)?;
         if checked.faults.is_empty() { Ok(checked.text.into_owned()) } else { Err(checked.faults) }
     }
 
-    /// A value without nulls at any depth.
+    /// Returns a value without nulls at any depth.
     fn stripped(value: &Value) -> Value {
         match value {
             Value::Object(members) => members
@@ -205,7 +206,7 @@ mod tests {
     static EMPTY: Schema = Schema { members: &[] };
     const ALL: View = View { unknown: true, personal: true };
 
-    /// Objects with members that schemas know and others.
+    /// Objects with members of the schemas and others.
     fn object() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -240,13 +241,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_let_in_comes_out_whole_but_for_nulls(mut value in object()) {
+        fn accepted_records_are_copied_whole_except_for_nulls(mut value in object()) {
             let text = value.to_string();
             prop_assert_eq!(stored(&text, &EMPTY), Ok(text.clone()));
             prop_assert_eq!(copy(&text, &EMPTY, ALL), Ok(stripped(&value).to_string()));
             prop_assert_eq!(without_nulls(&text), Ok(stripped(&value).to_string()));
             prop_assert_eq!(Members::read(&text).unwrap().to_json(), text);
-            // With the members that a record needs, more of them are let in.
+            // More of them are accepted with the members that a record needs.
             for (name, own) in [
                 ("id", "x"), ("targetEntityId", "x"), ("targetEntityType", "applicant"),
                 ("createdAt", "2026-01-01 00:00:00"),
@@ -262,7 +263,7 @@ mod tests {
                 prop_assert!(redacted.len() <= served.len());
                 prop_assert_eq!(stored(&redacted, &schemas::AML_CASE), Ok(redacted));
             }
-            // What is stored without its faults has none left, and is stored as it is.
+            // A record that is stored without its faults has none left, and is stored unchanged.
             for schema in [&schemas::AML_CASE, &schemas::APPLICANT, &schemas::DOCUMENT, &schemas::LEVEL] {
                 if let Ok(checked) = check(&text, schema) {
                     let kept = checked.text.into_owned();

@@ -1,26 +1,26 @@
-//! Why an operation has no answer.
+//! The errors of the operations.
 
 use std::fmt;
 
 use crate::error::{ErrorKind, Errors, quote};
 use crate::store::StoreError;
 
-/// What sort of fault a [`DomainError`] is.
+/// The kind of a [`DomainError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DomainErrorKind {
-    /// There is no such applicant, or nothing of what was asked for: 404.
+    /// An unknown applicant, or an applicant without the requested record: 404.
     NotFound,
-    /// A share token that is missing, unknown, expired or used: 401, which of them is not said.
+    /// A share token that is missing, unknown, expired or used: 401. The error does not tell them apart.
     Unauthorized,
-    /// A request that cannot be done: 400.
+    /// An invalid request: 400.
     Invalid,
-    /// The store could not read or write: 500.
+    /// A failure to read or write the store: 500.
     Store,
 }
 
 impl DomainErrorKind {
-    /// A stable name.
+    /// Returns a stable name.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -32,10 +32,10 @@ impl DomainErrorKind {
     }
 }
 
-/// Why an operation has no answer. It displays as the `description` of the error envelope.
+/// An error of an operation. It displays as the `description` of the error envelope.
 ///
-/// A fault of the store displays without what the store says, which names files:
-/// [`source`](std::error::Error::source) has that, for logs.
+/// An error of the store displays without the store's own message, which names files. For logs that message is in
+/// [`source`](std::error::Error::source).
 #[derive(Debug)]
 pub struct DomainError {
     kind: DomainErrorKind,
@@ -44,14 +44,14 @@ pub struct DomainError {
     source: Option<Box<StoreError>>,
 }
 
-/// What more is known than the kind of an error says.
+/// The cause of an error, finer than its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     NoApplicant,
     NoAmlCase,
     InvalidApplicant,
     ShareToken,
-    /// The first error of a body.
+    /// An invalid body, with the kind of its first error.
     Body(ErrorKind),
     Other,
 }
@@ -61,25 +61,25 @@ impl DomainError {
         Self { kind, cause: Cause::Other, description: description.into(), source: None }
     }
 
-    /// Nobody has this id.
+    /// Returns the error for an unknown applicant.
     pub(crate) fn no_applicant(id: &str) -> Self {
         let description = format!("no applicant with the id {}", quote(id));
         Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
-    /// An applicant without an AML case, or nobody.
+    /// Returns the error for an unknown applicant or one without an AML case.
     pub(crate) fn no_aml_case() -> Self {
         let description = "HTTP 404 Not Found";
         Self { cause: Cause::NoAmlCase, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
-    /// Nobody, or nobody of whom that can be asked, has this id.
+    /// Returns the error for an applicant that is unknown or does not fit the operation. `why` follows the id in the description.
     pub(crate) fn invalid_applicant(id: &str, why: &str) -> Self {
         let description = format!("Invalid applicant id {}{why}", quote(id));
         Self { cause: Cause::InvalidApplicant, ..Self::invalid(description) }
     }
 
-    /// One description, whatever is wrong with the token.
+    /// Returns the error for a bad share token, with the same description for every cause.
     pub(super) fn unauthorized() -> Self {
         let description = "the share token is invalid";
         Self { cause: Cause::ShareToken, ..Self::new(DomainErrorKind::Unauthorized, description) }
@@ -89,18 +89,18 @@ impl DomainError {
         Self::new(DomainErrorKind::Invalid, description)
     }
 
-    /// The system gave no random numbers.
+    /// Returns the error for a failure of the system's source of random numbers.
     pub(super) fn no_random_numbers() -> Self {
-        Self::new(DomainErrorKind::Store, "no random numbers could be had")
+        Self::new(DomainErrorKind::Store, "the system gave no random numbers")
     }
 
-    /// What sort of fault it is.
+    /// Returns the kind of this error.
     #[must_use]
     pub fn kind(&self) -> DomainErrorKind {
         self.kind
     }
 
-    /// Returns the kind of the first error of a body, for [`Invalid`](DomainErrorKind::Invalid) bodies.
+    /// Returns the kind of the first error of an invalid body; `None` for any other error.
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self.cause {
@@ -109,7 +109,7 @@ impl DomainError {
         }
     }
 
-    /// Returns what more is known than the kind says.
+    /// Returns the cause of this error.
     pub(crate) fn cause(&self) -> Cause {
         self.cause
     }

@@ -1,14 +1,14 @@
-//! Records going out: as they are stored, in the form that an import takes.
+//! The export of records, in the form that an import accepts.
 
 use super::kind::RecordKind;
 use crate::store::{Store, StoreError};
 
-/// How many records are read at once.
+/// The number of records that are read at once.
 const PAGE_RECORDS: usize = 256;
 
-/// Hands over every record of a kind, as text, in the order of the keys; all of one moment.
+/// Passes every record of a kind to `take`, as text, in the order of the keys. All are of the same moment.
 ///
-/// Importing them again stores the same. An applicant has `infoChangedAt` beside `info`, if operation 5 changed members of it.
+/// Importing them again stores the same records. An applicant has `infoChangedAt` if operation 5 changed members of its `info`.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, each_record, import_records};
@@ -28,7 +28,7 @@ const PAGE_RECORDS: usize = 256;
 /// ```
 ///
 /// # Errors
-/// What `take` gives; faults of the file.
+/// The error that `take` returns; faults of the file.
 pub fn each_record<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,

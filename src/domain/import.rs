@@ -1,25 +1,26 @@
-//! Records coming in: all of an import, or nothing of it.
+//! Imports of records, each stored whole or not at all.
 
 use std::fmt;
 
 use super::kind::RecordKind;
-use super::record_import::{Noted, Pending};
+use super::record_import::{Importer, Noted};
+use super::replaced_levels::ReplacedLevels;
 use super::report::Imported;
 use crate::engine::Mode;
 use crate::ingest::{Piece, Splitter};
 use crate::limits::Limits;
 use crate::store::{Store, StoreError};
 
-/// An import of records under way; see [`import_records`].
+/// An import of records in progress; see [`import_records`].
 pub struct RecordImport<'i, 's> {
     splitter: Splitter,
-    pending: Pending<'i, 's>,
+    importer: Importer<'i, 's>,
 }
 
-/// Imports records of one kind strictly: all that `read` pushes or, when anything is wrong, nothing.
+/// Imports records of one kind strictly: stores all records that `read` pushes, or none if any is faulty.
 ///
-/// A source has one of the layouts of an [`Import`](crate::Import). A record whose key is stored already replaces that one; but members
-/// of an applicant's `info` that [`update_info`](super::update_info) changed stay, unless the record's data are of a later date.
+/// A source has one of the layouts of an [`Import`](crate::Import). A record replaces the stored one with the same key. Members of an
+/// applicant's `info` that [`update_info`](super::update_info) changed are kept, unless the record's data is of a later date.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records};
@@ -36,8 +37,7 @@ pub struct RecordImport<'i, 's> {
 /// ```
 ///
 /// # Errors
-/// What `read` gives; a record that is refused ([`Refused`](crate::StoreErrorKind::Refused)); faults of the
-/// file.
+/// The error that `read` returns; a rejected record ([`Refused`](crate::StoreErrorKind::Refused)); faults of the file.
 pub fn import_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
@@ -48,9 +48,9 @@ pub fn import_records<E: From<StoreError>>(
 
 /// Imports records of one kind in a mode; see [`import_records`].
 ///
-/// A lenient import leaves out the smallest part that a fault lies in and that the record can do without, an optional member or an
-/// element of a list, and skips a record that cannot. Members whose absence decides something, such as `active` or the
-/// `countries` of a step, are never left out: the record is. What was left out is in the report.
+/// A lenient import leaves out the smallest part with a fault that the record can do without: an optional member, or an element of a
+/// list. It skips a record that cannot do without it. A member whose absence changes the meaning is never left out, such as `active` or
+/// the `countries` of a step: the whole record is. The report lists the parts and records that were left out.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records_in};
@@ -66,7 +66,7 @@ pub fn import_records<E: From<StoreError>>(
 /// ```
 ///
 /// # Errors
-/// As [`import_records`]; of a lenient import also a file in which it cannot be told where a record begins.
+/// As [`import_records`]. A lenient import also fails on a file in which the start of the next record cannot be found.
 pub fn import_records_in<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
@@ -74,7 +74,7 @@ pub fn import_records_in<E: From<StoreError>>(
     read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
 ) -> Result<Imported, E> {
     store.write_records(|records| {
-        let pending = Pending {
+        let importer = Importer {
             store,
             kind,
             mode,
@@ -83,47 +83,48 @@ pub fn import_records_in<E: From<StoreError>>(
             last_applicant: None,
             last_level: None,
             noted: Noted::default(),
+            replaced_levels: ReplacedLevels::default(),
             imported: Imported::default(),
         };
-        let mut import = RecordImport { splitter: Splitter::new(&Limits::default()), pending };
+        let mut import = RecordImport { splitter: Splitter::new(&Limits::default()), importer };
         read(&mut import)?;
         import.end_source()?;
-        Ok(import.pending.imported)
+        Ok(import.importer.finish()?)
     })
 }
 
 impl RecordImport<'_, '_> {
-    /// Begins another source; errors name it.
+    /// Begins the next source. Errors name it.
     ///
     /// # Errors
-    /// As [`push`](Self::push), for the end of the source before.
+    /// As [`push`](Self::push), for the end of the previous source.
     pub fn source(&mut self, name: &str) -> Result<(), StoreError> {
         self.end_source()?;
-        name.clone_into(&mut self.pending.source);
+        name.clone_into(&mut self.importer.source);
         Ok(())
     }
 
-    /// Takes the next bytes of the source, parted anywhere; what is held is bounded as in [`Import::push`](crate::Import::push).
+    /// Takes the next bytes of the source, split at any place. The buffer is bounded as in [`Import::push`](crate::Import::push).
     ///
     /// # Errors
-    /// A record that is refused, and faults of the file.
+    /// A rejected record, and faults of the file.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let pending = &mut self.pending;
-        let result = self.splitter.push(bytes, &mut |piece: Piece<'_>| pending.piece(piece));
-        result.map_err(|stop| self.pending.error(stop))
+        let importer = &mut self.importer;
+        let result = self.splitter.push(bytes, &mut |piece: Piece<'_>| importer.piece(piece));
+        result.map_err(|stop| self.importer.error(stop))
     }
 
     fn end_source(&mut self) -> Result<(), StoreError> {
         let next = Splitter::new(&Limits::default());
         let splitter = std::mem::replace(&mut self.splitter, next);
-        let pending = &mut self.pending;
-        let result = splitter.finish(&mut |piece: Piece<'_>| pending.piece(piece));
-        result.map_err(|stop| self.pending.error(stop))
+        let importer = &mut self.importer;
+        let result = splitter.finish(&mut |piece: Piece<'_>| importer.piece(piece));
+        result.map_err(|stop| self.importer.error(stop))
     }
 }
 
 impl fmt::Debug for RecordImport<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordImport").field("kind", &self.pending.kind).finish_non_exhaustive()
+        f.debug_struct("RecordImport").field("kind", &self.importer.kind).finish_non_exhaustive()
     }
 }

@@ -1,34 +1,34 @@
-//! The update of what was extracted from an applicant's documents.
+//! Operation 5: updates the data extracted from an applicant's documents.
 
 use std::collections::HashSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::changes::{FIELDS, TRANSLITERATED, mark};
+use super::changes::{FIELDS, TRANSLITERATED, mark_changed};
 use super::copy::without_nulls;
 use super::country::is_iso_country;
 use super::error::DomainError;
 use super::members::{Members, json_string};
 use super::records::APPLICANTS;
 use super::time::date;
-use super::transliterate::{Origin, to_latin};
+use super::transliterate::{Evidence, to_latin};
 use crate::error::{Error, ErrorKind, Errors, nearest, quote};
 use crate::filter::utf8;
 use crate::json::{JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::store::Store;
 
-/// A member and its new value; none clears it.
+/// A member and its new value; `None` clears it.
 type Change = (&'static str, Option<String>);
 
-/// Changes the extracted info of an applicant, and gives all of it as JSON.
+/// Changes the extracted info of an applicant, and returns all of it as JSON.
 ///
-/// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and
-/// `stateOfBirth`; `null` clears a member, and text that is empty, blank or has control characters is refused. The update is on disk when the call returns, the next read sees it,
-/// and updates at the same time come one after the other. Those of `firstNameEn`, `lastNameEn` and
-/// `placeOfBirthEn` whose original is there are transliterated anew; they go when it is cleared. When each member
-/// was changed is kept: an import replaces it with later data alone. `now` is that
-/// time; a `dob` after its date is refused.
+/// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and `stateOfBirth`. `null` clears a
+/// member. Empty or blank text, text with control characters, and a `dob` after the date of `now` are errors.
+///
+/// The update is on disk when the call returns, and the next read sees it. Concurrent updates are applied one after the other.
+/// `firstNameEn`, `lastNameEn` and `placeOfBirthEn` are transliterated anew, and removed when their original is cleared. The record keeps
+/// `now` as the time of change of each member: an import replaces the member only with later data.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, update_info};
@@ -45,8 +45,8 @@ type Change = (&'static str, Option<String>);
 /// ```
 ///
 /// # Errors
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, which it names, and
-/// for a body that is none, with place and message of each error; faults of the store.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, with its id, and for an invalid body, with place
+/// and message of each error; faults of the store.
 pub fn update_info(
     store: &Store,
     applicant_id: &str,
@@ -67,7 +67,7 @@ pub fn update_info(
         apply(&changes, &mut info);
         let info = info.to_json();
         applicant.set("info", info.clone());
-        mark(&mut applicant, changes.iter().map(|(name, _)| *name), now).map_err(corrupt)?;
+        mark_changed(&mut applicant, changes.iter().map(|(name, _)| *name), now).map_err(corrupt)?;
         records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
         without_nulls(&info).map_err(corrupt)
     })
@@ -83,27 +83,28 @@ fn apply(changes: &[Change], info: &mut Members<'_>) {
             }
         }
     }
-    let origin = origin(info);
+    let evidence = evidence(info);
     for (name, latin) in TRANSLITERATED {
         if let Some(text) = info.string(name) {
-            info.set(latin, json_string(&to_latin(&text, &origin)));
+            info.set(latin, json_string(&to_latin(&text, &evidence)));
         }
     }
 }
 
-/// Collects the evidence about the language of the names: the texts; the issuing countries of the documents in their order, then
-/// `country`, then `countryOfBirth`.
-fn origin(info: &Members<'_>) -> Origin {
+/// Collects the evidence about the language of the names.
+///
+/// The countries are the issuing countries of the documents in their order, then `country`, then `countryOfBirth`.
+fn evidence(info: &Members<'_>) -> Evidence {
     let documents: Option<Vec<serde_json::Value>> =
         info.get("idDocs").and_then(|documents| serde_json::from_str(documents).ok());
     let issuers = documents.into_iter().flatten();
     let issuers = issuers.filter_map(|document| document.get("country")?.as_str().map(str::to_owned));
     let own = ["country", "countryOfBirth"].into_iter().filter_map(|name| info.string(name));
     let texts = TRANSLITERATED.into_iter().filter_map(|(name, _)| info.string(name));
-    Origin { texts: texts.collect(), countries: issuers.chain(own).collect() }
+    Evidence { texts: texts.collect(), countries: issuers.chain(own).collect() }
 }
 
-/// Reads a body.
+/// Parses a body.
 fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
     let limits = Limits::default();
     if body.len() > limits.body_bytes {
@@ -129,7 +130,7 @@ fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
     }
 }
 
-/// Notes the changes of a body and what is wrong with them; what ends the reading is given back.
+/// Adds the changes of a body and their errors to the lists. Returns the error that ends the reading, if any.
 fn read_members(
     text: &str,
     limits: &Limits,
@@ -196,7 +197,7 @@ fn names() -> String {
     FIELDS.map(|name| format!("`{name}`")).join(", ")
 }
 
-/// Kind, found and expected of what is wrong with the value of a member.
+/// Checks the value of a member. An error has its kind, the found text and the expected one.
 fn check(
     field: &str,
     value: &str,
@@ -225,7 +226,7 @@ fn check(
     }
 }
 
-/// What was found in a text that is empty, blank or has control characters; `None` for any other text.
+/// Returns a description of a text that is empty, blank or has control characters; `None` for any other text.
 fn unreadable(value: &str) -> Option<String> {
     if value.is_empty() {
         return Some("an empty string".to_owned());
@@ -238,7 +239,7 @@ fn unreadable(value: &str) -> Option<String> {
     Some(format!("the control character U+{:04X} in {}", u32::from(control), quote(value)))
 }
 
-/// Whether a character shows nothing: white space, fillers, and characters that only change others.
+/// Returns whether a character is invisible: white space, fillers, and characters that only modify others.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || matches!(

@@ -4,8 +4,10 @@ use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, LEVELS};
 use super::schema::Schema;
 use super::schemas;
 
-/// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before
-/// it: levels, then applicants, then documents and AML cases.
+/// The kinds of records beside the cases.
+///
+/// An import takes one kind. The records that a record refers to are imported before it: levels, then applicants, then documents and AML
+/// cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RecordKind {
@@ -20,7 +22,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// Where its records lie in the store.
+    /// Returns the name of its table in the store.
     pub(super) fn table(self) -> &'static str {
         match self {
             Self::Levels => LEVELS,

@@ -1,10 +1,10 @@
-//! Levels: whether their steps go together, and for whom they are.
+//! Checks of levels: that their steps fit together, and which applicants can have them.
 
 use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
 use super::schemas::ACTIONS_LEVEL;
 use crate::error::{Error, ErrorKind, quote};
 
-/// Refuses a level whose steps do not go together.
+/// Checks that the steps of a level fit together.
 pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     let unfit = |at: usize, member: &str, found: String, expected: &str| {
         Error::new(ErrorKind::BadValue, 0, found, expected).at(format!("docSets[{at}].{member}"))
@@ -28,7 +28,7 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
             let expected = format!("that step only in a level with `\"type\":\"{ACTIONS_LEVEL}\"`");
             return Err(unfit(at, name, found, &expected));
         }
-        // A chain of dependencies longer than the level leads in a circle.
+        // A chain of dependencies longer than the level has a cycle.
         let mut dependency = step.depends_on.as_deref();
         let mut length: usize = 0;
         while let Some(name) = dependency {
@@ -45,20 +45,18 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says which steps of a level applicants of a kind cannot have, if there are any.
-pub(super) fn misfits(level: &Level, kind: ApplicantKind) -> Option<String> {
+/// Lists the steps of a level that applicants of a type cannot have; `None` if there are none.
+pub(super) fn excluded_steps(level: &Level, kind: ApplicantKind) -> Option<String> {
     let steps = level.steps().map(|step| &*step.name).filter(|step| !level.has_step_for(step, kind));
     let steps: Vec<String> = steps.map(|step| format!("`{step}`")).collect();
-    if steps.is_empty() {
-        return None;
-    }
-    let whose = match kind {
-        ApplicantKind::Individual => "an individual",
-        ApplicantKind::Company => "a company",
-    };
-    Some(format!(
-        "found the level {} of {whose}, with the steps {}, which {whose} does not have; they are left out of the answers",
-        quote(&level.name),
-        steps.join(", ")
-    ))
+    (!steps.is_empty()).then(|| steps.join(", "))
+}
+
+/// Says that steps are left out of the answers, since applicants of a type cannot have them. `level` is the level in words.
+pub(super) fn sentence(level: &str, kind: ApplicantKind, steps: &str) -> String {
+    let whose = kind.in_words();
+    let (noun, they_are) = if steps.contains(", ") { ("steps", "they are") } else { ("step", "it is") };
+    format!(
+        "found {level}, with the {noun} {steps}, which {whose} does not have; {they_are} left out of the answers"
+    )
 }

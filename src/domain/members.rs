@@ -1,30 +1,30 @@
-//! The members of an object, as text.
+//! The members of a JSON object, as text.
 
 use std::borrow::Cow;
 
 use crate::json::{self, Reader};
 
-/// Writes a JSON string.
+/// Appends a text as a JSON string.
 pub(super) fn push_string(text: &str, out: &mut String) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }
 
-/// A text as a JSON string.
+/// Returns a text as a JSON string.
 pub(super) fn json_string(text: &str) -> String {
     let mut json = String::new();
     push_string(text, &mut json);
     json
 }
 
-/// The members of an object as they are written, in order.
+/// The members of a JSON object in their order, with their values in the original spelling.
 #[derive(Debug, Default)]
 pub(super) struct Members<'t>(Vec<(Cow<'t, str>, Cow<'t, str>)>);
 
 impl<'t> Members<'t> {
-    /// Reads an object.
+    /// Parses an object.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the text is not an object.
     pub(super) fn read(text: &'t str) -> json::Result<Self> {
         let mut reader = Reader::new(text);
         let mut members = Vec::new();
@@ -48,12 +48,12 @@ impl<'t> Members<'t> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
-    /// The value of a member that is a string.
+    /// Returns the value of a member that is a string.
     pub(super) fn string(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// Gives a member a value, which is JSON; a new one comes last.
+    /// Sets the value of a member, which is JSON. A new member comes last.
     pub(super) fn set(&mut self, name: &'t str, value: String) {
         match self.0.iter_mut().find(|(key, _)| key == name) {
             Some((_, own)) => *own = Cow::Owned(value),

@@ -1,4 +1,4 @@
-//! Share tokens, and the preview of a profile that they open.
+//! Operation 3: share tokens, and the preview of a profile.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::records::{APPLICANTS, Applicant, ApplicantKind, LEVELS, Level, SHARE_
 use super::schemas;
 use crate::store::Store;
 
-/// A share token as it is stored, under the hash of its text.
+/// The stored record of a share token. Its key is the hash of the token.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ShareToken {
@@ -28,7 +28,7 @@ impl ShareToken {
     }
 }
 
-/// The hash under which a token is stored. Tokens are random, so that one round without salt is enough.
+/// Returns the hash under which a token is stored. Tokens are random, so one round without salt is enough.
 fn hash(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }
@@ -37,10 +37,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes a share token for the profile of an applicant, 256 random bits in hex, good for one copy within
-/// `lifetime`.
+/// Makes a share token for the profile of an applicant: 256 random bits in hex, valid for one copy within `lifetime`.
 ///
-/// The store has only its hash. Tokens that have expired are forgotten on the way.
+/// The store keeps only its hash. The call also removes expired tokens.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, mint_share_token, preview, use_share_token};
@@ -61,8 +60,8 @@ fn hex(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant;
-/// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is none; faults of the store, and of the
-/// system's source of random numbers.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is not positive or too long; faults of the store, and of the system's
+/// source of random numbers.
 pub fn mint_share_token(
     store: &Store,
     applicant_id: &str,
@@ -96,7 +95,7 @@ pub fn mint_share_token(
     Ok(token)
 }
 
-/// Uses a share token up, durably, as the copy of a profile does, and gives the id of its applicant.
+/// Uses up a share token durably, as the copy of a profile does, and returns the id of its applicant.
 ///
 /// # Errors
 /// As [`preview`].
@@ -118,11 +117,10 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
     serde_json::to_string(value).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
 
-/// The profile that a share token leads to, as JSON: status and review data, without images. The token is not
-/// used up.
+/// Returns the profile of a share token as JSON: status and review data, without images. Does not use up the token.
 ///
-/// The answer has the members that the interface document lists, and no others. An applicant without
-/// `requiredIdDocs` shows those steps of the level that it can have.
+/// The answer has only the members that the interface document lists. Without `requiredIdDocs` in the applicant's record it has the steps
+/// of the level that the applicant can have.
 ///
 /// # Errors
 /// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used;
@@ -145,14 +143,14 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
         if let Some(name) = applicant.level_name()
             && let Some(level) = records.get(LEVELS, name)?
         {
-            let required = required_id_docs(store, &level, applicant.kind())?;
+            let required = required_id_docs(store, &level, applicant.kind)?;
             shown.set("requiredIdDocs", copy(&required, &schemas::REQUIRED_ID_DOCS, view).map_err(corrupt)?);
         }
     }
     Ok(shown.to_json())
 }
 
-/// The steps of a level that applicants of a kind can have, as the record of the level has them.
+/// Returns the steps of a level that applicants of a type can have, in the spelling of the level's record.
 fn required_id_docs(store: &Store, text: &str, kind: ApplicantKind) -> Result<String, DomainError> {
     #[derive(Deserialize)]
     struct Written<'t> {

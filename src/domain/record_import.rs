@@ -1,13 +1,14 @@
-//! The records of an import, one after the other: checked, merged with what is stored, stored or refused.
+//! The steps of an import for each record: check it, merge it with the stored one, then store or reject it.
 
 use std::collections::HashSet;
 
 use super::changes::{Merged, merge};
 use super::check::{Checked, check};
 use super::kind::RecordKind;
-use super::levels::{check_level, misfits};
+use super::levels::{check_level, excluded_steps, sentence};
 use super::members::Members;
-use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, part_of};
+use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key};
+use super::replaced_levels::ReplacedLevels;
 use super::report::{ImportNote, ImportNoteKind, Imported};
 use crate::engine::{Mode, Refusal};
 use crate::error::{Error, ErrorKind, quote};
@@ -15,32 +16,34 @@ use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, trim};
 use crate::store::{RecordWrite, Store, StoreError};
 
-pub(super) struct Pending<'i, 's> {
+/// The state of an import, apart from the splitting of sources into records.
+pub(super) struct Importer<'i, 's> {
     pub(super) store: &'i Store,
     pub(super) kind: RecordKind,
     pub(super) mode: Mode,
     pub(super) records: &'i mut RecordWrite<'s>,
     pub(super) source: String,
-    /// The applicant that a record referred to last, and that was found to be there.
+    /// The applicant of the previous record, which is stored. Saves a lookup for runs of records.
     pub(super) last_applicant: Option<String>,
-    /// The level that an applicant referred to last.
+    /// The level of the previous applicant. Saves reading it for runs of applicants.
     pub(super) last_level: Option<Level>,
-    /// What was noted once, and is not noted again.
+    /// The steps and levels that have a note already.
     pub(super) noted: Noted,
+    pub(super) replaced_levels: ReplacedLevels,
     pub(super) imported: Imported,
 }
 
-/// What a report notes once.
+/// The things that a report notes only once.
 #[derive(Default)]
 pub(super) struct Noted {
     steps: HashSet<String>,
     levels: HashSet<(String, ApplicantKind)>,
 }
 
-/// How many things are remembered to have been noted; more are noted again.
-const REMEMBERED: usize = 10_000;
+/// The most steps, and levels, that are remembered. Further ones are noted each time.
+const MAX_NOTED: usize = 10_000;
 
-/// Why an import ends.
+/// The reason why an import ends early.
 pub(super) enum Stop {
     Refused(u64, Box<Error>),
     Store(StoreError),
@@ -52,7 +55,7 @@ impl From<FileFault> for Stop {
     }
 }
 
-/// What is wrong with a record, or with the file.
+/// A fault of a record, or of the file.
 enum Fault {
     Record(Vec<Error>),
     Store(StoreError),
@@ -70,37 +73,44 @@ impl From<StoreError> for Fault {
     }
 }
 
-/// The error for a member whose value does not fit what is around it.
+/// Returns the error for a member whose value does not fit the rest of the record, or the stored records.
 fn unfit(path: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Error {
     Error::new(ErrorKind::BadValue, 0, found, expected).at(path)
 }
 
-/// A record that is in order, and where it came from.
-struct Ready {
+/// A record that passed its checks.
+struct Accepted {
     key: String,
     text: String,
-    /// What was left out of it.
+    /// The faults of the parts that were left out.
     faults: Vec<Error>,
     merged: Option<Merged>,
 }
 
-/// The lines of a record.
+/// The lines of a record in its source.
 struct Lines<'p> {
     first: u64,
     bytes: &'p [u8],
 }
 
 impl Lines<'_> {
-    /// The line of an error in the record, which may span lines.
+    /// Returns the line of an error in the record, which may span lines.
     fn of(&self, error: &Error) -> u64 {
         let before = self.bytes.get(..error.offset.min(self.bytes.len())).unwrap_or_default();
         self.first.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
     }
 }
 
-impl Pending<'_, '_> {
+impl Importer<'_, '_> {
     fn refusal(&self, line: u64, error: Error, kept: bool) -> Refusal {
         Refusal { source: self.source.clone(), line, kept, error: Box::new(error) }
+    }
+
+    /// Ends the import, and returns its report.
+    pub(super) fn finish(mut self) -> Result<Imported, StoreError> {
+        let notes = std::mem::take(&mut self.replaced_levels).notes(self.store, self.records)?;
+        notes.into_iter().for_each(|note| self.imported.note(note));
+        Ok(self.imported)
     }
 
     pub(super) fn error(&self, stop: Stop) -> StoreError {
@@ -110,7 +120,7 @@ impl Pending<'_, '_> {
         }
     }
 
-    /// Takes in a record, leaves it out, or ends the import.
+    /// Stores a record, skips it, or ends the import.
     pub(super) fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
         let bytes = match piece.bytes {
             Ok(bytes) => trim(bytes),
@@ -128,7 +138,7 @@ impl Pending<'_, '_> {
         }
     }
 
-    /// Leaves a record out, or ends a strict import.
+    /// Skips a faulty record, or ends a strict import.
     fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), Stop> {
         self.imported.skipped = self.imported.skipped.saturating_add(1);
         for error in errors {
@@ -148,27 +158,34 @@ impl Pending<'_, '_> {
         if self.mode == Mode::Strict && !faults.is_empty() {
             return Err(Fault::Record(faults));
         }
-        let record = Ready { key: String::new(), text: text.into_owned(), faults, merged: None };
-        let Ready { key, text, faults, merged } = match self.kind {
+        let record = Accepted { key: String::new(), text: text.into_owned(), faults, merged: None };
+        let mut level = None;
+        let Accepted { key, text, faults, merged } = match self.kind {
             RecordKind::Levels => {
-                let level: Level = read(&record.text)?;
-                check_level(&level)?;
-                Ready { key: level.name, ..record }
+                let own: Level = read(&record.text)?;
+                check_level(&own)?;
+                let key = own.name.clone();
+                level = Some(own);
+                Accepted { key, ..record }
             }
             RecordKind::Applicants => self.applicant(record, lines)?,
             RecordKind::Documents => {
                 let document: Document = read(&record.text)?;
                 self.check_applicant("applicantId", &document.applicant_id)?;
                 check_document(&document)?;
-                Ready { key: part_of(&document.applicant_id, &document.id), ..record }
+                Accepted { key: applicant_key(&document.applicant_id, &document.id), ..record }
             }
             RecordKind::AmlCases => {
                 let case: AmlHead = read(&record.text)?;
                 self.check_applicant("targetEntityId", &case.target_entity_id)?;
-                Ready { key: part_of(&case.target_entity_id, &case.id), ..record }
+                Accepted { key: applicant_key(&case.target_entity_id, &case.id), ..record }
             }
         };
-        let count = match self.records.put(self.kind.table(), &key, &text)? {
+        let is_replaced = self.records.put(self.kind.table(), &key, &text)?;
+        if let Some(level) = level.filter(|_| is_replaced) {
+            self.replaced_levels.add(&level, &self.source, lines.first, self.imported.replaced);
+        }
+        let count = match is_replaced {
             true => &mut self.imported.replaced,
             false => &mut self.imported.stored,
         };
@@ -183,14 +200,14 @@ impl Pending<'_, '_> {
             self.imported.list(refusal);
         }
         for (step, error) in unknown_steps {
-            if once(&mut self.noted.steps, step) {
+            if is_new(&mut self.noted.steps, step) {
                 let path = &error.path;
                 let message = format!("{path}: {}; kept as it is", error.message());
                 self.note(lines.of(&error), ImportNoteKind::UnknownStep, message);
             }
         }
         if let Some(merged) = merged {
-            self.tell_merged(&key, &merged, lines.first);
+            self.report_merged(&key, &merged, lines.first);
         }
         Ok(())
     }
@@ -199,8 +216,8 @@ impl Pending<'_, '_> {
         self.imported.note(ImportNote { source: self.source.clone(), line, kind, message });
     }
 
-    /// Looks at what an applicant refers to, and at what operation 5 changed of it.
-    fn applicant(&mut self, mut record: Ready, lines: &Lines<'_>) -> Result<Ready, Fault> {
+    /// Checks the level of an applicant, and merges the changes by operation 5.
+    fn applicant(&mut self, mut record: Accepted, lines: &Lines<'_>) -> Result<Accepted, Fault> {
         let mut applicant: Applicant = read(&record.text)?;
         if let Some(name) = applicant.level_name().map(str::to_owned)
             && let Err(fault) = self.check_level_of(&applicant, &name, lines)
@@ -225,7 +242,7 @@ impl Pending<'_, '_> {
         Ok(record)
     }
 
-    /// Refuses an applicant of a level that is not stored; notes one whose steps are for others.
+    /// Checks that the level of an applicant is stored. Adds a note if the applicant cannot have all of its steps.
     fn check_level_of(&mut self, applicant: &Applicant, name: &str, lines: &Lines<'_>) -> Result<(), Fault> {
         if self.last_level.as_ref().is_none_or(|level| level.name != name) {
             let Some(text) = self.records.get(LEVELS, name)? else {
@@ -234,16 +251,18 @@ impl Pending<'_, '_> {
             self.last_level = Some(read(&text)?);
         }
         let Some(level) = &self.last_level else { return Ok(()) };
-        let kind = applicant.kind();
-        if let Some(message) = misfits(level, kind)
-            && once(&mut self.noted.levels, (name.to_owned(), kind))
+        let kind = applicant.kind;
+        if let Some(steps) = excluded_steps(level, kind)
+            && is_new(&mut self.noted.levels, (name.to_owned(), kind))
         {
+            let of = format!("the level {} of {}", quote(name), kind.in_words());
+            let message = sentence(&of, kind, &steps);
             self.note(lines.first, ImportNoteKind::StepsOfOthers, format!("review.levelName: {message}"));
         }
         Ok(())
     }
 
-    /// Refuses a record of an applicant that is not stored.
+    /// Checks that the applicant of a record is stored.
     fn check_applicant(&mut self, path: &str, id: &str) -> Result<(), Fault> {
         if self.last_applicant.as_deref() == Some(id) {
             return Ok(());
@@ -255,17 +274,17 @@ impl Pending<'_, '_> {
         Ok(())
     }
 
-    /// Counts and notes what became of the members that operation 5 had changed.
-    fn tell_merged(&mut self, id: &str, merged: &Merged, line: u64) {
+    /// Counts the kept and the overwritten changes by operation 5, and adds notes on them.
+    fn report_merged(&mut self, id: &str, merged: &Merged, line: u64) {
         let date = match &merged.date {
             Some(date) => format!("the latest date of the record is {date}"),
             None => "the record has no date".to_owned(),
         };
-        let told = [
+        let outcomes = [
             (ImportNoteKind::KeptChanges, &merged.kept, "kept", "later"),
             (ImportNoteKind::OverwrittenChanges, &merged.overwritten, "overwrote", "earlier"),
         ];
-        for (kind, members, verb, when) in told {
+        for (kind, members, verb, when) in outcomes {
             if members.is_empty() {
                 continue;
             }
@@ -286,12 +305,12 @@ impl Pending<'_, '_> {
     }
 }
 
-/// Whether something is noted for the first time.
-fn once<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
+/// Returns whether a thing has no note yet, and remembers it.
+fn is_new<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
     if noted.contains(&what) {
         return false;
     }
-    if noted.len() < REMEMBERED {
+    if noted.len() < MAX_NOTED {
         noted.insert(what);
     }
     true
@@ -302,7 +321,7 @@ fn not_stored(path: &str, what: &str, key: &str) -> Error {
     unfit(path, format!("no {what} {}", quote(key)), expected)
 }
 
-/// An applicant without its level.
+/// Returns an applicant without its level.
 fn without_level(text: &str) -> crate::json::Result<String> {
     let mut applicant = Members::read(text)?;
     let review = applicant.get("review").unwrap_or("{}").to_owned();
@@ -312,12 +331,12 @@ fn without_level(text: &str) -> crate::json::Result<String> {
     Ok(applicant.to_json())
 }
 
-/// Reads a record that was checked.
+/// Reads a record that passed its check.
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|fault| unfit("", fault.to_string(), "a record that can be read"))
 }
 
-/// Refuses a document with an image twice, or with a part that its step does not have.
+/// Checks that a document has each image once, and a part only for the step `COMPANY`.
 fn check_document(document: &Document) -> Result<(), Error> {
     if document.part.is_some() && document.step != "COMPANY" {
         let expected = "no `part`, which only documents of the step `COMPANY` have";
@@ -327,7 +346,7 @@ fn check_document(document: &Document) -> Result<(), Error> {
     for (at, image) in document.images().enumerate() {
         if !seen.insert(&image.id) {
             let path = format!("images[{at}].imageId");
-            return Err(unfit(path, format!("{} again", quote(&image.id)), "each image once"));
+            return Err(unfit(path, format!("{} again", quote(&image.id)), "each image is_new"));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Records as they are stored: the tables they lie in, and the members that answers are computed from.
+//! Stored records: their tables, and the members that answers are computed from.
 //!
-//! These types read members of records that [`schema`](super::schema) has checked; everything else stays as text.
+//! These types read members of records that passed the check of their [`schema`](super::schema). All other members are used as text.
 
 use std::collections::HashMap;
 
@@ -17,23 +17,23 @@ use crate::store::Store;
 /// The step that only levels for applicant actions have.
 pub(super) const PAYMENT_METHODS: &str = "PAYMENT_METHODS";
 
-/// By name.
+/// The table of levels, by name.
 pub(super) const LEVELS: &str = "level";
-/// By id.
+/// The table of applicants, by id.
 pub(super) const APPLICANTS: &str = "applicant";
-/// By [`part_of`].
+/// The table of documents, by [`applicant_key`].
 pub(super) const DOCUMENTS: &str = "document";
-/// By [`part_of`].
+/// The table of AML cases, by [`applicant_key`].
 pub(super) const AML_CASES: &str = "aml-case";
-/// By the hash of the token.
+/// The table of share tokens, by the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
 
-/// The key of something of an applicant. Ids have no control characters.
-pub(super) fn part_of(applicant_id: &str, id: &str) -> String {
+/// Returns the key of a record of an applicant. Ids have no control characters, so the separator is unique.
+pub(super) fn applicant_key(applicant_id: &str, id: &str) -> String {
     format!("{applicant_id}\0{id}")
 }
 
-/// A stored record that cannot be read, though it was checked when it came in.
+/// Parses a stored record. A record that cannot be parsed is damaged, because the import checked it.
 pub(super) fn read<'t, T: Deserialize<'t>>(store: &Store, text: &'t str) -> Result<T, DomainError> {
     serde_json::from_str(text).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
@@ -42,10 +42,18 @@ pub(super) fn read<'t, T: Deserialize<'t>>(store: &Store, text: &'t str) -> Resu
 pub(super) struct Applicant {
     pub(super) id: String,
     #[serde(rename = "type")]
-    kind: String,
+    pub(super) kind: ApplicantKind,
     #[serde(rename = "fixedInfo")]
     fixed_info: Option<HashMap<String, Option<serde::de::IgnoredAny>>>,
     questionnaires: Option<Vec<Questionnaire>>,
+    review: Option<Review>,
+}
+
+/// The members of an applicant that tell which steps it has.
+#[derive(Debug, Deserialize)]
+pub(super) struct ApplicantHead {
+    #[serde(rename = "type")]
+    pub(super) kind: ApplicantKind,
     review: Option<Review>,
 }
 
@@ -60,16 +68,18 @@ struct Review {
     level_name: Option<String>,
 }
 
-impl Applicant {
-    pub(super) fn kind(&self) -> ApplicantKind {
-        if self.kind == "company" { ApplicantKind::Company } else { ApplicantKind::Individual }
+impl ApplicantHead {
+    pub(super) fn level_name(&self) -> Option<&str> {
+        self.review.as_ref()?.level_name.as_deref()
     }
+}
 
+impl Applicant {
     pub(super) fn level_name(&self) -> Option<&str> {
         self.review.as_ref()?.level_name.as_deref()
     }
 
-    /// Whether the applicant gave this member of their data.
+    /// Returns whether `fixedInfo` has this member.
     pub(super) fn has_given(&self, field: &str) -> bool {
         self.fixed_info.as_ref().is_some_and(|info| matches!(info.get(field), Some(Some(_))))
     }
@@ -79,17 +89,29 @@ impl Applicant {
     }
 }
 
-/// What an applicant is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The type of an applicant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub(super) enum ApplicantKind {
-    Individual,
+    #[serde(rename = "company")]
     Company,
+    #[serde(other)]
+    Individual,
+}
+
+impl ApplicantKind {
+    /// Returns one applicant of this type in words.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Self::Individual => "an individual",
+            Self::Company => "a company",
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Level {
     pub(super) name: String,
-    /// Levels were stored before there were types, with anything there.
+    /// Any value, because levels were stored before there were types.
     #[serde(rename = "type")]
     kind: Option<serde_json::Value>,
     #[serde(rename = "docSets")]
@@ -101,8 +123,10 @@ impl Level {
         self.kind.as_ref().and_then(serde_json::Value::as_str) == Some(ACTIONS_LEVEL)
     }
 
-    /// Whether applicants of a kind can have a step of this level: the steps of companies are for companies, those that take a
-    /// person are for individuals, and payment methods are for applicant actions. Any other step is for all.
+    /// Returns whether applicants of a type can have a step of this level.
+    ///
+    /// The steps of companies are for companies, and those that take a person are for individuals. Payment methods are for applicant
+    /// actions. Any other step is for all.
     pub(super) fn has_step_for(&self, step: &str, kind: ApplicantKind) -> bool {
         match step {
             "COMPANY" | "COMPANY_DATA" | "COMPANY_DOCUMENTS" | "COMPANY_BENEFICIARIES" => {
@@ -127,28 +151,28 @@ impl Level {
     }
 }
 
-/// A step of a level, one of its document sets.
+/// A step of a level: one of its document sets.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Step {
     #[serde(rename = "idDocSetType")]
     pub(super) name: String,
-    /// The types of documents that are accepted; any when there are none.
+    /// The accepted types of documents; all if there are none.
     pub(super) types: Option<Vec<String>>,
-    /// The issuing countries that are accepted; any when there are none.
+    /// The accepted issuing countries; all if there are none.
     pub(super) countries: Option<Vec<String>>,
     pub(super) min_documents: Option<usize>,
-    /// How many images a document of a type needs; one, unless set.
+    /// The number of images that a document of a type needs, by default one.
     pub(super) min_images: Option<HashMap<String, Option<usize>>>,
     pub(super) depends_on: Option<String>,
-    /// The parts of the step `COMPANY`; all of them, unless set.
+    /// The parts of the step `COMPANY`, by default all.
     pub(super) parts: Option<Vec<String>>,
     /// The members of `fixedInfo` that the step asks for.
     pub(super) fields: Option<Vec<String>>,
     pub(super) questionnaire_id: Option<String>,
 }
 
-/// What an applicant gave for a step: a document with its images, or a check that has none.
+/// A document that an applicant gave for a step, with its images, or a check without images.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
@@ -165,12 +189,12 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// The part of the step `COMPANY` that it is for.
+    /// Returns its part of the step `COMPANY`.
     pub(super) fn part(&self) -> &str {
         self.part.as_deref().unwrap_or("company")
     }
 
-    /// The place of its part among the parts, 0 for documents of other steps.
+    /// Returns the index of its part among the parts; 0 for documents of other steps.
     pub(super) fn part_place(&self) -> Option<usize> {
         PARTS.iter().position(|part| *part == self.part())
     }
@@ -179,12 +203,12 @@ impl Document {
         self.images.iter().flatten()
     }
 
-    /// The images that count.
+    /// Returns the active images.
     pub(super) fn active_images(&self) -> impl Iterator<Item = &Image> {
         self.images().filter(|image| image.active != Some(false))
     }
 
-    /// Whether it counts: it was not replaced, and neither were all of its images.
+    /// Returns whether the document is active and, if it has images, has an active one.
     pub(super) fn is_active(&self) -> bool {
         let has_image = self.images().next().is_none() || self.active_images().next().is_some();
         self.active != Some(false) && has_image
@@ -221,7 +245,7 @@ pub(super) enum RejectType {
     Final,
 }
 
-/// What a review of an image, or of a whole document, says.
+/// The review of an image or of a whole document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReviewResult {
@@ -231,8 +255,9 @@ pub(super) struct ReviewResult {
     pub(super) review_reject_type: Option<RejectType>,
 }
 
-/// A review, with the text of it that is served: all of its members as they came, but for nulls, and `rejectLabels`,
-/// which only a rejection has.
+/// A review with the text that is served: all of its members in their spelling, without nulls.
+///
+/// `rejectLabels` are left out if the review is not a rejection.
 #[derive(Clone, Debug)]
 pub(super) struct Reviewed {
     pub(super) result: ReviewResult,
@@ -253,7 +278,7 @@ impl<'de> Deserialize<'de> for Reviewed {
     }
 }
 
-/// What tells which AML case of an applicant is the latest.
+/// The members of an AML case that tell which one of an applicant is the latest.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AmlHead {

@@ -1,4 +1,4 @@
-//! What an import of records did.
+//! The report of an import of records.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Refusal;
 
-/// How many faults, and how many notes, a report lists.
+/// The most faults, and the most notes, that a report lists.
 const LISTED: usize = 100_000;
 
-/// What an import of records did; see [`import_records`](super::import_records).
+/// The report of an import of records; see [`import_records`](super::import_records).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Records that are new.
+    /// The number of new records.
     pub stored: u64,
-    /// Records that took the place of one of the same key, of this import or before.
+    /// The number of records that replaced one with the same key, a stored one or an earlier one of this import.
     pub replaced: u64,
-    /// Records taken in with a part at fault left out.
+    /// The number of records that were stored without a faulty part.
     pub incomplete: u64,
-    /// Malformed records left out.
+    /// The number of faulty records that were skipped.
     pub skipped: u64,
-    /// Members of applicants' info that operation 5 had changed and that the import left as they were.
+    /// The number of members of applicants' info that operation 5 had changed and that the import kept.
     pub kept_changes: u64,
-    /// Members of applicants' info that operation 5 had changed and that later data of the import replaced.
+    /// The number of members of applicants' info that operation 5 had changed and that later data of the import replaced.
     pub overwritten_changes: u64,
-    /// Times without an offset, of members that the interface document has with one. They count as UTC.
+    /// The number of times without an offset in members that have one in the interface document. They count as UTC.
     pub without_zone: u64,
-    /// The faults in the order of the sources: the first ten of a record, and the first 100,000 of all.
+    /// The faults in the order of the sources, at most ten of a record and 100,000 in all.
     pub refusals: Vec<Refusal>,
-    /// What was taken in but deserves a look, in the order of the sources: the first 100,000.
+    /// The notes on stored records in the order of the sources, at most 100,000. Notes on replaced levels come last.
     pub notes: Vec<ImportNote>,
-    /// How many further faults and notes are in neither list.
+    /// The number of further faults and notes, which are in neither list.
     pub unlisted: u64,
 }
 
-/// Something about a record that was taken in.
+/// A note on a stored record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportNote {
@@ -44,27 +44,27 @@ pub struct ImportNote {
     pub source: String,
     /// The line in the source, counted from 1.
     pub line: u64,
-    /// What it is about.
+    /// The kind of the note.
     pub kind: ImportNoteKind,
-    /// What was found, and what became of it.
+    /// The finding and its consequence.
     pub message: String,
 }
 
-/// What an [`ImportNote`] is about.
+/// The kind of an [`ImportNote`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ImportNoteKind {
-    /// A step that the interface document does not list; noted once an import for each. It is kept and served.
+    /// A step that the interface document does not list. It is kept and served, and noted once in an import.
     UnknownStep,
-    /// A level with steps that its applicants cannot have; noted once an import for each level and type of applicant. The steps are
-    /// left out of the answers.
+    /// A level with steps that its applicants cannot have, and that answers leave out. Both imports can note it: of an applicant, and of
+    /// a level that replaces the level of stored applicants. It is noted once for each level and type of applicants.
     StepsOfOthers,
-    /// Members that operation 5 had changed stay as they were.
+    /// Members that operation 5 had changed, and that the import kept.
     KeptChanges,
-    /// Members that operation 5 had changed were replaced by later data.
+    /// Members that operation 5 had changed, and that later data replaced.
     OverwrittenChanges,
-    /// What this version of the library does not know.
+    /// A kind that this version of the library does not know.
     #[serde(other)]
     Other,
 }

@@ -1,35 +1,37 @@
-//! A record written anew, with other values or without some.
+//! Writes a record anew with some values replaced or left out.
 
 use std::collections::BTreeMap;
 
 use super::members::push_string;
 use crate::json::{self, JsonType, Reader};
 
-/// What becomes of the values that start at these offsets.
+/// The edits of the values that start at these offsets.
 pub(super) type Edits = BTreeMap<usize, Edit>;
 
 pub(super) enum Edit {
     /// The member or element is left out.
     Cut,
-    /// Another value stands there.
+    /// The value is replaced by this JSON.
     Replace(String),
 }
 
-/// Writes a value with its edits. Goes into what has any, which a schema describes, and no deeper.
+/// Appends the value at the reader's position with its edits.
+///
+/// Recurses only into values with edits. A schema describes those, so their depth is bounded.
 pub(super) fn rewrite(reader: &mut Reader<'_>, edits: &Edits, out: &mut String) -> json::Result<()> {
     let found = reader.peek()?;
     let start = reader.offset();
-    let mut behind = reader.clone();
-    behind.skip_value()?;
+    let mut end = reader.clone();
+    end.skip_value()?;
     if let Some(Edit::Replace(value)) = edits.get(&start) {
         out.push_str(value);
-        *reader = behind;
+        *reader = end;
         return Ok(());
     }
-    let has_edits = edits.range(start..behind.offset()).next().is_some();
+    let has_edits = edits.range(start..end.offset()).next().is_some();
     if !has_edits || !matches!(found, JsonType::Object | JsonType::Array) {
-        out.push_str(reader.between(start, behind.offset()));
-        *reader = behind;
+        out.push_str(reader.between(start, end.offset()));
+        *reader = end;
         return Ok(());
     }
     let is_object = found == JsonType::Object;

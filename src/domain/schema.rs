@@ -1,7 +1,7 @@
-//! What records look like: checked when they come in (`check`), and copied by when they go out (`copy`).
+//! Schemas of records, by which imports check them (`check`) and answers copy them (`copy`).
 //!
-//! A schema names the members that this library knows, with their types. Members that it does not know are
-//! kept and served as they came. Nothing recurses deeper than the schemas do, which are constants.
+//! A schema names the members that this library knows, with their types. Other members are kept and served in their spelling. Schemas
+//! are constants, so code that follows them recurses to a bounded depth.
 
 /// The members of an object.
 pub(super) struct Schema {
@@ -13,49 +13,51 @@ pub(super) struct Member {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) need: Need,
-    pub(super) sight: Sight,
+    pub(super) visibility: Visibility,
 }
 
-/// What an object is without a member.
+/// The consequence of an absent member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// An object without it is refused.
+    /// An object without it is a fault.
     Required,
-    /// It may be absent, and that decides something: a value at fault does not count as absent, not even in a lenient import.
+    /// It may be absent, but that changes the meaning. So even a lenient import does not count a faulty value as absent.
     Decisive,
+    /// It may be absent, and a lenient import counts a faulty value as absent.
     Optional,
 }
 
-/// Who gets to see a member.
+/// The readers to whom answers show a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum Visibility {
+    /// All readers.
     Everyone,
-    /// Those who may view personal data.
+    /// Readers with permission to view personal data.
     Personal,
-    /// Nobody: it is for this library alone.
+    /// None: only this library uses it.
     Internal,
 }
 
-/// What a value may be. `null` counts as absent.
+/// The type of a value. `null` counts as absent.
 pub(super) enum Kind {
     /// A string of 1 to 1,024 bytes without control characters, or an integer, which becomes one.
     Id,
     /// An id that nothing refers to: any string, or an integer, which becomes one.
     LooseId,
-    /// An [`Id`](Self::Id) that names a step; others than the known ones are noted.
+    /// An [`Id`](Self::Id) of a step. Steps that the interface document does not list are noted.
     Step,
     Text,
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A code of ISO 3166-1 alpha-3, or of a machine-readable travel document; Germany's short code becomes `DEU`.
+    /// A code of ISO 3166-1 alpha-3, or of a machine-readable travel document. Germany's short code becomes `DEU`.
     Country,
     /// `yyyy-MM-dd`.
     Date,
     /// `yyyy-MM-dd` or `yyyy`.
     DateOrYear,
-    /// `yyyy-MM-dd HH:mm:ss`, in UTC; one with an offset becomes that.
+    /// `yyyy-MM-dd HH:mm:ss` in UTC. A time with an offset is converted.
     Moment,
-    /// `yyyy-MM-dd HH:mm:ss` and an offset; UTC without one, which is counted.
+    /// `yyyy-MM-dd HH:mm:ss` and an offset. A time without an offset counts as UTC, and is counted.
     ZonedMoment,
     Boolean,
     /// A number without fraction or exponent, of at most eighteen characters.
@@ -72,7 +74,7 @@ pub(super) enum Kind {
 
 impl Member {
     pub(super) const fn new(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, need: Need::Optional, sight: Sight::Everyone }
+        Self { name, kind, need: Need::Optional, visibility: Visibility::Everyone }
     }
 
     pub(super) const fn required(self) -> Self {
@@ -83,8 +85,8 @@ impl Member {
         Self { need: Need::Decisive, ..self }
     }
 
-    pub(super) const fn seen_by(self, sight: Sight) -> Self {
-        Self { sight, ..self }
+    pub(super) const fn visible_to(self, visibility: Visibility) -> Self {
+        Self { visibility, ..self }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The schemas of the records, and of the preview.
 
-use super::schema::{Kind, Member, Schema, Sight};
+use super::schema::{Kind, Member, Schema, Visibility};
 
-/// The steps that a level may have.
+/// The steps that the interface document lists.
 pub(super) const STEPS: &[&str] = &[
     "COMPANY",
     "COMPANY_DATA",
@@ -28,9 +28,9 @@ pub(super) const STEPS: &[&str] = &[
     "E_SIGN",
 ];
 
-/// The types of levels: that of ordinary verification, and that of applicant actions.
+/// The types of levels: for ordinary verification, and for applicant actions.
 pub(super) const LEVEL_TYPES: &[&str] = &[STANDARD_LEVEL, ACTIONS_LEVEL];
-/// The type of a level that names none.
+/// The default type of a level.
 const STANDARD_LEVEL: &str = "standard";
 pub(super) const ACTIONS_LEVEL: &str = "applicantActions";
 
@@ -45,7 +45,7 @@ const fn text(name: &'static str) -> Member {
     Member::new(name, Kind::Text)
 }
 
-/// An id that nothing here refers to.
+/// An optional id that no other record refers to.
 const fn loose_id(name: &'static str) -> Member {
     Member::new(name, Kind::LooseId)
 }
@@ -83,11 +83,11 @@ pub(super) static APPLICANT: Schema = Schema {
         list("questionnaires", &Kind::Object(&QUESTIONNAIRE)),
         object("review", &REVIEW),
         text("lang"),
-        object(INFO_CHANGED_AT, &CHANGED_AT).seen_by(Sight::Internal),
+        object(INFO_CHANGED_AT, &CHANGED_AT).visible_to(Visibility::Internal),
     ],
 };
 
-/// When operation 5 changed members of `info`.
+/// The member with the times when operation 5 changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
 
 static CHANGED_AT: Schema = Schema {
@@ -158,7 +158,7 @@ static AGREEMENT_ITEM: Schema = Schema {
     ],
 };
 
-/// What the preview shows of the steps of a level; that of a level is got by copying the level so.
+/// The steps in the preview. Copying a level by this schema makes them.
 pub(super) static REQUIRED_ID_DOCS: Schema =
     Schema { members: &[list("docSets", &Kind::Object(&SHOWN_DOC_SET))] };
 
@@ -194,7 +194,7 @@ static REVIEW: Schema = Schema {
 
 static ANSWER: Schema = Schema { members: &[text("reviewAnswer")] };
 
-/// Of an applicant, what is shown before the profile is copied; members outside of it are not.
+/// The members of an applicant in the preview. It has no others.
 pub(super) static PREVIEW: Schema = Schema {
     members: &[
         text("id"),
@@ -290,7 +290,7 @@ pub(super) static AML_CASE: Schema = Schema {
     members: &[
         id("id"),
         of("createdAt", Kind::Moment).required(),
-        of("active", Kind::Boolean).decisive().seen_by(Sight::Internal),
+        of("active", Kind::Boolean).decisive().visible_to(Visibility::Internal),
         of("targetEntityType", Kind::OneOf(&["applicant"])).required(),
         id("targetEntityId"),
         text("vendorAttribution"),
@@ -337,7 +337,7 @@ static HIT_REVIEW: Schema = Schema {
         of("matchStatus", Kind::OneOf(&["unknown", "potential_match", "false_positive", "true_positive"])),
         of("whitelisted", Kind::Boolean),
         of("modifiedAt", Kind::Moment),
-        text("reviewerName").seen_by(Sight::Personal),
+        text("reviewerName").visible_to(Visibility::Personal),
     ],
 };
 
@@ -366,8 +366,8 @@ static HIT_VENDOR_INFO: Schema = Schema {
         text("sourceDetail"),
         text("datePublished"),
         text("url"),
-        list("attributes", &Kind::Object(&ATTRIBUTE)).seen_by(Sight::Personal),
-        list("clusteredLinks", &Kind::Object(&CLUSTERED_LINK)).seen_by(Sight::Personal),
+        list("attributes", &Kind::Object(&ATTRIBUTE)).visible_to(Visibility::Personal),
+        list("clusteredLinks", &Kind::Object(&CLUSTERED_LINK)).visible_to(Visibility::Personal),
     ],
 };
 

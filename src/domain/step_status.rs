@@ -25,7 +25,7 @@ pub(super) struct StepStatus<'d> {
     pub(super) image_ids: Vec<&'d str>,
     pub(super) image_review_results: ByImage<'d>,
     pub(super) forbidden: bool,
-    /// Whether the minimum of images and documents was uploaded, as the interface document has it.
+    /// True if the minimum of images and documents was uploaded, in the words of the interface document.
     pub(super) partial_completion: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) step_statuses: Option<Vec<PartStatus<'d>>>,

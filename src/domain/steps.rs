@@ -1,19 +1,19 @@
-//! The status of each step: computed from what the applicant gave and how it was reviewed.
+//! Operation 2: computes the status of each step from the applicant's documents, data and reviews.
 
 use super::country::is_same_country;
 use super::error::DomainError;
 use super::records::{
-    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, ReviewResult, Step, part_of,
-    read,
+    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, ReviewResult, Step,
+    applicant_key, read,
 };
 use super::schemas::PARTS;
 use super::step_status::{ByImage, ImageStatus, PartStatus, Statuses, StepReview, StepStatus};
 use crate::store::Store;
 
-/// The result of each step of an applicant's level, as JSON: required documents status.
+/// Returns the required documents status of an applicant as JSON: the result of each step of its level.
 ///
-/// The keys are the steps of the level that the applicant can have, in its order; an applicant without a level has none. The
-/// [module](super) has the rules.
+/// The keys are the steps of the level that the applicant can have, in the order of the level. An applicant without a level has none. The
+/// rules are in the docs of the [module](super).
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, step_status};
@@ -42,7 +42,7 @@ pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainEr
     let text = text.ok_or_else(|| store.corrupt_record("an applicant of a level that is not there"))?;
     let level: Level = read(store, &text)?;
     let mut documents = Vec::new();
-    for (_, text) in records.with_prefix(DOCUMENTS, &part_of(applicant_id, ""))? {
+    for (_, text) in records.with_prefix(DOCUMENTS, &applicant_key(applicant_id, ""))? {
         let document: Document = read(store, &text)?;
         if document.is_active() {
             documents.push(document);
@@ -52,7 +52,7 @@ pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainEr
     json.map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
 
-/// What is given for each step of a level, in its order.
+/// Computes the status of each step of a level, in the order of the level.
 fn statuses<'d>(
     level: &'d Level,
     applicant: &Applicant,
@@ -66,14 +66,14 @@ fn statuses<'d>(
         });
         given
     };
-    // A step is approved when it and all that it depends on are GREEN; no chain is longer than the level.
+    // A step is approved when it and all steps that it depends on are GREEN. No chain is longer than the level.
     let is_approved = |name: &str| {
         let mut next = Some(name);
         for _ in level.steps() {
             let Some(name) = next else { return true };
             let Some(step) = level.steps().find(|step| step.name == name) else { return false };
-            // A step that the applicant cannot have holds nothing up.
-            if !level.has_step_for(name, applicant.kind()) {
+            // A step that the applicant cannot have blocks no other.
+            if !level.has_step_for(name, applicant.kind) {
                 next = step.depends_on.as_deref();
                 continue;
             }
@@ -88,11 +88,10 @@ fn statuses<'d>(
         let is_checked = step.depends_on.as_deref().is_none_or(is_approved);
         (&*step.name, status(step, applicant, &given(step), is_checked))
     };
-    level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind())).map(status).collect()
+    level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind)).map(status).collect()
 }
 
-/// The status of a step for which these documents were given, the leading one first; nothing when nobody
-/// completed it.
+/// Computes the status of a step from the documents given for it, the leading one first; `None` without documents and data.
 fn status<'d>(
     step: &Step,
     applicant: &Applicant,
@@ -127,7 +126,7 @@ fn status<'d>(
     })
 }
 
-/// The status of each part of the step `COMPANY`.
+/// Computes the status of each part of the step `COMPANY`.
 fn part_statuses<'d>(step: &Step, given: &[&'d Document], is_checked: bool) -> Vec<PartStatus<'d>> {
     let is_wanted =
         |part: &&&str| step.parts.as_ref().is_none_or(|parts| parts.iter().any(|own| own == **part));
@@ -153,14 +152,14 @@ fn part_statuses<'d>(step: &Step, given: &[&'d Document], is_checked: bool) -> V
     PARTS.iter().filter(is_wanted).map(|part| status(part)).collect()
 }
 
-/// The images of a document that count, those of the front side first.
+/// Returns the active images of a document, those of the front side first.
 fn front_side_first(document: &Document) -> Vec<&Image> {
     let mut images: Vec<&Image> = document.active_images().collect();
     images.sort_by_key(|image| !image.is_front_side());
     images
 }
 
-/// Whether a document has as many images as the step wants of its type. A check, which has no type, needs none.
+/// Returns whether a document has the images that the step requires of its type. A check has no type and needs none.
 fn has_enough_images(step: &Step, document: &Document) -> bool {
     let of_type = document.id_doc_type.as_ref().map(|own| {
         let configured = step.min_images.as_ref().and_then(|images| images.get(own).copied().flatten());
@@ -169,7 +168,7 @@ fn has_enough_images(step: &Step, document: &Document) -> bool {
     document.active_images().count() >= of_type.unwrap_or(0)
 }
 
-/// Whether the step accepts neither the type of a document nor its country.
+/// Returns whether the step does not accept the type or the country of a document.
 fn is_forbidden(step: &Step, document: &Document) -> bool {
     type Same = fn(&str, &str) -> bool;
     let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own)
@@ -183,8 +182,7 @@ fn is_forbidden(step: &Step, document: &Document) -> bool {
         || is_outside(&step.countries, &document.country, is_same_country)
 }
 
-/// The reviews of what was given: of each image that counts, of a document as a whole where it has one. What
-/// was not reviewed is there as nothing.
+/// Returns the reviews of the active images and of whole documents; `None` for each image or document without a review.
 fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     let mut reviews = Vec::new();
     for document in given {
@@ -201,11 +199,10 @@ fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     reviews
 }
 
-/// The review of a step from those of its parts; nothing when there are none.
+/// Combines the reviews of images and documents into the review of a step; `None` if there are none.
 ///
-/// One RED makes RED, with the gravest reject type, FINAL before RETRY, of those that are RED. All GREEN make
-/// GREEN. Otherwise something was given and is not reviewed: the review has no answer. The comments are those
-/// of the parts that decided, each once, a line each.
+/// One RED makes the step RED, with the gravest reject type of the RED ones, FINAL before RETRY. All GREEN make it GREEN. Otherwise
+/// something is not reviewed yet, and the review has no answer. The comments are those of the deciding reviews, each once, one a line.
 fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     let with = |answer| -> Vec<&ReviewResult> {
         parts.iter().flatten().filter(|part| part.review_answer == Some(answer)).copied().collect()
@@ -228,7 +225,7 @@ fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     })
 }
 
-/// Comments, each once, a line each.
+/// Joins comments: each once, one a line.
 fn joined<'c>(comments: impl Iterator<Item = Option<&'c str>>) -> Option<String> {
     let mut distinct: Vec<&str> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -264,7 +261,7 @@ mod tests {
     }
 
     proptest! {
-        /// The roll-up against the rules, said one by one.
+        /// Compares the combined review with each rule.
         #[test]
         fn a_step_is_what_its_images_are(parts in prop::collection::vec(review(), 0..6)) {
             let rolled = roll_up(&parts.iter().map(Option::as_ref).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Dates and times, in the forms that records have and that answers have.
+//! Dates and times in the forms of records and of answers.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::value::Timestamp;
 /// The length of `yyyy-MM-dd HH:mm:ss`.
 const LOCAL_BYTES: usize = 19;
 
-/// Reads `yyyy-MM-dd`, exactly these digits.
+/// Parses `yyyy-MM-dd`, with exactly these digits.
 pub(super) fn date(text: &str) -> Option<NaiveDate> {
     let is_shaped = text.len() == 10
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -19,8 +19,9 @@ pub(super) fn date(text: &str) -> Option<NaiveDate> {
     if is_shaped { NaiveDate::parse_from_str(text, "%Y-%m-%d").ok() } else { None }
 }
 
-/// Writes a time as `yyyy-MM-dd HH:mm:ss` in UTC, a form that orders as the moments do; none for a text that is no time, or one
-/// outside the years 0000 to 9999 in UTC.
+/// Converts a time to `yyyy-MM-dd HH:mm:ss` in UTC, whose text order is the order in time.
+///
+/// Returns `None` for a text that is not a time, and for a time outside the years 0000 to 9999 in UTC.
 pub(super) fn in_utc(text: &str) -> Option<Cow<'_, str>> {
     let moment = Timestamp::parse(text).ok()?;
     if text.len() == LOCAL_BYTES {
@@ -31,7 +32,9 @@ pub(super) fn in_utc(text: &str) -> Option<Cow<'_, str>> {
     (0..=9999).contains(&utc.year()).then(|| Cow::Owned(utc.format("%Y-%m-%d %H:%M:%S").to_string()))
 }
 
-/// Writes a time as `yyyy-MM-dd HH:mm:ssZZ`, its offset like `+0000`; one without an offset is in UTC. None for a text that is no time.
+/// Converts a time to `yyyy-MM-dd HH:mm:ssZZ`, with an offset like `+0000`; `None` for a text that is not a time.
+///
+/// A time without an offset is in UTC.
 pub(super) fn with_offset(text: &str) -> Option<Cow<'_, str>> {
     Timestamp::parse(text).ok()?;
     let (local, offset) = text.split_at_checked(LOCAL_BYTES)?;

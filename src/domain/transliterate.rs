@@ -1,26 +1,27 @@
-//! Names in Latin letters.
+//! Transliterates names into Latin letters.
 //!
-//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so: Cyrillic
-//! with the exceptions of Belarusian, Macedonian and Serbian, and Latin letters with marks, one of the document's
-//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Ukrainian follows
-//! Resolution 55 of the Cabinet of Ministers (2010) and Bulgarian the Transliteration Act (2009), as the passports
-//! of these countries do. Greek follows ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o
-//! and u unmarked), Armenian and Georgian their passports, Hangul the revised romanisation, syllable by syllable.
-//! Everything else is [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that
-//! Latin lacks.
+//! The rules by script:
 //!
-//! What a text alone does not decide:
+//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. Where it gives a choice, Ä is AE, Å is AA, Ö
+//!   and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] have the exceptions by language.
+//! - *Greek*: ELOT 743, which Greek passports follow. *Georgian and Armenian*: the docs of [`crate::domain`].
+//! - *Kana*: the Hepburn romanisation of Japanese passports, which does not mark long o and u.
+//! - *Hangul*: the revised romanisation, syllable by syllable.
+//! - *All others*: [any_ascii](https://docs.rs/any_ascii), without its marks for sounds that Latin lacks.
 //!
-//! - the language of Cyrillic: [`Origin`] collects the evidence;
+//! Some names are not written as in the person's documents, because the text alone does not decide:
+//!
+//! - the language of Cyrillic, for which [`Evidence`] collects the evidence;
 //! - Ä, Ö, Ü and Å in languages that write them as A, O, U and A in passports, such as Turkish or Spanish;
-//! - short vowels of Arabic and Hebrew, which are not written: the consonants are given, with the vowels that
-//!   are marked. ICAO's own scheme for Arabic encodes letters for machines and is not meant for reading;
-//! - readings of Han: always Mandarin and the most frequent reading, so wrong for surnames that are read
-//!   otherwise (单, 仇) and for Japanese (佐藤) and Cantonese names;
-//! - where ou and uu are two syllables of kana (いのうえ is; an e behind tells it);
-//! - customary spellings that differ from any scheme (이 as Lee, ხ as X).
+//! - short vowels of Arabic and Hebrew, which are not written. The result has the consonants, and the vowels that are marked. ICAO's own
+//!   scheme for Arabic encodes letters for machines and is not meant for readers;
+//! - readings of Han. The result is always the most frequent Mandarin reading. It is wrong for surnames with another reading (单, 仇) and
+//!   for Japanese (佐藤) and Cantonese names;
+//! - the syllables of ou and uu in kana. They count as two only before an e (いのうえ);
+//! - customary spellings that differ from every scheme (이 as Lee, ხ as X).
 
 mod arabic;
+mod armenian;
 mod cyrillic;
 mod greek;
 mod kana;
@@ -33,19 +34,20 @@ use any_ascii::any_ascii_char;
 use unicode_normalization::UnicodeNormalization;
 
 use self::arabic::{arabic, is_doubled};
+use self::armenian::armenian;
 use self::cyrillic::{Place, cyrillic};
 use self::greek::greek;
 use self::kana::kana;
+pub(super) use self::language::Evidence;
 use self::language::Language;
-pub(super) use self::language::Origin;
 use self::letters::{is_apostrophe, plain, small};
 
-/// Writes a text of a person in Latin letters, ASCII alone. `origin` is the evidence about its language.
+/// Transliterates a text of a person into ASCII. `evidence` helps to detect its language.
 ///
-/// Linear in the length of the text and of what `origin` holds.
-pub(super) fn to_latin(text: &str, origin: &Origin) -> String {
+/// Complexity: linear in the length of the text and of the texts and countries of `evidence`.
+pub(super) fn to_latin(text: &str, evidence: &Evidence) -> String {
     let text: Vec<char> = text.nfc().collect();
-    let language = origin.language_of(&text);
+    let language = evidence.language_of(&text);
     let is_capital = |c: &&char| has_case(**c) && c.is_uppercase();
     let is_in_capitals = text.iter().filter(is_capital).nth(1).is_some()
         && !text.iter().any(|c| has_case(*c) && c.is_lowercase());
@@ -74,7 +76,7 @@ pub(super) fn to_latin(text: &str, origin: &Origin) -> String {
         };
         at = at.saturating_add(length.max(1));
     }
-    // A letter that stands alone does not tell whether it is a capital among capitals.
+    // A single capital does not tell whether the text is in capitals.
     if is_in_capitals { out.to_ascii_uppercase() } else { out }
 }
 
@@ -106,37 +108,26 @@ impl Script {
     }
 }
 
-/// A letter in small Latin letters, and how many characters it took.
+/// Returns a letter in small Latin letters, and the number of characters that it took.
 fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
     let small = small(c);
     let starts_word = !before.is_some_and(|before| before.is_alphabetic() || is_apostrophe(before));
     let next = rest.get(1).map(|next| letters::small(*next));
     let ends_word = !next.is_some_and(|next| next.is_alphabetic() || is_apostrophe(next));
     let place = Place { before: before.map(letters::small), starts_word, ends_word };
-    let latin = match small {
-        'ո' if next == Some('ւ') => return ("u".to_owned(), 2),
-        'ո' if starts_word => "vo",
-        'ե' if starts_word => "ye",
-        // The capital form of և is ԵՒ.
-        'ւ' => "v",
-        'ռ' => "r",
-        'և' if starts_word => "yev",
-        'և' => "ev",
-        _ => {
-            match marked(small)
-                .or_else(|| cyrillic(small, language, place))
-                .or_else(|| arabic(small, before, next))
-            {
-                Some(latin) if is_doubled(rest) => return (latin.repeat(2), 1),
-                Some(latin) => latin,
-                None => return (plain(c, small), 1),
-            }
-        }
-    };
-    (latin.to_owned(), 1)
+    if let Some((latin, length)) = armenian(small, place.before, rest, starts_word) {
+        return (latin.to_owned(), length);
+    }
+    let latin =
+        marked(small).or_else(|| cyrillic(small, language, place)).or_else(|| arabic(small, before, next));
+    match latin {
+        Some(latin) if is_doubled(rest) => (latin.repeat(2), 1),
+        Some(latin) => (latin.to_owned(), 1),
+        None => (plain(c, small), 1),
+    }
 }
 
-/// Latin letters that ICAO writes as two.
+/// Returns ICAO's form of a Latin letter for which dropping its marks is not enough.
 fn marked(small: char) -> Option<&'static str> {
     Some(match small {
         'ä' | 'æ' | 'ǽ' => "ae",
@@ -153,7 +144,7 @@ fn marked(small: char) -> Option<&'static str> {
     })
 }
 
-/// A run of characters that make words without spaces, in small letters.
+/// Returns a run of Han, Hangul or kana, which make words without spaces, in small Latin letters.
 fn run_to_latin(script: Script, run: &[char]) -> String {
     if script == Script::Kana {
         return kana(run);
@@ -162,10 +153,10 @@ fn run_to_latin(script: Script, run: &[char]) -> String {
     latin.to_ascii_lowercase()
 }
 
-/// Adds small Latin letters in the case of what they stand for, the first `length` characters of `rest`.
+/// Appends small Latin letters in the case of their original, the first `length` characters of `rest`.
 fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, out: &mut String) {
     let Some(&c) = rest.first() else { return };
-    // Scripts without case begin words with a capital, as passports do.
+    // In scripts without case each word begins with a capital.
     if !c.is_alphabetic() || latin.is_empty() {
         out.push_str(latin);
     } else if has_case(c) {
@@ -185,12 +176,12 @@ fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, o
     }
 }
 
-/// Whether a character is within a word: letters and the marks on them.
+/// Returns whether a character is part of a word: a letter, or a mark on one.
 fn is_word(c: char) -> bool {
     c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
 }
 
-/// Whether words of the script begin with capitals. Georgian has two forms of each letter, which are not that.
+/// Returns whether a letter has a case. The two forms of each Georgian letter are not capital and small letters.
 fn has_case(c: char) -> bool {
     !matches!(c, '\u{10a0}'..='\u{10ff}' | '\u{1c90}'..='\u{1cbf}') && (c.is_uppercase() || c.is_lowercase())
 }
@@ -208,7 +199,7 @@ mod scripts_tests {
 
     fn to_latin(text: &str, country: Option<&str>) -> String {
         let countries = country.into_iter().map(str::to_owned).collect();
-        super::to_latin(text, &Origin { texts: Vec::new(), countries })
+        super::to_latin(text, &Evidence { texts: Vec::new(), countries })
     }
 
     #[test]
@@ -255,6 +246,7 @@ mod scripts_tests {
             ("წყალი ქართლი", None, "Tsqali Kartli"),
             ("Հովհաննես Ուլուբաբյան", None, "Hovhannes Ulubabyan"),
             ("Երևան Ոսկանյան", None, "Yerevan Voskanyan"),
+            ("ԵՐԵՎԱՆ և ով Նաև Այև", None, "YEREVAN yev ov Nayev Ayev"),
             // Han, kana, Hangul.
             ("王小明", None, "Wangxiaoming"),
             ("小明 欧阳", None, "Xiaoming Ouyang"),
@@ -275,14 +267,14 @@ mod scripts_tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_ascii_and_not_much_longer(text in "\\PC{0,60}") {
+        fn any_text_becomes_ascii_of_bounded_length(text in "\\PC{0,60}") {
             let latin = to_latin(&text, Some("UKR"));
             prop_assert!(latin.is_ascii());
             prop_assert!(latin.len() <= text.chars().count() * 40);
         }
 
         #[test]
-        fn ascii_stays(text in "[ -~]{0,60}") {
+        fn ascii_is_unchanged(text in "[ -~]{0,60}") {
             prop_assert_eq!(to_latin(&text, None), text);
         }
     }

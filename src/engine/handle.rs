@@ -1,6 +1,6 @@
-//! The engine itself: its settings, and the state that its threads share.
+//! The engine handle: its settings, and the state that its threads share.
 //!
-//! The operations are `impl` blocks of their own: [searches](super::search), [writes](super::write) and [memory](super::memory).
+//! Its operations are in other modules: [searches](super::search), [writes](super::write) and [memory](super::memory).
 
 use std::sync::{Arc, Mutex};
 
@@ -14,10 +14,10 @@ use crate::catalog::Catalog;
 use crate::ingest::DocumentTemplate;
 use crate::limits::Limits;
 
-/// Cases in memory, and the answers to searches over them.
+/// An in-memory store of cases that answers searches.
 ///
-/// `Send + Sync`; a search works on the snapshot that was current when it began, never waits for
-/// an import and never holds one up.
+/// It is `Send + Sync`. A search works on the snapshot that was current when it began. Searches and imports never wait for each
+/// other.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, Mode, Request};
@@ -38,14 +38,14 @@ pub struct Engine {
     pub(super) keep: Keep,
     pub(super) sizes: Sizes,
     pub(super) current: SharedState,
-    /// The document template of [single cases](Engine::upsert): what earlier ones looked like.
+    /// The document template of [single cases](Engine::upsert), learned from earlier ones.
     ///
-    /// A thread that finds it taken by another reads its document with the strict parser, at about 2.4 times the instructions
-    /// (`benches/HISTORY.md`), rather than wait. Answers are the same.
+    /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes about 2.4 times the
+    /// instructions (`benches/HISTORY.md`) and gives the same result.
     pub(super) template: Mutex<DocumentTemplate>,
 }
 
-/// The settings of an [`Engine`] to be made.
+/// A builder for an [`Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineBuilder {
     catalog: Catalog,
@@ -55,19 +55,19 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Bounds on case documents, and by [`Limits::page`] on the pages of searches.
+    /// Sets the bounds on case documents and, by [`Limits::page`], on pages of searches.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Sets whether documents are kept. Without them, answers hold ids alone.
+    /// Sets whether documents are kept. Without them, answers contain ids only.
     #[must_use]
     pub fn documents(self, keep_documents: bool) -> Self {
         Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
     }
 
-    /// Documents are kept elsewhere, each under a number that comes in with the case.
+    /// Keeps documents outside the engine, each under a number that the caller gives with the case.
     #[must_use]
     #[cfg_attr(
         not(any(test, feature = "store")),
@@ -77,13 +77,13 @@ impl EngineBuilder {
         Self { keep: Keep::Numbers, ..self }
     }
 
-    /// Sets the most cases of a batch: 65,536, or fewer for tests.
+    /// Sets the most cases of a batch: 65,536 by default, fewer in tests.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
     }
 
-    /// An engine without cases.
+    /// Builds an engine without cases.
     #[must_use]
     pub fn build(self) -> Engine {
         self.build_on(SharedState::new)
@@ -104,7 +104,7 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// An engine without cases, under the default limits, that keeps documents.
+    /// Creates an engine without cases, with the default limits, that keeps documents.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -115,7 +115,7 @@ impl Engine {
         Self::builder(catalog).build()
     }
 
-    /// Settings for an engine.
+    /// Returns a builder for an engine.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Limits};
@@ -130,19 +130,19 @@ impl Engine {
         EngineBuilder { catalog, limits: Limits::default(), keep: Keep::Text, batch_rows: MAX_ROWS }
     }
 
-    /// The fields that are stored and can be filtered.
+    /// Returns the fields that are stored and can be filtered.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The bounds on case documents and pages.
+    /// Returns the bounds on case documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The cases as they are now, to be held for longer than a search takes.
+    /// Returns the current snapshot, for callers that hold it longer than a search does.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Guard::into_inner(self.current.load())
     }
@@ -153,7 +153,7 @@ impl Engine {
         self.current.load().cases()
     }
 
-    /// True when there is no case.
+    /// Returns true if there are no cases.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -162,7 +162,7 @@ impl Engine {
     /// Checks the invariants of the stored cases, for tests and fuzzers.
     ///
     /// # Errors
-    /// A sentence about the first invariant that does not hold.
+    /// The first invariant that does not hold.
     pub fn validate(&self) -> Result<(), String> {
         let writer = self.current.write();
         let snapshot = self.current.load();

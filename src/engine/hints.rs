@@ -1,4 +1,4 @@
-//! Hints about a filter that selects no case: values that cases have in another form, and fields that no case has.
+//! Hints for a filter without results: values that are stored in another form, and fields without values.
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts of strings and rows that lie in memory")]
 
@@ -11,23 +11,26 @@ use crate::engine::snapshot::Slot;
 use crate::error::quote;
 use crate::filter::{Asked, Filter, Warning, WarningKind};
 
-/// More values of a filter than this are not looked for.
+/// The most values of a filter that are checked.
 const MOST_VALUES: usize = 20;
 
-/// The difference between a stored string and the one in the filter, the smallest first.
+/// The kind of difference between a stored string and the one in the filter, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Differs {
     InUnicode,
     InBlanks,
     InCase,
-    /// It has more than that.
+    /// The stored string contains the other one.
     IsLonger,
 }
 
 impl Engine {
-    /// Returns hints about why a filter may select no case: for each of its first 20 values that no case has, the form in which cases
-    /// have it (another form of Unicode, blanks around it, other capitals, or as a part of longer strings), and each field of
-    /// which no case has a value.
+    /// Returns hints about why a filter may select no case. It checks the first 20 values of the filter. A hint names a value
+    /// that no case has and its stored form: another form of Unicode, blanks around it, other capitals, or a longer string.
+    /// Another hint names each field without values.
+    ///
+    /// It looks at all cases of the engine. Do not show the hints to a client that may not see all cases. A filter made by
+    /// [`Filter::and`] gets no hints for that reason.
     ///
     /// All cases of the engine are looked at. Do not show the hints to a client that may not see them all; a filter joined of
     /// [two](Filter::and) has none for that reason.
@@ -42,7 +45,7 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the distinct strings of the fields for each value that no case has.
+    /// For each value that no case has: linear in the distinct strings of its field.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         if !filter.catalog().is_within(&self.catalog) || self.is_empty() {
@@ -74,7 +77,7 @@ impl Engine {
         hints
     }
 
-    /// In which form cases have a string that none has as it is.
+    /// Returns a message about the closest stored form of a string that no case has.
     fn stored_otherwise(&self, slots: &[&Slot], field: FieldId, value: &str) -> Option<String> {
         if cases_with(slots, field, value) > 0 {
             return None;
@@ -117,7 +120,7 @@ impl Engine {
     }
 }
 
-/// A string that is looked for, in the forms in which others are compared with it.
+/// The string of the filter, in the forms that are compared.
 struct Wanted<'v> {
     value: &'v str,
     composed: String,
@@ -125,7 +128,7 @@ struct Wanted<'v> {
 }
 
 impl<'v> Wanted<'v> {
-    /// Shorter ones are parts of too many.
+    /// The shortest string, in bytes, that is searched for inside longer ones.
     const SHORTEST_PART: usize = 3;
 
     fn new(value: &'v str) -> Self {
@@ -134,9 +137,9 @@ impl<'v> Wanted<'v> {
         Self { value, composed, folded }
     }
 
-    /// Returns the difference of a stored string from this one; `None` if it is another string.
+    /// Returns the difference between a stored string and this one; `None` if the strings are unrelated.
     fn compare(&self, stored: &str) -> Option<Differs> {
-        // Few strings are longer only by what folding takes away.
+        // Only rarely does folding make a string longer or shorter by this factor.
         if stored == self.value || stored.len() * 3 < self.folded.len() || self.folded.is_empty() {
             return None;
         }
@@ -159,12 +162,12 @@ impl<'v> Wanted<'v> {
     }
 }
 
-/// Without blanks around it, in lower case.
+/// Returns the text without blanks around it, in lower case.
 fn folded(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// Returns whether any case may have a value of the field.
+/// Returns true if a case may have a value of the field.
 fn has_values(slots: &[&Slot], field: FieldId) -> bool {
     slots.iter().any(|slot| slot.batch.column(field).is_none_or(|column| column.values_len() > 0))
 }
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stored_in_another_form_are_told() {
+    fn values_stored_in_another_form_get_a_hint() {
         hints(
             "status = Open",
             &[
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_no_case_has_are_told() {
+    fn fields_without_values_get_a_hint() {
         hints(
             "clientId = x and updatedAt > \"2024-01-01 00:00:00\" and clientId <> y",
             &[
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_or_gone_gets_no_hint() {
+    fn stored_and_deleted_values_get_no_hint() {
         hints("status = open", &[]);
         hints("name = GONE", &[]);
         hints("name <> garcia", &[]);
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_of_two_tells_nothing_of_the_cases() {
+    fn a_filter_made_by_and_gets_no_hint() {
         let engine = engine();
         let compile = |text: &str| Filter::compile_text(engine.catalog(), text).unwrap();
         assert_eq!(engine.hints(&compile("status = Open").and(&compile("clientId = own")).unwrap()), []);

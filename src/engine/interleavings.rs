@@ -1,7 +1,7 @@
-//! Whole engines under every order of steps that `shuttle` chooses: what one call does is seen whole or not at
-//! all, never undone, and by every search that begins after the call came back, whatever is merged meanwhile.
+//! Whole engines under every order of steps that `shuttle` chooses. A call is visible completely or not at all, is never undone,
+//! and is visible to each search that begins after it returned. Merges must not change that.
 //!
-//! The steps are those of [`SharedState`]: to load the snapshot, to publish one, to wait for the write under way.
+//! The steps are those of [`SharedState`]: load a snapshot, publish one, wait for the writer lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,12 +18,12 @@ use crate::filter::{Filter, Request};
 /// Runs `test` under each schedule.
 fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 'static) {
     let mut config = Config::new();
-    // A debug build of a search takes more than the 60 KiB that are the default.
+    // A search in a debug build needs more than the default of 60 KiB.
     config.stack_size = 1 << 20;
     Runner::new(scheduler, config).run(test);
 }
 
-/// An engine whose heads, classes and batches are as small as they can be, so that few writes reach all of them.
+/// Creates an engine with the smallest possible heads, classes and batches, so that few writes reach all of them.
 fn engine(batch_rows: usize) -> Arc<Engine> {
     Arc::new(Engine::builder(Catalog::cases()).batch_rows(batch_rows).build_on(SharedState::modelled))
 }
@@ -32,8 +32,8 @@ fn pair(round: usize) -> String {
     format!("{{\"id\":\"a\",\"name\":\"{round}\"}}\n{{\"id\":\"b\",\"name\":\"{round}\"}}\n")
 }
 
-/// The rounds of the pair's two cases, and how many cases there are beside them.
-fn look(engine: &Engine) -> (Vec<usize>, usize) {
+/// Returns the rounds of the pair's two cases, and the number of other cases.
+fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
     let answer = engine.search(&all).unwrap();
     let name = |text: &str| {
@@ -46,10 +46,10 @@ fn look(engine: &Engine) -> (Vec<usize>, usize) {
     (rounds, others)
 }
 
-/// Cases stored beforehand: so many that the writes to come have batches to merge.
+/// The number of cases stored beforehand: enough for later writes to find batches to merge.
 const BEFORE: usize = 28;
 
-/// One thread replaces a pair of cases again and again, others add and delete single ones, and readers watch.
+/// One thread replaces a pair of cases repeatedly, another adds single cases, and readers check what they see.
 fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged: &AtomicUsize) {
     let engine = engine(batch_rows);
     engine.upsert_many(pair(0).as_bytes()).unwrap();
@@ -57,7 +57,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
         engine.upsert(format!("{{\"id\":\"before {before}\"}}").as_bytes()).unwrap();
     }
     let first_batch = engine.current.write().next_batch;
-    // Noted by the writers when a call has come back; shuttle does not schedule them.
+    // The writers set these after a call returned. `shuttle` does not schedule them.
     let (done, added) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut threads = Vec::new();
     for _ in 0..2 {
@@ -66,7 +66,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
             let (mut seen, mut most) = (0, 0);
             for _ in 0..4 {
                 let (acknowledged, stored) = (done.load(Ordering::SeqCst), added.load(Ordering::SeqCst));
-                let (found, others) = look(&engine);
+                let (found, others) = observe(&engine);
                 assert!(matches!(found.as_slice(), [a, b] if a == b), "half a write: {found:?}");
                 assert!(found[0] >= seen, "a write undone: {} after {seen}", found[0]);
                 assert!(found[0] >= acknowledged, "an acknowledged write is not seen");
@@ -98,8 +98,8 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     engine.validate().unwrap();
-    assert_eq!(look(&engine), (vec![rounds; 2], BEFORE + singles));
-    // Each head that was sealed took a number, and each batch of merged ones.
+    assert_eq!(observe(&engine), (vec![rounds; 2], BEFORE + singles));
+    // Each sealed head took a number, and each merged batch.
     let batches = engine.current.load().base.slots().count() as u64;
     let made = engine.current.write().next_batch - first_batch;
     merged.fetch_add(usize::from(made > batches), Ordering::SeqCst);
@@ -113,11 +113,11 @@ fn a_call_is_seen_whole_in_any_order_of_steps() {
         check(RandomScheduler::new(200), move || pairs_beside_singles(batch_rows, 5, 6, &count));
         let count = Arc::clone(&merged);
         check(PctScheduler::new(3, 200), move || pairs_beside_singles(batch_rows, 5, 6, &count));
-        assert_eq!(merged.load(Ordering::SeqCst) > 0, batch_rows == 64, "batches were merged meanwhile");
+        assert_eq!(merged.load(Ordering::SeqCst) > 0, batch_rows == 64, "whether batches were merged");
     }
 }
 
-/// Runs `test` under every schedule there is; gives how many there are.
+/// Runs `test` under every possible schedule, and returns their number.
 fn check_all(test: impl Fn() + Send + Sync + 'static) -> usize {
     let schedules = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&schedules);

@@ -1,4 +1,4 @@
-//! The memory that the cases take.
+//! The memory that an engine uses.
 
 #![expect(clippy::arithmetic_side_effects, reason = "sizes of memory that is there")]
 
@@ -9,36 +9,36 @@ use crate::column::Column;
 use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
 
-/// The memory that the cases of an engine take, in bytes of heap.
+/// The heap memory of an engine's cases, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
     /// The number of cases.
     pub cases: u64,
     /// The number of batches.
     pub batches: u64,
-    /// All columns together, identifiers included.
+    /// The bytes of all columns, including ids.
     pub columns_bytes: u64,
-    /// All indexes together, the places of cases, the live rows, and the writer's table of uncovered rows.
+    /// The bytes of all indexes, the insertion order, the live rows, and the writer's table of uncovered rows.
     pub index_bytes: u64,
-    /// The documents as given, and where each ends.
+    /// The bytes of the documents and of their offsets.
     pub documents_bytes: u64,
-    /// Each column, in the order of the catalogue.
+    /// The memory of each column, in the order of the catalogue.
     pub fields: Vec<FieldMemory>,
 }
 
-/// The memory that the column of one field takes.
+/// The memory of one field's column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldMemory {
     /// The field's name.
     pub name: String,
-    /// Its column in all batches together, in bytes of heap.
+    /// The bytes of its column in all batches.
     pub column_bytes: u64,
-    /// Its indexes, in all batches and over them, in bytes of heap.
+    /// The bytes of its indexes, in each batch and over all batches.
     pub index_bytes: u64,
 }
 
 impl Engine {
-    /// Returns the memory that the cases take.
+    /// Returns the memory used by the cases.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -85,7 +85,7 @@ impl Memory {
         }
     }
 
-    /// Columns and index, without documents, for each case; 0 without cases.
+    /// Returns the bytes of columns and indexes per case, without documents; 0 without cases.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
     pub fn bytes_per_case(&self) -> f64 {

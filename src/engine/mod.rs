@@ -1,38 +1,42 @@
-//! Many batches, live: searched as one while cases are added, replaced and deleted.
+//! The engine: many batches, searched as one while cases are added, replaced and deleted.
 //!
-//! **Snapshot.** The cases at one moment never change. A `Snapshot` is a `View` of sealed batches, each with a selection of its live
-//! rows, and a `Head` of the small writes since. A write makes the next snapshot and swaps it in; a search takes the current one. So
-//! neither waits for the other. Writers wait for each other.
+//! **Snapshot.** A `Snapshot` holds the cases at one moment and never changes. It consists of a `View` (sealed batches, each with
+//! a selection of its live rows) and a `Head` (the small writes since then). A write makes the next snapshot and swaps it in; a
+//! search takes the current one. Searches and writes never wait for each other. Writers wait for each other.
 //!
-//! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is stored. The first search of
-//! a snapshot turns the list into one more batch, and applies its deletions to copies of the selections. The rows of this batch are
-//! tested one by one. A column is made of them only when searches keep asking for it. A snapshot after one that was searched starts
-//! from the batch that the search made. A full head is joined to the one before it, in a batch of at most 2,048 rows, whose columns
-//! are lazy too; columns that searches asked for are merged by the write that joins the heads. No row moves or is copied. A write of more
-//! cases than the head takes fills batches at once.
+//! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64 edits; its cost does not depend on the
+//! number of stored cases. The first search of a snapshot turns the list into one more batch, and applies its deletions to copies
+//! of the selections. This batch is evaluated row by row. Its columns are lazy: one is built only when searches keep needing it.
+//! The next snapshot starts from the batch that an earlier search made. A full head is joined to the one before it, in a batch of
+//! at most 2,048 rows with lazy columns. The write that joins the heads merges the columns that searches needed. No row moves or
+//! is copied. A write of more cases than the head holds fills batches at once.
 //!
-//! **Covered batches.** A batch with at least a sixteenth of a full one's rows is covered by the index, which leads a search past
-//! batches that cannot match. Smaller batches are uncovered: each is tested by itself, and the writer keeps a table from their ids
-//! to their rows.
+//! **Indexed batches.** The index covers each batch with at least 1/16 of a full batch's rows. It lets a search skip batches that
+//! cannot match. Smaller batches are uncovered: a search tests each of them by itself, and the writer keeps a hash table from
+//! their ids to their rows.
 //!
-//! **Tombstones.** The index counts all rows, deleted ones too. For each batch with deleted rows, `Tombstones` counts how many of
-//! these have each string. Subtracted, they give the counts of live rows. They are made when first asked for, and then kept up.
+//! **Tombstones.** The counts in the index include deleted rows. For each batch with deleted rows, `Tombstones` counts the
+//! deleted rows per string. The difference is the count of live rows. A search that first needs these counts makes them; later
+//! writes keep them up to date.
 //!
-//! **Merging.** By live rows against a full batch's B, a batch is of the class below B/64, below B/16 or below B/2, or is left alone.
-//! Eight batches of a class are merged into one, the oldest first; fewer are if they have B/8 rows together, deleted ones too (in
-//! the last class more than B). So there are at most about `cases / 32,768 + 24` batches, and a case that stays is copied some three
-//! times, first from rows into columns. Half-empty batches fall into the classes as they lose rows. An empty one is dropped at once.
-//! A merge copies one column per write, with its dictionary and sorted rows. The write that seals the next head installs the merged
-//! batch, which copies the index except its keys. Keys lie in sorted runs. Those of a new batch are a run of their own, and each
-//! write moves a few keys of runs that are being merged, or swept of keys of batches that are gone. Texts of documents are shared,
-//! not copied, as long as half of them is alive.
+//! **Merging.** Let B be the rows of a full batch. By its live rows, a batch is of the class below B/64, below B/16 or below B/2,
+//! or is left alone. Eight batches of a class are merged into one, the oldest first. Fewer are merged if together they have B/8
+//! rows, deleted ones included (in the last class: more than B). So there are at most about `cases / 32,768 + 24` batches, and a
+//! remaining case is copied about three times, first from rows into columns. Batches that lose rows move down the classes. An
+//! empty batch is dropped at once.
 //!
-//! **Writes.** `WriteTxn` is a write under way, for single cases and imports alike. Imports fill it through a pipeline
-//! (`write/pipeline`). It is staged, which does all that can fail or take time, then published. Dropped before, nothing of it
-//! happened. An engine whose documents are kept in a store (`Keep::Numbers`) lets the store commit them in between, and is made again from `Parts`.
+//! A merge copies one column per write, with its dictionary and sorted rows. The write that seals the next head installs the
+//! merged batch, which copies the index except its keys. Keys are stored in sorted runs. The keys of a new batch are a run of
+//! their own. Each write moves a few keys of runs that are being merged, or removes keys of dropped batches. Texts of documents
+//! are shared, not copied, while at least half of them are live.
 //!
-//! **Proof.** Threads meet in `SharedState` alone. Unit tests run whole engines on a model of it, in every order of steps or in many
-//! (`interleavings`). `tests/race/run` runs readers beside writers under the thread sanitizer.
+//! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline
+//! (`write/pipeline`). First it is staged: this does everything that can fail or take time. Then it is published. A transaction
+//! that is dropped before has no effect. An engine whose documents are in a store (`Keep::Numbers`) lets the store commit them
+//! between the two steps. Such an engine is restored from `Parts`.
+//!
+//! **Tests of concurrency.** Threads share state only in `SharedState`. Unit tests run whole engines on a model of it, in every order
+//! of steps or in many (`interleavings`). `tests/race/run` runs readers and writers under the thread sanitizer.
 
 mod handle;
 mod hints;

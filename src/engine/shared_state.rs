@@ -1,8 +1,8 @@
 //! State shared between threads: the current snapshot, which is swapped atomically, and the writer lock.
 //!
-//! Everything else that threads share never changes, or is made once (`OnceLock`). The unit tests put a
-//! model in the place of both that `shuttle` schedules, and run whole engines on it (`interleavings.rs`); that
-//! the swap and the lock themselves do as they promise is for `arc-swap` and the standard library to hold.
+//! Everything else that threads share never changes, or is initialised once (`OnceLock`). The unit tests replace both by a model
+//! that `shuttle` schedules, and run whole engines on it (`interleavings.rs`). The swap and the lock themselves are tested by
+//! `arc-swap` and `parking_lot`.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::snapshot::Snapshot;
 use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
-/// The current snapshot, and the state that only the write under way may see.
+/// The current snapshot, and the state that only the current writer sees.
 pub(crate) enum SharedState {
-    /// A pointer that is swapped, and a lock.
+    /// An atomically swapped pointer, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),
-    /// The same, with every step of it one that `shuttle` chooses the order of.
+    /// A model of both; `shuttle` chooses the order of its steps.
     #[cfg(test)]
     Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
 }
@@ -35,7 +35,7 @@ impl SharedState {
         )
     }
 
-    /// Returns the cases as they are now. Waits for no other thread.
+    /// Returns the current snapshot, without waiting for any other thread.
     pub(crate) fn load(&self) -> Guard<Arc<Snapshot>> {
         match self {
             Self::Swapped(current, _) => current.load(),
@@ -54,10 +54,10 @@ impl SharedState {
         }
     }
 
-    /// Waits for the write that is under way.
+    /// Waits for the write in progress, then takes the writer lock.
     pub(crate) fn write(&self) -> Writing<'_> {
         match self {
-            // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
+            // A write changes the writer's state in one step at its end, so a panic before that leaves it consistent.
             Self::Swapped(current, writer) => Writing::Swapped(current, writer.lock()),
             #[cfg(test)]
             Self::Modelled(current, writer) => Writing::Modelled(current, writer.lock().unwrap()),
@@ -65,7 +65,7 @@ impl SharedState {
     }
 }
 
-/// The right to write, which one write at a time has; it may move to another thread.
+/// The writer lock, held by one write at a time. It may move to another thread.
 #[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
 pub(crate) enum Writing<'e> {
     Swapped(&'e ArcSwap<Snapshot>, Held<'e, Writer>),
@@ -74,7 +74,7 @@ pub(crate) enum Writing<'e> {
 }
 
 impl Writing<'_> {
-    /// Makes the snapshot the current one, and then lets the next write begin.
+    /// Makes the snapshot the current one, and releases the writer lock.
     pub(crate) fn publish(self, next: Arc<Snapshot>) {
         match self {
             Self::Swapped(current, _writer) => current.store(next),

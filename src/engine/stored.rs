@@ -1,4 +1,4 @@
-//! Access for a store of documents, beyond [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
+//! Access for the durable store, besides [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use super::search::Answer;
 use super::snapshot::{Attachment, BatchId, Snapshot, View};
 
 impl Engine {
-    /// The batches of a snapshot, its head sealed.
+    /// Returns the view of a snapshot, with its head sealed.
     pub(crate) fn view_of<'s>(&self, snapshot: &'s Snapshot) -> &'s Arc<View> {
         snapshot.view(&self.catalog, self.keep)
     }
 
-    /// Attaches something to the cases as they are now; no write may be under way.
+    /// Attaches a value to the current snapshot. No write may be in progress.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.current.load().attach(attachment);
     }
 
-    /// Takes the cases of another engine of the same catalogue in the place of its own, in one step for its readers.
+    /// Replaces all cases by those of another engine with the same catalogue, atomically for readers.
     pub(crate) fn replace(&self, other: Self) {
         let (snapshot, writer) = other.current.into_parts();
         let mut writing = self.current.write();
@@ -25,14 +25,14 @@ impl Engine {
         writing.publish(snapshot);
     }
 
-    /// Lets go what is attached to the cases as they are now; no write and no search may be under way.
+    /// Removes the attachment of the current snapshot. No write and no search may be in progress.
     pub(crate) fn detach(&self) {
         self.current.load().attachment.store(None);
     }
 }
 
 impl Snapshot {
-    /// Attaches something, in the place of what was attached before.
+    /// Attaches a value, which replaces the earlier attachment.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.attachment.store(Some(Arc::new(attachment)));
     }
@@ -42,12 +42,12 @@ impl Snapshot {
         self.cases()
     }
 
-    /// The number of the batch which the head will become.
+    /// Returns the id of the batch that the head will become.
     pub(crate) fn head_id(&self) -> BatchId {
         self.head.id
     }
 
-    /// The least number of a document stored in the head.
+    /// Returns the smallest number of a document in the head.
     pub(crate) fn first_document_of_head(&self) -> Option<u64> {
         let edits = self.head.edits();
         edits.iter().filter_map(|edit| edit.stored.as_ref()?.document_number()).min()

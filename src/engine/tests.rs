@@ -1,4 +1,4 @@
-//! The door that a durable store comes in by.
+//! Tests of whole engines, and of the access that the durable store has.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn numbered(batch_rows: usize) -> EngineBuilder {
     Engine::builder(Catalog::cases()).batch_rows(batch_rows).numbered_documents()
 }
 
-/// Stores cases under document numbers; `publish` or not.
+/// Stores cases under document numbers, and publishes the write or drops it. Returns the released document numbers.
 fn store(engine: &Engine, cases: &[(&str, u64)], publish: bool) -> Vec<u64> {
     let mut txn = WriteTxn::new(engine);
     for (id, number) in cases {
@@ -37,7 +37,7 @@ fn all(engine: &Engine) -> Vec<(String, Option<u64>)> {
     answer.ids().map(str::to_owned).zip(answer.document_numbers()).collect()
 }
 
-/// What a store would have on disk: all that the snapshot holds, its head as rows.
+/// Returns the parts that a store would have on disk: the whole snapshot, with its head as rows.
 fn parts(engine: &Engine) -> Parts {
     let txn = WriteTxn::new(engine);
     let staged = txn.stage();
@@ -53,8 +53,8 @@ fn parts(engine: &Engine) -> Parts {
         }
         Some(BufferedRow::new(&copy, row.document(), row.place))
     });
-    let died = edits.iter().filter_map(|edit| {
-        edit.died.map(|at| match at {
+    let deleted = edits.iter().filter_map(|edit| {
+        edit.deleted.map(|at| match at {
             StoredAddr::Uncovered(id, row) => (id, row),
             StoredAddr::Covered(..) => {
                 let (slot, row) = snapshot.base.slot_of(at).unwrap();
@@ -66,14 +66,14 @@ fn parts(engine: &Engine) -> Parts {
         batches,
         head: snapshot.head.id,
         rows: rows.collect(),
-        died: died.collect(),
+        deleted: deleted.collect(),
         next_place: staged.next_place(),
         next_batch: staged.next_batch(),
     }
 }
 
 #[test]
-fn a_change_that_is_not_published_never_happened() {
+fn a_write_that_is_not_published_has_no_effect() {
     for batch_rows in [1, 4, 65_536] {
         let engine = numbered(batch_rows).build();
         store(&engine, &[("a", 1), ("b", 2), ("a", 3)], true);
@@ -95,13 +95,13 @@ fn a_change_that_is_not_published_never_happened() {
 }
 
 #[test]
-fn documents_that_nobody_has_any_more_are_told() {
+fn documents_without_a_case_are_released() {
     for batch_rows in [1, 4, 65_536] {
         let engine = numbered(batch_rows).build();
         assert_eq!(store(&engine, &[("a", 10), ("a", 11), ("b", 12)], true), [10]);
         assert_eq!(store(&engine, &[("b", 13), ("b", 14)], true), [12, 13]);
         let mut txn = WriteTxn::new(&engine);
-        assert!(txn.delete("a") && txn.delete("b") && !txn.delete("nobody"));
+        assert!(txn.delete("a") && txn.delete("b") && !txn.delete("unknown"));
         let staged = txn.stage();
         assert_eq!(staged.released(), [11, 14]);
         staged.publish();
@@ -111,7 +111,7 @@ fn documents_that_nobody_has_any_more_are_told() {
 }
 
 #[test]
-fn an_engine_is_restored_from_its_parts_and_goes_on() {
+fn a_restored_engine_takes_further_writes() {
     for batch_rows in [1, 8, 64, 65_536] {
         let engine = numbered(batch_rows).build();
         let mut number = 0;
@@ -146,7 +146,7 @@ fn an_engine_is_restored_from_its_parts_and_goes_on() {
 }
 
 #[test]
-fn parts_that_do_not_belong_together_are_refused() {
+fn inconsistent_parts_are_rejected() {
     let engine = numbered(1).build();
     store(&engine, &[("a", 1), ("b", 2)], true);
     store(&engine, &[("c", 3), ("d", 3)], true);
@@ -187,7 +187,7 @@ fn batches_stay_few_and_nothing_is_lost_when_they_merge() {
 }
 
 #[test]
-fn heads_are_joined_as_long_as_their_columns_wait() {
+fn heads_with_lazy_columns_are_joined() {
     let engine = Engine::new(Catalog::cases());
     let document = |number: u32| {
         let tags = ["[]", "[\"a\",\"b\",\"a\"]", "[\"b\"]"][number as usize % 3];
@@ -201,7 +201,7 @@ fn heads_are_joined_as_long_as_their_columns_wait() {
     let mut joins = Vec::new();
     for number in 0..6000_u32 {
         engine.upsert(document(number).as_bytes()).unwrap();
-        // Some of those joined die, in the head and behind it.
+        // Some of the joined cases are deleted, in the head and later.
         if number % 10 == 9 {
             assert!(engine.delete(&(number - 5 * (number % 3)).to_string()));
             engine.upsert(document(number - 5 * (number % 3)).as_bytes()).unwrap();
@@ -209,12 +209,12 @@ fn heads_are_joined_as_long_as_their_columns_wait() {
         if number.is_multiple_of(777) {
             engine.validate().unwrap();
         }
-        // The batch that heads are joined to, before anybody searches it.
+        // The batch that heads are joined to, before a search.
         let snapshot = engine.current.load();
         let newest = snapshot.base.slots().filter(|slot| slot.batch.is_lazy()).max_by_key(|slot| slot.id);
         let (rows, columns) = newest.map_or((0, 0), |slot| (slot.batch.rows(), slot.batch.columns().count()));
         joins.push((rows, columns));
-        // Columns are asked for, and later on no more: they are carried over, and left behind.
+        // Searches need the columns up to 5,000 cases, then no longer: first the columns are merged, later left out.
         if number.is_multiple_of(7) && number < 5000 {
             let cases = u64::from(number) + 1;
             let untagged = u64::from(number / 3) + 1;
@@ -225,7 +225,7 @@ fn heads_are_joined_as_long_as_their_columns_wait() {
     joins.dedup();
     let carried = joins.windows(2).filter(|pair| pair[0].0 < pair[1].0 && pair[0].1 == 3 && pair[1].1 == 3);
     assert!(carried.count() > 60, "{joins:?}");
-    assert_eq!(joins.last().map(|(_, columns)| *columns), Some(0), "nobody asks any more");
+    assert_eq!(joins.last().map(|(_, columns)| *columns), Some(0), "no search needs columns any more");
     engine.validate().unwrap();
     let snapshot = engine.current.load();
     let rows: Vec<usize> = snapshot.base.slots().map(|slot| slot.batch.rows()).collect();
@@ -234,11 +234,11 @@ fn heads_are_joined_as_long_as_their_columns_wait() {
 }
 
 #[test]
-fn rows_that_died_do_not_pile_up() {
+fn deleted_rows_do_not_accumulate() {
     let engine = Engine::new(Catalog::cases());
     let (mut most, mut dice) = (0, 1_u64);
     for _ in 0..60_000 {
-        // Cases that are replaced again and again, in no order (Knuth's MMIX generator).
+        // Cases are replaced repeatedly, in random order (Knuth's MMIX generator).
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let id = dice >> 53;
         engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()).unwrap();
@@ -246,12 +246,12 @@ fn rows_that_died_do_not_pile_up() {
         most = most.max(snapshot.base.slots().map(|slot| slot.batch.rows()).sum());
     }
     engine.validate().unwrap();
-    // Those of which a merge is made, those written meanwhile, and what came of the merge before.
+    // The sources of a merge, the cases written meanwhile, and the result of the merge before.
     assert!(engine.len() == 2048 && most < 8192 + 2048, "{} cases, {most} rows", engine.len());
 }
 
 #[test]
-fn a_wholly_replaced_batch_is_gone() {
+fn a_completely_replaced_batch_is_dropped() {
     let engine = Engine::builder(Catalog::cases()).batch_rows(64).build();
     let lines: String = (0..640).map(|n| format!("{{\"id\":\"{n}\"}}\n")).collect();
     for _ in 0..20 {
@@ -261,7 +261,7 @@ fn a_wholly_replaced_batch_is_gone() {
     }
 }
 
-/// The ids that a search finds and a count counts, ascending.
+/// Returns the ids that a search finds, sorted. Checks the counts.
 fn ids(engine: &Engine) -> Vec<String> {
     engine.validate().unwrap();
     let filter = Filter::all(engine.catalog());
@@ -285,8 +285,8 @@ fn named(ids: impl IntoIterator<Item = u32>) -> Vec<String> {
 }
 
 #[test]
-fn a_case_replaced_by_the_write_that_stored_it_is_there_once() {
-    // In the head, in one batch, and in several.
+fn a_case_replaced_by_the_write_that_stored_it_is_found_once() {
+    // The cases are in the head, in one batch, and in several.
     for cases in [2_u32, 40, 300] {
         let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
         engine.upsert_many(&lines((0..cases).chain([0, cases / 2, 0]))).unwrap();
@@ -296,7 +296,7 @@ fn a_case_replaced_by_the_write_that_stored_it_is_there_once() {
 
 #[test]
 fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
-    // In the head, in a batch that stands apart, and in one that is covered.
+    // The case is in the head, in an uncovered batch, and in a covered one.
     for cases in [3_u32, 70, 9_000] {
         let engine = Engine::new(Catalog::cases());
         engine.upsert_many(&lines(0..cases)).unwrap();
@@ -304,7 +304,7 @@ fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
         assert!(engine.delete("0001"));
         assert_eq!(engine.upsert(&lines([last])), Ok(Upserted::Replaced));
         assert_eq!(ids(&engine), named((0..=last).filter(|id| *id != 1)));
-        // And once more when the head is sealed, which makes other selections.
+        // Sealing the head makes new selections.
         engine.upsert_many(&lines((0..100).map(|id| id + 9_100))).unwrap();
         assert_eq!(ids(&engine).len(), last as usize + 100);
     }
@@ -320,7 +320,7 @@ fn a_case_deleted_while_its_batch_is_merged_stays_deleted() {
         engine.current.write().merge.is_some()
     };
     while !is_merging(&engine) {}
-    // Rows of the first and of the last head of those that are being merged, one of them replaced.
+    // Rows of the first and of the last head that are being merged; one of them is replaced.
     let batches = engine.current.load().base.slots().count();
     assert!(engine.delete("0000") && engine.delete("0001") && engine.delete("0500"));
     assert_eq!(engine.upsert(&lines([2])), Ok(Upserted::Replaced));
@@ -330,7 +330,7 @@ fn a_case_deleted_while_its_batch_is_merged_stays_deleted() {
 }
 
 #[test]
-fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
+fn many_keys_are_found_in_all_batches() {
     let engine = Engine::builder(Catalog::cases()).batch_rows(64).build();
     let person = |n: u32| (!n.is_multiple_of(11)).then_some(n * 7 % 150);
     let document = |n: u32| match person(n) {
@@ -341,7 +341,7 @@ fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
     };
     engine.upsert_many((0..500).map(document).collect::<String>().as_bytes()).unwrap();
     for count in [1, 15, 16, 17, 33, 200] {
-        // Every third of them, and some that nobody has.
+        // Every third one, and some that do not exist.
         let wanted: Vec<u32> = (0..count).map(|n| n * 3).collect();
         let list: Vec<String> = wanted.iter().map(|person| format!("p{person}")).collect();
         let text = format!("applicantReference.applicantId in ({})", list.join(", "));
@@ -357,10 +357,10 @@ fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
 }
 
 #[test]
-fn numbers_of_batches_that_went_are_used_again() {
+fn numbers_of_dropped_batches_are_reused() {
     let engine = Engine::builder(Catalog::cases()).batch_rows(4).build();
     for round in 0..300_u64 {
-        // Each half replaces half of what the round before stored.
+        // Each round replaces half of the cases of the round before.
         let cases = (0..80).map(|number| format!(r#"{{"id":"{}"}}"#, (round * 40 + number) % 400));
         engine.upsert_many(format!("[{}]", cases.collect::<Vec<_>>().join(",")).as_bytes()).unwrap();
         if round % 16 == 0 {
@@ -374,11 +374,11 @@ fn numbers_of_batches_that_went_are_used_again() {
     }
     engine.validate().unwrap();
     let numbers = engine.current.load().base.index().numbers();
-    // At least a hundred batches at a time, of 6,000 that came.
+    // At least a hundred batches at a time, of 6,000 in total.
     assert!(numbers < 400, "{numbers} numbers");
 }
 
-/// Filters over fields of every sort, single- and many-valued, and what decides whether rows are asked or columns made.
+/// Filters over fields of every type, single- and many-valued. The first searches evaluate rows; later ones build columns.
 #[test]
 fn the_head_selects_the_same_by_rows_and_by_columns() {
     const FILTERS: [&str; 10] = [
@@ -390,7 +390,7 @@ fn the_head_selects_the_same_by_rows_and_by_columns() {
         "totalAmountInDefaultCurrency > 20 and totalAmountInDefaultCurrency <= 40",
         "createdAt >= '2024-01-10 00:00:00' and createdAt < '2024-01-20 00:00:00' or id in (3, 4, 90)",
         "caseReview.checklistState.checklist.checked = 'true'",
-        "applicantReference.applicantId in (7, 8, nobody) or status = resolved and priority = medium",
+        "applicantReference.applicantId in (7, 8, unknown) or status = resolved and priority = medium",
         "status = closed",
     ];
     let case = |number: u64| {
@@ -411,7 +411,7 @@ fn the_head_selects_the_same_by_rows_and_by_columns() {
         let documents: Vec<String> = (0..rows).map(case).collect();
         let engine = Engine::new(Catalog::cases());
         documents.iter().for_each(|document| assert!(engine.upsert(document.as_bytes()).is_ok()));
-        let columns_made = || {
+        let columns_built = || {
             let snapshot = engine.current.load();
             let view = snapshot.view(&engine.catalog, engine.keep);
             view.slots().map(|slot| slot.batch.columns().count()).sum::<usize>()
@@ -430,18 +430,18 @@ fn the_head_selects_the_same_by_rows_and_by_columns() {
                 (answer.ids().map(str::to_owned).collect::<Vec<_>>(), answer.total())
             })
         };
-        assert_eq!(answers(), expected, "{rows} rows, asked");
-        assert_eq!(columns_made(), 0);
+        assert_eq!(answers(), expected, "{rows} rows, by rows");
+        assert_eq!(columns_built(), 0);
         for _ in 0..10 {
-            assert_eq!(answers(), expected, "{rows} rows");
+            assert_eq!(answers(), expected, "{rows} rows, by columns");
         }
-        assert!(columns_made() > 0, "columns are made in the end");
+        assert!(columns_built() > 0, "no column was built");
         engine.validate().unwrap();
     }
 }
 
 #[test]
-fn an_answer_without_cases_holds_none() {
+fn an_answer_without_cases_holds_no_snapshot() {
     let engine = Engine::new(Catalog::cases());
     engine.upsert_many(br#"[{"id":"a"},{"id":"b","priority":"high"}]"#).unwrap();
     let snapshot = engine.current.load();

@@ -10,9 +10,10 @@ use super::access_path::prefetch_code;
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
-use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, places_of_batch, split};
+use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, ZoneIndex, places_of_batch, split};
 use crate::kernels;
 use crate::predicate::{Leaf, Set, Test};
+use crate::value::OrdinalRange;
 
 /// The result of looking a leaf up in the index over all batches.
 pub(super) enum IndexLookup<'q> {
@@ -24,6 +25,16 @@ pub(super) enum IndexLookup<'q> {
     Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
     /// The rows that have one of its strings.
     Rows(KeyRows),
+}
+
+/// A leaf on a field with zone maps.
+#[derive(Clone, Copy)]
+pub(super) struct ZonedLeaf<'q> {
+    pub(super) node: usize,
+    pub(super) zones: &'q ZoneIndex,
+    pub(super) ranges: &'q [OrdinalRange],
+    /// The leaf is true of the rows without a value in the ranges.
+    pub(super) is_negated: bool,
 }
 
 /// Rows found by key, which are sorted only when a caller needs that.

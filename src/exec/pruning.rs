@@ -3,22 +3,12 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::index_lookup::IndexLookup;
+use super::index_lookup::{IndexLookup, ZonedLeaf};
 use super::query::Query;
 use crate::index::{FieldIndex, ZoneIndex, split};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::OrdinalRange;
-
-/// A leaf on a field with zone maps.
-#[derive(Clone, Copy)]
-pub(super) struct ZonedLeaf<'q> {
-    node: usize,
-    zones: &'q ZoneIndex,
-    ranges: &'q [OrdinalRange],
-    /// The leaf is true of the rows without a value in the ranges.
-    is_negated: bool,
-}
 
 impl<'q> Query<'q> {
     /// Returns the leaves, ascending by node, that zone maps may settle in a batch that [may have a row](Self::batches); none where a leaf that every

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::index_lookup::{IndexLookup, KeyRows, look_up};
-use super::pruning::ZonedLeaf;
+use super::index_lookup::{IndexLookup, KeyRows, ZonedLeaf, look_up};
 use super::scratch::PooledScratch;
 use super::trace::{Trace, Work};
 use crate::batch::Batch;

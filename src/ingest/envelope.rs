@@ -1,11 +1,13 @@
-//! Objects that hold cases without being search answers, such as other systems write for a page.
+//! Detection of envelopes: objects that hold cases in an array, such as a page written by another system, and are no search
+//! answers.
 
 use crate::json::{JsonType, Reader};
 
-/// Names that other systems give to the array of a page.
+/// The names that other systems commonly give to the array of a page.
 const NAMES: [&str; 7] = ["items", "data", "results", "cases", "records", "value", "list"];
 
-/// The member of an object, or of the start of one, whose array has objects in it as if they were cases.
+/// Returns the name of the first member that holds an array of objects under a common name. The text may be only the start of an
+/// object.
 pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
     if !text.trim_start().starts_with('{') {
         return None;
@@ -18,12 +20,12 @@ pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Says where a case was expected in place of such an object.
+/// Returns the expectation of an error at an envelope: a case, with the command that extracts the cases.
 pub(crate) fn expected_case(name: &str) -> String {
-    format!("a case; those in `{name}` are read after `jq -c '.{name}[]'`")
+    format!("a case; extract those in `{name}` with `jq -c '.{name}[]'`")
 }
 
-/// Returns what `find` tells of the first member of an object of which it tells something, by its key and a reader at its value.
+/// Calls `find` with the key of each member and a reader at its value. Returns its first answer that is not `None`.
 pub(crate) fn first_member<T>(text: &str, find: impl Fn(&str, &mut Reader<'_>) -> Option<T>) -> Option<T> {
     let mut reader = Reader::new(text);
     reader.peek().ok()?;
@@ -43,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_array_of_objects_under_a_usual_name_is_found() {
+    fn an_array_of_objects_under_a_common_name_is_found() {
         for (text, name) in [
             ("{\"items\":[{\"id\":\"a\"}]}", Some("items")),
             (" {\"code\":{\"items\":[{}]}, \"data\" : [ {", Some("data")),

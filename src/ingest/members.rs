@@ -1,30 +1,35 @@
-//! Members of documents that are no field but look like one.
+//! Unknown members of documents whose names are similar to a field's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, PathId, Stray};
 
-/// So many names are compared with those of the fields; documents that have more, of other sources or made to take time, are
-/// read without.
+/// The most unknown names that are compared with the fields. Further names get no remark, so that a document with many names
+/// costs little.
 const MOST_COMPARED: usize = 256;
-/// A longer key looks like no field.
+/// The longest name that is compared, in bytes.
 const LONGEST_KEY: usize = 64;
 
-/// The object that a key is in, and what the member looks like there.
+/// The object that contains a key, and the similar field, if any.
 type Compared = (PathId, Option<Arc<Stray>>);
 
-/// The members that were met and are no field, each compared with the fields once.
+/// The unknown members found so far, each compared with the fields once.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    /// By key, for each object that has it.
+    /// The results by key, one for each object that has the key.
     compared: HashMap<Box<str>, Vec<Compared>>,
     count: usize,
 }
 
 impl Members {
-    /// What a member looks like that leads to no field; none when it looks like no field, or too many were met.
-    pub(super) fn look(&mut self, catalog: &Catalog, object: PathId, key: &str) -> Option<&Arc<Stray>> {
+    /// Returns the field that an unknown member resembles. `None` if there is none, or if too many names were compared already.
+    pub(super) fn similar_field(
+        &mut self,
+        catalog: &Catalog,
+        object: PathId,
+        key: &str,
+    ) -> Option<&Arc<Stray>> {
         if key.len() > LONGEST_KEY {
             return None;
         }
@@ -57,13 +62,13 @@ mod tests {
     #[test]
     fn names_without_end_take_bounded_memory() {
         let (catalog, mut members) = (Catalog::cases(), Members::default());
-        assert!(members.look(&catalog, Paths::ROOT, "status").is_some());
+        assert!(members.similar_field(&catalog, Paths::ROOT, "status").is_some());
         for n in 0..10_000 {
-            assert!(members.look(&catalog, Paths::ROOT, &format!("member {n}")).is_none());
+            assert!(members.similar_field(&catalog, Paths::ROOT, &format!("member {n}")).is_none());
         }
-        assert!(members.look(&catalog, Paths::ROOT, &"x".repeat(100_000)).is_none());
+        assert!(members.similar_field(&catalog, Paths::ROOT, &"x".repeat(100_000)).is_none());
         assert!(members.compared.len() <= MOST_COMPARED && members.count <= MOST_COMPARED);
-        assert!(members.look(&catalog, Paths::ROOT, "status").is_some());
-        assert!(members.look(&catalog, Paths::ROOT, "assignee").is_none());
+        assert!(members.similar_field(&catalog, Paths::ROOT, "status").is_some());
+        assert!(members.similar_field(&catalog, Paths::ROOT, "assignee").is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! From the bytes of case files to rows.
+//! Reads the bytes of case files into rows.
 
 mod envelope;
 mod members;

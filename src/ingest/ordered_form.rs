@@ -1,7 +1,7 @@
-//! The forms in which documents hold the values of ordered types.
+//! The JSON forms of ordered types (numbers and timestamps).
 //!
-//! Both readers, and those of other sources, meet ordered fields here alone: another ordered type is one more variant of
-//! [`OrderedForm`].
+//! The template reader, the strict parser and the Arrow reader parse ordered values only here. Another ordered type is one more
+//! variant of [`OrderedForm`].
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(crate) enum OrderedForm {
 }
 
 impl OrderedForm {
-    /// Returns the form of a field; `None` for a field of another type.
+    /// Returns the form of a field's values; `None` for a string or boolean field.
     pub(crate) fn of(field: &Field) -> Option<Self> {
         match field.kind() {
             FieldType::Number => Some(Self::Number),
@@ -34,7 +34,7 @@ impl OrderedForm {
         }
     }
 
-    /// Returns the words by which errors name the form.
+    /// Returns the name of the form in errors.
     pub(super) const fn expected(self) -> &'static str {
         match self {
             Self::Number => "a number",
@@ -43,12 +43,12 @@ impl OrderedForm {
         }
     }
 
-    /// True when every value is a string.
+    /// Returns true if every value is a JSON string.
     pub(super) const fn is_quoted(self) -> bool {
         matches!(self, Self::Timestamp)
     }
 
-    /// True when a value of a JSON type is read by [`parse`](Self::parse); any other is of the wrong type.
+    /// Returns true if [`parse`](Self::parse) takes values of this JSON type. Any other is an error of kind `wrong_type`.
     pub(super) fn takes(self, found: JsonType) -> bool {
         match self {
             Self::Number => found == JsonType::Number,
@@ -56,10 +56,10 @@ impl OrderedForm {
         }
     }
 
-    /// Returns the value of a JSON string or number, which is read already.
+    /// Parses the text of a JSON string or number.
     ///
     /// # Errors
-    /// A text that is out of the form, at `offset`.
+    /// A text that does not have this form; its position is `offset`.
     pub(crate) fn parse(
         self,
         found: JsonType,
@@ -86,7 +86,7 @@ impl OrderedForm {
         }
     }
 
-    /// Returns a remark on a value if the text that it was read from may mean another one.
+    /// Returns a remark on a value if its text may have meant another one, for example a rounded number.
     #[inline]
     pub(super) fn remark<'a>(
         self,
@@ -108,14 +108,14 @@ impl OrderedForm {
         }
     }
 
-    /// Reads the value at the front of a text into the row, and returns the text after it. The opening quote of a value that
-    /// [is quoted](Self::is_quoted) stands before the text.
+    /// Reads the value at the start of a text into the row, and returns the text after it. The caller has already read the
+    /// opening quote of a [quoted](Self::is_quoted) value.
     #[inline(always)]
     pub(super) fn read<'a>(self, field: FieldId, text: &'a str, row: &mut Row<'a>) -> Option<&'a str> {
         let (value, own, rest) = match self {
             Self::Number => match Number::plain_at_front(text.as_bytes()) {
                 Some((number, len)) => {
-                    // So few digits are kept: there is nothing to remark on.
+                    // A number with this few digits is exact, and needs no remark.
                     row.push(field, Value::Number(number));
                     return text.get(len..);
                 }

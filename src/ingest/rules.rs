@@ -1,4 +1,4 @@
-//! Rules that hold for a case whichever reader read it: its size, its `id`, its defaults.
+//! Rules that every reader applies to a case: its largest size, its `id` and its defaults.
 
 use std::borrow::Cow;
 
@@ -12,19 +12,18 @@ use crate::value::Value;
 /// The longest `id`, in bytes of UTF-8.
 const MAX_ID_BYTES: usize = 1024;
 
-/// Ends a row whose values are all in: fields of which one was refused become absent, absent fields
-/// that have a default get it.
+/// Completes a row after its last value: fields with a rejected value become absent, and absent fields get their default.
 ///
 /// # Errors
-/// When there is no usable `id`; its value, where there is one, stands at `id_offset`.
+/// The row has no usable `id`. The position of the error is `id_offset` if the `id` has a value.
 pub(crate) fn complete(
     row: &mut Row<'_>,
-    refused: &[FieldId],
+    rejected: &[FieldId],
     id_offset: usize,
     catalog: &Catalog,
 ) -> Result<(), Error> {
-    if !refused.is_empty() {
-        row.remove(refused);
+    if !rejected.is_empty() {
+        row.remove(rejected);
     }
     check_id(row, id_offset)?;
     row.begin_defaults();
@@ -36,12 +35,12 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// The largest case: what the host allows, up to what offsets in a batch can hold.
+/// Returns the largest size of a case, in bytes: the host's limit, or the largest offset in a batch if that is smaller.
 pub(crate) fn case_limit(limits: &Limits) -> usize {
     limits.case_bytes.min(MAX_DOCUMENT_BYTES)
 }
 
-/// A case must have a usable `id`; a wrong type was noted as a fault of the field.
+/// Checks the `id`. The reader has already recorded an `id` of a wrong type as a fault.
 fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
     let bad = |offset, found: String| {
         let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
@@ -60,7 +59,7 @@ fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
     }
 }
 
-/// What a document may hold as a value of the field.
+/// Returns the name of the JSON type of a field's values, for errors.
 pub(crate) fn expected_value(field: &Field) -> &'static str {
     match (OrderedForm::of(field), field.kind()) {
         (Some(form), _) => form.expected(),

@@ -1,6 +1,6 @@
-//! Reads one token or value at the front of a text, for the template reader.
+//! Scanners of the template reader: each reads one token or value at the start of a text.
 //!
-//! Each function returns what it read and the text after it, or `None` for anything else: the strict parser then reads the document.
+//! Each returns the value and the text after it. It returns `None` for any other text, which the strict parser then reads.
 
 use std::borrow::Cow;
 
@@ -9,44 +9,44 @@ use smallvec::SmallVec;
 use crate::json::{JsonType, Reader, plain_len};
 use crate::value::{Number, Timestamp};
 
-/// Brackets open at once in a value that is skipped.
+/// The most brackets open at once in a skipped value.
 const MAX_SKIPPED_DEPTH: usize = 16;
-/// Keys of one object in a value that is skipped.
+/// The most keys of one object in a skipped value.
 const MAX_SKIPPED_KEYS: usize = 16;
 
-/// Reads the next key of an object and its colon; gives what stands behind.
+/// Reads the next key of an object and its colon. Returns the key and the text after the colon.
 pub(super) fn key(text: &str) -> Option<(Cow<'_, str>, &str)> {
-    let (key, rest) = string(behind_space(text).strip_prefix('"')?)?;
-    Some((key, behind_space(rest).strip_prefix(':')?))
+    let (key, rest) = string(skip_space(text).strip_prefix('"')?)?;
+    Some((key, skip_space(rest).strip_prefix(':')?))
 }
 
-/// What of a text stands before the rest of it.
+/// Returns the part of a text before `rest`, which is its end.
 pub(super) fn before<'t>(text: &'t str, rest: &str) -> Option<&'t str> {
     text.get(..text.len().checked_sub(rest.len())?)
 }
 
-/// The text from its first byte on that is no space.
+/// Returns the text without leading whitespace.
 #[inline(always)]
-pub(super) fn behind_space(text: &str) -> &str {
+pub(super) fn skip_space(text: &str) -> &str {
     match text.as_bytes().first() {
-        Some(byte) if *byte <= b' ' => behind_spaces(text),
+        Some(byte) if *byte <= b' ' => skip_spaces(text),
         _ => text,
     }
 }
 
 #[cold]
-fn behind_spaces(text: &str) -> &str {
+fn skip_spaces(text: &str) -> &str {
     text.trim_start_matches([' ', '\t', '\n', '\r'])
 }
 
-/// What stands in a string without escapes, whose opening quote was just read, and what stands behind it.
+/// Reads a string without escapes. The caller has already read its opening quote.
 #[inline(always)]
 pub(super) fn plain_string(text: &str) -> Option<(&str, &str)> {
     let (string, rest) = text.split_at_checked(plain_len(text.as_bytes()))?;
     Some((string, rest.strip_prefix('"')?))
 }
 
-/// As [`plain_string`], with any escapes.
+/// Reads a string with escapes. The caller has already read its opening quote.
 #[cold]
 pub(super) fn escaped_string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let mut reader = Reader::new(text);
@@ -54,7 +54,7 @@ pub(super) fn escaped_string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     Some((string, text.get(reader.offset()..)?))
 }
 
-/// As [`plain_string`], with escapes or without.
+/// Reads a string with or without escapes. The caller has already read its opening quote.
 fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     match plain_string(text) {
         Some((string, rest)) => Some((Cow::Borrowed(string), rest)),
@@ -62,58 +62,57 @@ fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     }
 }
 
-/// The number that stands next, and what stands behind it.
+/// Reads any JSON number.
 #[cold]
 pub(super) fn any_number(text: &str) -> Option<(Number, &str)> {
     let (number, rest) = number_text(text)?;
     Some((Number::new(number.parse().ok()?)?, rest))
 }
 
-/// The text of the number that stands next, and what stands behind it.
+/// Returns the text of a JSON number.
 fn number_text(text: &str) -> Option<(&str, &str)> {
-    let text = behind_space(text);
-    // What is wrong with anything else, the reader would tell at length.
+    let text = skip_space(text);
+    // The reader would build a long error for any other text.
     let (b'-' | b'0'..=b'9') = text.as_bytes().first()? else { return None };
     let mut reader = Reader::new(text);
     let number = reader.number().ok()?;
     Some((number, text.get(reader.offset()..)?))
 }
 
-/// As [`any_number`], of Unix milliseconds.
+/// Reads Unix milliseconds, written as a number or as a string.
 pub(super) fn unix_millis(text: &str) -> Option<(Timestamp, &str)> {
-    let (digits, rest) = match behind_space(text).strip_prefix('"') {
+    let (digits, rest) = match skip_space(text).strip_prefix('"') {
         Some(text) => plain_string(text)?,
         None => number_text(text)?,
     };
     Some((Timestamp::parse_millis(digits)?, rest))
 }
 
-/// As [`any_number`], of `true` and `false`.
+/// Reads `true` or `false`.
 pub(super) fn boolean(text: &str) -> Option<(bool, &str)> {
-    let text = behind_space(text);
+    let text = skip_space(text);
     match text.strip_prefix("true") {
         Some(rest) => Some((true, rest)),
         None => Some((false, text.strip_prefix("false")?)),
     }
 }
 
-/// An array or object that is open in what is read over.
+/// An open array or object in a skipped value.
 struct Open {
     is_object: bool,
     is_first: bool,
-    /// Where its keys start among those of all.
+    /// The index of its first key in the list of all open objects' keys.
     keys_start: usize,
 }
 
-/// Reads over the value that stands next, in which at most so many brackets may be open at once; no object in it may
-/// have a key twice.
+/// Skips a value of any type. Returns `None` if more than `depth_limit` brackets are open at once, or if an object repeats a key.
 #[inline(never)]
-pub(super) fn behind_value(text: &str, depth_limit: usize) -> Option<&str> {
+pub(super) fn skip_value(text: &str, depth_limit: usize) -> Option<&str> {
     let mut reader = Reader::new(text);
     let mut open: SmallVec<[Open; MAX_SKIPPED_DEPTH]> = SmallVec::new();
     let mut keys: SmallVec<[Cow<'_, str>; MAX_SKIPPED_KEYS]> = SmallVec::new();
     loop {
-        // Here a value stands next.
+        // The reader is before a value.
         match reader.peek().ok()? {
             kind @ (JsonType::Object | JsonType::Array) => {
                 if open.len() >= depth_limit.min(MAX_SKIPPED_DEPTH) {

@@ -1,4 +1,4 @@
-//! One text between two values of a document, and the value that it leads to.
+//! A segment: the fixed text between two values of a document, and the value that follows it.
 
 use wide::u8x16;
 
@@ -6,15 +6,15 @@ use super::ordered_form::OrderedForm;
 use super::slot_keys::{Keys, SlotIndex};
 use crate::catalog::{Field, FieldId, FieldType};
 
-/// The value that a segment leads to.
+/// The form of the value that follows a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A string; its opening quote belongs to the segment.
+    /// A string. Its opening quote belongs to the segment.
     String(FieldId),
-    /// A value of an ordered type; the opening quote of a form that is quoted belongs to the segment.
+    /// A value of an ordered type. The opening quote of a quoted form belongs to the segment.
     Ordered(OrderedForm, FieldId),
     Boolean(FieldId),
-    /// Any value, which is no field's.
+    /// A value of an unknown member.
     Other,
     /// The end of the document.
     End,
@@ -30,7 +30,7 @@ impl Form {
         }
     }
 
-    /// True when the opening quote of the value belongs to the segment.
+    /// Returns true if the opening quote of the value belongs to the segment.
     pub(super) fn is_quoted(self) -> bool {
         match self {
             Self::String(_) => true,
@@ -40,32 +40,32 @@ impl Form {
     }
 }
 
-/// A text that leads from one value to the next, or to the end.
+/// A fixed text from the end of one value to the next value, or to the end of the document.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
-    /// The first sixteen bytes; zero behind the end.
+    /// The first sixteen bytes, padded with zeros.
     front: [u8; 16],
-    /// The last sixteen, where there are more than those.
+    /// The last sixteen bytes; zeros in a shorter text.
     back: [u8; 16],
-    /// All bytes, where there are more than both.
+    /// The whole text, if it is longer than `front` and `back` together.
     whole: Option<Box<[u8]>>,
-    /// Which bytes of the front do not count, since they are behind the end.
+    /// A mask of the padding bytes of `front`, which always match.
     beyond: u32,
-    /// How often it was met, about; tells the order of segments alone, so it may wrap.
+    /// The number of matches. It only orders segments, so it may wrap.
     pub(super) hits: u32,
     pub(super) len: usize,
-    /// The keys in it.
+    /// The keys in the text.
     pub(super) keys: Keys,
-    /// Where objects of arrays begin in it, the keys of the objects before these, which count no more.
+    /// The keys of the array elements that end in the text. The next element may have them again.
     pub(super) ended: Option<Keys>,
     pub(super) to: SlotIndex,
     pub(super) form: Form,
 }
 
-/// A bit for each of sixteen bytes.
+/// The mask of all sixteen bytes.
 const ALL_BYTES: u32 = 0xffff;
 
-/// Which of sixteen bytes are the same, a bit each.
+/// Returns a mask of the bytes that are equal.
 #[inline(always)]
 fn equal_bytes(one: &[u8; 16], other: &[u8; 16]) -> u32 {
     u8x16::new(*one).simd_eq(u8x16::new(*other)).to_bitmask()
@@ -92,24 +92,24 @@ impl Segment {
         }
     }
 
-    /// Whether it stands at the front of `text`.
+    /// Returns true if `text` starts with this segment.
     #[inline(always)]
-    pub(super) fn stands_in(&self, text: &[u8]) -> bool {
-        let Some(front) = text.first_chunk() else { return self.stands_in_short(text) };
+    pub(super) fn is_prefix_of(&self, text: &[u8]) -> bool {
+        let Some(front) = text.first_chunk() else { return self.is_prefix_of_short(text) };
         equal_bytes(front, &self.front) | self.beyond == ALL_BYTES
-            && (self.len <= front.len() || self.back_stands_in(text))
+            && (self.len <= front.len() || self.back_matches(text))
     }
 
-    /// As [`stands_in`](Self::stands_in), of a segment of more than sixteen bytes whose front stands there.
+    /// Compares the bytes after the first sixteen, which match already.
     #[inline(always)]
-    fn back_stands_in(&self, text: &[u8]) -> bool {
+    fn back_matches(&self, text: &[u8]) -> bool {
         let Some(back) = text.get(..self.len).and_then(<[u8]>::last_chunk) else { return false };
         equal_bytes(back, &self.back) == ALL_BYTES
             && self.whole.as_ref().is_none_or(|whole| text.starts_with(whole))
     }
 
-    /// As [`stands_in`](Self::stands_in), of a text of fewer than sixteen bytes.
-    fn stands_in_short(&self, text: &[u8]) -> bool {
+    /// Compares with a text shorter than sixteen bytes.
+    fn is_prefix_of_short(&self, text: &[u8]) -> bool {
         self.front.get(..self.len).is_some_and(|own| text.starts_with(own))
     }
 }
@@ -119,21 +119,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_stands_where_all_its_bytes_stand_and_no_others() {
+    fn a_segment_matches_exactly_the_texts_that_start_with_it() {
         for len in [1, 8, 15, 16, 17, 31, 32, 33, 40, 128] {
             let own = "abcdefghijklm".repeat(10).split_at(len).0.to_owned();
             let segment = Segment::new(&own, Keys::default(), Keys::default(), 1, Form::Other);
-            for behind in [0, 1, 15, 16, 40] {
-                let text = format!("{own}{}", "x".repeat(behind));
-                assert!(segment.stands_in(text.as_bytes()), "{len} bytes and {behind}");
+            for after in [0, 1, 15, 16, 40] {
+                let text = format!("{own}{}", "x".repeat(after));
+                assert!(segment.is_prefix_of(text.as_bytes()), "{len} bytes and {after}");
                 for at in 0..len {
                     let mut other = text.clone().into_bytes();
                     other[at] ^= 1;
-                    assert!(!segment.stands_in(&other), "{len} bytes and {behind}, another at {at}");
+                    assert!(!segment.is_prefix_of(&other), "{len} bytes and {after}, another at {at}");
                 }
             }
             for shorter in 0..len {
-                assert!(!segment.stands_in(own.as_bytes().split_at(shorter).0), "{shorter} bytes of {len}");
+                assert!(
+                    !segment.is_prefix_of(own.as_bytes().split_at(shorter).0),
+                    "{shorter} bytes of {len}"
+                );
             }
         }
     }

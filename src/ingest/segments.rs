@@ -1,8 +1,7 @@
-//! The template of documents: the texts between one value and the next, as earlier documents had them.
+//! The template of documents: the segments that earlier documents had between their values.
 //!
-//! Documents of one source have the same text there each time: a comma, a key and its colon, brackets that
-//! close and open. Which brackets are open around a slot follows from the slot, so that a text that
-//! once led from it to another slot always does.
+//! Documents of one source repeat the same text between two values: a comma, a key and its colon, closing and opening brackets. A
+//! slot determines which brackets are open. So a segment that once led from one slot to another always does.
 
 use std::sync::Arc;
 
@@ -10,50 +9,51 @@ use super::segment::{Form, Segment};
 use super::slot_keys::{Keys, MAX_KEYS, SlotIndex};
 use crate::catalog::{Paths, Shape, Stray};
 
-/// The longest text of a segment.
+/// The longest text of a segment, in bytes.
 const MAX_TEXT_BYTES: usize = 256;
 
-/// How many segments may start at one slot.
+/// The most segments that start at one slot.
 const MAX_SEGMENTS: usize = 16;
 
-/// Keys without a slot after which the template begins anew: other documents seem to come than those that it was learned from.
+/// The number of keys without a slot after which the template is discarded: it was probably learned from documents of another
+/// source.
 const MANY_STRAYS: u32 = 1 << 10;
 
-/// One place of a document at which values lie, with the segments that lead on from it.
+/// A position in documents where a value can be, with the segments that follow it.
 #[derive(Debug)]
 struct Slot {
-    /// The slot of the object or array around it.
+    /// The slot of the object or array that contains it.
     parent: SlotIndex,
-    /// Its key; none of an array's elements, and none when there are too many.
+    /// Its key. Empty for the elements of an array, and if there are too many keys.
     key: Keys,
-    /// The keys below it.
+    /// The keys of all slots below it.
     below: Keys,
-    /// The segments that led on from it; one that is met moves ahead of one that was met less often.
+    /// The segments that followed it. A match moves a segment ahead of one with fewer matches.
     segments: Vec<Segment>,
 }
 
-/// The segments that were learned, all from documents read with one catalogue and one limit of depth.
+/// The learned segments. All come from documents read with one catalogue and one depth limit.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
-    /// By [`SlotIndex`].
+    /// The slots by [`SlotIndex`].
     slots: Vec<Slot>,
-    /// How many of them are nodes.
+    /// The number of slots that are nodes of the catalogue; the slots of unknown keys follow them.
     nodes: usize,
     depth_limit: usize,
-    /// The keys of the others.
+    /// The keys of the slots after the nodes.
     unknown_keys: Vec<Box<str>>,
-    /// How many slots have a key.
+    /// The number of slots that have a key.
     keys: usize,
-    /// How many keys were met that have no slot.
+    /// The number of keys found without a slot.
     strays: u32,
-    /// The keys that lead to no field but look like one, each with what it looks like, and all of them together.
-    near: Vec<(Keys, Arc<Stray>)>,
-    near_keys: Keys,
+    /// The unknown keys that resemble a field, each with that field.
+    similar: Vec<(Keys, Arc<Stray>)>,
+    similar_keys: Keys,
 }
 
 impl Segments {
-    /// Makes the slots of the catalogue: before the first document, under another limit, and when most keys that are met
-    /// have no slot.
+    /// Creates the slots of the catalogue. Does so before the first document, after a change of the depth limit, and after too
+    /// many keys without a slot.
     pub(super) fn prepare(&mut self, paths: &Paths, depth_limit: usize) {
         let nodes = paths.steps().len();
         if (self.nodes, self.depth_limit) == (nodes, depth_limit) && self.strays < MANY_STRAYS {
@@ -86,7 +86,7 @@ impl Segments {
     #[inline(always)]
     pub(super) fn follow(&mut self, from: SlotIndex, text: &[u8]) -> Option<&Segment> {
         let segments = self.slots.get_mut(from)?.segments.as_mut_slice();
-        if !segments.first()?.stands_in(text) {
+        if !segments.first()?.is_prefix_of(text) {
             return find_later(segments, text);
         }
         let segment = segments.first_mut()?;
@@ -94,8 +94,8 @@ impl Segments {
         Some(segment)
     }
 
-    /// Adds a new segment of a slot. If the slot has many, the last one goes. The new one is put after the first half, so that it
-    /// stays for a while.
+    /// Adds a new segment to a slot. If the slot is full, its last segment is dropped. The new one is inserted in the middle, so
+    /// that the next new one does not replace it.
     pub(super) fn learn(
         &mut self,
         from: SlotIndex,
@@ -114,42 +114,43 @@ impl Segments {
         }
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// The slot of the object or array around a slot.
+    /// Returns the slot of the object or array that contains a slot.
     pub(super) fn parent(&self, slot: SlotIndex) -> Option<SlotIndex> {
         self.slots.get(slot).map(|slot| slot.parent)
     }
 
-    /// The key of a slot that has one.
+    /// Returns the key of a slot, if it has one.
     pub(super) fn key(&self, slot: SlotIndex) -> Option<Keys> {
         self.slots.get(slot).map(|slot| slot.key).filter(|key| *key != Keys::default())
     }
 
-    /// Notes that a key looks like a field.
-    pub(super) fn note_near(&mut self, key: Keys, stray: &Arc<Stray>) {
-        if !self.near_keys.has_any(key) {
-            self.near_keys = self.near_keys.with(key);
-            self.near.push((key, Arc::clone(stray)));
+    /// Records that an unknown key resembles a field.
+    pub(super) fn note_similar(&mut self, key: Keys, stray: &Arc<Stray>) {
+        if !self.similar_keys.has_any(key) {
+            self.similar_keys = self.similar_keys.with(key);
+            self.similar.push((key, Arc::clone(stray)));
         }
     }
 
-    /// Returns the fields that the keys look like, for those keys that look like one.
+    /// Returns the fields that these keys resemble.
     #[inline(always)]
-    pub(super) fn near(&self, keys: Keys) -> impl Iterator<Item = &Arc<Stray>> {
-        let near = if self.near_keys.has_any(keys) { self.near.as_slice() } else { &[] };
-        near.iter().filter(move |(key, _)| keys.has_any(*key)).map(|(_, stray)| stray)
+    pub(super) fn similar(&self, keys: Keys) -> impl Iterator<Item = &Arc<Stray>> {
+        let similar = if self.similar_keys.has_any(keys) { self.similar.as_slice() } else { &[] };
+        similar.iter().filter(move |(key, _)| keys.has_any(*key)).map(|(_, stray)| stray)
     }
 
-    /// All keys below a slot.
+    /// Returns all keys below a slot.
     pub(super) fn below(&self, slot: SlotIndex) -> Keys {
         self.slots.get(slot).map_or(Keys::default(), |slot| slot.below)
     }
 
-    /// The slot of a key that leads to no field, in an object; `None` when there were too many, or it is too long.
+    /// Returns the slot of an unknown key in an object, and adds one if needed. `None` if there are too many slots, or if the key
+    /// is too long.
     pub(super) fn unknown_key(&mut self, object: SlotIndex, key: &str) -> Option<SlotIndex> {
         let mut others = self.slots.iter().skip(self.nodes).zip(&self.unknown_keys);
         if let Some(number) = others.position(|(slot, other)| slot.parent == object && **other == *key) {
@@ -159,17 +160,17 @@ impl Segments {
             self.strays = self.strays.saturating_add(1);
             return None;
         }
-        // Which keys end in segments was told without this one.
+        // The learned segments do not know the new key.
         self.slots.iter_mut().for_each(|slot| slot.segments.clear());
         self.unknown_keys.push(key.into());
         Some(self.push(object, true))
     }
 }
 
-/// As [`Segments::follow`], where it is not the one met most often.
+/// Finds a segment that is not the first of its slot.
 #[inline(never)]
 fn find_later<'l>(segments: &'l mut [Segment], text: &[u8]) -> Option<&'l Segment> {
-    let at = segments.iter().position(|segment| segment.stands_in(text))?;
+    let at = segments.iter().position(|segment| segment.is_prefix_of(text))?;
     if let Some(segment) = segments.get_mut(at) {
         segment.hits = segment.hits.wrapping_add(1);
     }
@@ -189,13 +190,13 @@ mod tests {
 
     use crate::catalog::Catalog;
 
-    /// Whether the segment that stands there is known at slot 1.
+    /// Returns true if slot 1 has this segment.
     fn is_known(segments: &mut Segments, text: &str) -> bool {
         segments.follow(1, text.as_bytes()).is_some_and(|segment| segment.len == text.len())
     }
 
     #[test]
-    fn segments_met_more_often_come_first_and_one_that_is_seldom_met_makes_room() {
+    fn frequent_segments_come_first_and_a_rare_one_is_replaced() {
         let mut segments = Segments::default();
         segments.prepare(Catalog::cases().paths(), 9);
         let learn = |segments: &mut Segments, text: &str| {
@@ -211,14 +212,14 @@ mod tests {
                 assert!(is_known(&mut segments, text));
             }
         }
-        // That of key0 was met but once.
+        // The segment of key0 matched only once.
         learn(&mut segments, "\"new\":");
         assert!(!is_known(&mut segments, &texts[0]));
         assert!(
             texts.iter().skip(1).all(|text| is_known(&mut segments, text))
                 && is_known(&mut segments, "\"new\":")
         );
-        // However often the others were met, two new ones that are met in turn find room.
+        // Two new segments that alternate stay, although the others have more matches.
         let mut missed = 0;
         for text in ["\"one\":", "\"two\":"].iter().cycle().take(100) {
             if !is_known(&mut segments, text) {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_other_documents_are_given_up() {
+    fn the_template_is_discarded_after_many_keys_without_a_slot() {
         let (catalog, mut segments) = (Catalog::cases(), Segments::default());
         segments.prepare(catalog.paths(), 9);
         while segments.unknown_key(Paths::ROOT, &format!("k{}", segments.keys)).is_some() {}
@@ -245,11 +246,11 @@ mod tests {
                 return;
             }
         }
-        panic!("a key that is met again and again has no slot");
+        panic!("a frequent key has no slot");
     }
 
     #[test]
-    fn long_keys_take_no_room() {
+    fn long_keys_get_no_slot() {
         let mut segments = Segments::default();
         segments.prepare(Catalog::cases().paths(), 9);
         assert_eq!(segments.unknown_key(Paths::ROOT, &"x".repeat(MAX_TEXT_BYTES + 1)), None);
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_has_a_key_of_its_own_until_there_are_too_many() {
+    fn every_slot_has_its_own_key_up_to_the_limit() {
         let mut segments = Segments::default();
         segments.prepare(Catalog::cases().paths(), 9);
         let known = segments.keys;

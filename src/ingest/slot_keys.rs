@@ -1,15 +1,14 @@
-//! Keys of documents as bits: which of them a document has had so far.
+//! Sets of document keys, as bits.
 
-/// Where values lie: a node of the catalogue's paths or, numbered behind those, a key of an object among them that
-/// leads to no field.
+/// The index of a slot: a node of the catalogue's paths or, after the nodes, an unknown key of one of their objects.
 pub(super) type SlotIndex = usize;
 
-/// A set of keys, a bit for each slot that has one; two words, as those are quicker than one wide one.
+/// A set of keys, one bit per slot that has a key. Two words are faster here than one `u128`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys([u64; 2]);
 
 impl Keys {
-    /// The key of a number; none behind the last.
+    /// Returns the set of one key by its number; empty if the number is too large.
     pub(super) fn numbered(number: usize) -> Self {
         let bit = |start: usize| {
             let shift = number.checked_sub(start).and_then(|shift| u32::try_from(shift).ok());
@@ -37,5 +36,5 @@ impl Keys {
     }
 }
 
-/// How many slots may have a key.
+/// The most slots that have a key.
 pub(super) const MAX_KEYS: usize = 128;

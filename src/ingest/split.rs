@@ -1,4 +1,4 @@
-//! Parting a file into its documents, whichever of the layouts it has.
+//! Splits a file of any layout into its documents.
 
 mod array;
 mod bound;
@@ -28,52 +28,51 @@ use crate::limits::Limits;
 
 pub(crate) use piece::{FileFault, Piece, Sink};
 
-/// Parts a file that arrives in chunks of any size.
+/// A splitter of files into documents, for input in chunks of any size.
 ///
-/// A file has one of three layouts, which its first line tells; of a line that is too long for a case, its beginning; and where that
-/// line is only the beginning of an object, what follows:
+/// A file has one of three layouts. The first line decides; if that is longer than a case, its start does. If the first line is
+/// only the start of an object, the rest of the object decides:
 ///
-/// - NDJSON: a document on each line, handed on line by line.
-/// - Documents over several lines, one after another, each handed on as it ends.
-/// - JSON arrays and search answers, one after another, of which the elements are handed on as they end.
+/// - NDJSON: each line is a document, passed on at the end of the line.
+/// - Documents of several lines, one after another, each passed on at its end.
+/// - JSON arrays and search answers, one after another. Each element is passed on at its end.
 ///
-/// What is held is never longer than `limit`, and one byte: a document that has not ended, or what stands before the array of an
-/// answer, or behind it.
+/// The splitter holds at most `limit + 1` bytes: an unfinished document, or the text before or after the array of an answer.
 pub(crate) struct Splitter {
     layout: Layout,
-    /// The start of an object whose layout is not told yet.
+    /// The start of an object whose layout is not known yet.
     held: Vec<u8>,
-    /// Where `held` starts, or what is still to come, unless another part counts.
+    /// The position of `held`, or of the next byte. Some layouts count their own.
     position: Position,
-    /// The longest document that is handed on, with some space around it.
+    /// The longest document that is passed on, with whitespace around it, in bytes.
     limit: usize,
 }
 
 enum Layout {
-    /// The first bytes, as many as that, before anything is told by them.
+    /// The first bytes and their number, up to the number that [`start::check`] needs.
     Start([u8; start::LONGEST], usize),
-    /// Nothing but space was seen.
+    /// Only whitespace so far.
     Unknown,
-    /// An object was seen to begin, in a line that did not end yet.
-    Begun,
-    /// An object that its first line only begins, or a search answer: documents, or not yet at its array. It is looked at when this
-    /// many bytes of it are held.
-    Laid { look: usize },
-    /// A document a line.
+    /// The first line, which starts with an object and has not ended yet.
+    FirstLine,
+    /// An object that the first line does not end. It is a search answer or a document. The layout is tested again when `look`
+    /// bytes of it are held.
+    Object { look: usize },
+    /// Each line is a document.
     Lines(Lines),
-    /// Documents over several lines.
+    /// Documents of several lines.
     Documents(Documents),
     /// The elements of an array.
     ArrayElements(ArrayElements),
-    /// Behind the array.
+    /// The text after the array.
     Trailer(Trailer),
-    /// Behind an array or an answer, and space.
-    Between,
-    /// As `Laid`, of an object behind an array or an answer.
-    Next { look: usize },
+    /// The space after an array or an answer.
+    AfterArray,
+    /// An object after an array or an answer, tested again when `look` bytes of it are held.
+    NextObject { look: usize },
 }
 
-/// How much of an object is held before it is first looked at for the array of an answer, behind another answer.
+/// The number of bytes of an object after another answer that are held before the first test for the array of an answer.
 const FIRST_LOOK: usize = 64;
 
 impl Splitter {
@@ -87,7 +86,7 @@ impl Splitter {
     /// Takes the next bytes of the file.
     ///
     /// # Complexity
-    /// Linear in the file, whatever the sizes of its chunks.
+    /// Linear in the file, for chunks of any size.
     pub(crate) fn push<E: From<FileFault>>(
         &mut self,
         mut bytes: &[u8],
@@ -97,18 +96,18 @@ impl Splitter {
             match &mut self.layout {
                 Layout::Lines(lines) => return lines.push(bytes, sink),
                 Layout::ArrayElements(elements) => match elements.push(bytes, sink)? {
-                    Some(behind) => {
-                        bytes = behind;
-                        self.layout = Layout::Trailer(elements.rest());
+                    Some(after) => {
+                        bytes = after;
+                        self.layout = Layout::Trailer(elements.trailer());
                     }
                     None => return Ok(()),
                 },
                 Layout::Documents(documents) => return documents.push(bytes, sink),
-                Layout::Trailer(rest) => match rest.push(bytes)? {
-                    Some((behind, position)) => {
-                        bytes = behind;
+                Layout::Trailer(trailer) => match trailer.push(bytes)? {
+                    Some((after, position)) => {
+                        bytes = after;
                         self.position = position;
-                        self.layout = Layout::Between;
+                        self.layout = Layout::AfterArray;
                     }
                     None => return Ok(()),
                 },
@@ -138,11 +137,11 @@ impl Splitter {
                             self.begin(&Start { offset: 1, objects: 0 }, b"[");
                             bytes = elements;
                         }
-                        Some((b'{', _)) => self.layout = Layout::Begun,
+                        Some((b'{', _)) => self.layout = Layout::FirstLine,
                         Some(_) => self.layout = Layout::Lines(self.lines()),
                     }
                 }
-                Layout::Between => {
+                Layout::AfterArray => {
                     bytes = self.position.pass_space(bytes);
                     match bytes.split_first() {
                         None => {}
@@ -150,56 +149,56 @@ impl Splitter {
                             self.begin(&Start { offset: 1, objects: 0 }, b"[");
                             bytes = elements;
                         }
-                        Some((b'{', _)) => self.layout = Layout::Next { look: FIRST_LOOK },
+                        Some((b'{', _)) => self.layout = Layout::NextObject { look: FIRST_LOOK },
                         Some((byte, _)) => return Err(faults::stray(*byte, self.position).into()),
                     }
                 }
-                Layout::Begun | Layout::Laid { .. } | Layout::Next { .. } => {
-                    bytes = self.look(bytes, sink)?;
+                Layout::FirstLine | Layout::Object { .. } | Layout::NextObject { .. } => {
+                    bytes = self.hold_object(bytes, sink)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Sees whether these bytes and what is held tell the layout of an object; gives those that are still to be taken.
-    fn look<'b, E: From<FileFault>>(
+    /// Tests for the layout of an object in these bytes and the held ones. Returns the bytes that are not consumed yet.
+    fn hold_object<'b, E: From<FileFault>>(
         &mut self,
         bytes: &'b [u8],
         sink: &mut impl Sink<E>,
     ) -> Result<&'b [u8], E> {
         let most = self.limit.saturating_add(1);
         let enough = match self.layout {
-            Layout::Laid { look } | Layout::Next { look } => look.min(most),
+            Layout::Object { look } | Layout::NextObject { look } => look.min(most),
             _ => most,
         };
-        let is_first_line = matches!(self.layout, Layout::Begun);
+        let is_first_line = matches!(self.layout, Layout::FirstLine);
         let more = bytes.get(..enough.saturating_sub(self.held.len())).unwrap_or(bytes);
         let line_end = memchr::memchr(b'\n', more).filter(|_| is_first_line);
         let len = line_end.map_or(more.len(), |end| end.saturating_add(1));
-        let (more, behind) = bytes.split_at(len.min(bytes.len()));
-        // Most often the first chunk tells.
+        let (more, after) = bytes.split_at(len.min(bytes.len()));
+        // Usually the first chunk decides.
         if self.held.is_empty() {
-            if let Some(taken) = self.tell(more, false, sink)? {
+            if let Some(taken) = self.detect(more, false, sink)? {
                 return Ok(bytes.get(taken..).unwrap_or_default());
             }
             self.held.extend_from_slice(more);
-            return Ok(behind);
+            return Ok(after);
         }
         self.held.extend_from_slice(more);
         if line_end.is_some() || self.held.len() >= enough {
             let held = std::mem::take(&mut self.held);
-            match self.tell(&held, false, sink)? {
+            match self.detect(&held, false, sink)? {
                 Some(taken) => self.push(held.get(taken..).unwrap_or_default(), sink)?,
                 None => self.held = held,
             }
         }
-        Ok(behind)
+        Ok(after)
     }
 
-    /// Tells the layout of an object that starts so; gives how many of the bytes are taken with that, or `None` when more
-    /// are needed to tell.
-    fn tell<E: From<FileFault>>(
+    /// Detects the layout of an object that starts with these bytes. Returns the number of bytes consumed, or `None` if it needs
+    /// more.
+    fn detect<E: From<FileFault>>(
         &mut self,
         bytes: &[u8],
         at_end: bool,
@@ -207,7 +206,7 @@ impl Splitter {
     ) -> Result<Option<usize>, E> {
         let line_end = memchr::memchr(b'\n', bytes);
         let line = bytes.get(..line_end.unwrap_or(bytes.len())).unwrap_or_default();
-        if let Layout::Begun = self.layout {
+        if let Layout::FirstLine = self.layout {
             if line_end.is_none() && !at_end && bytes.len() <= self.limit {
                 return Ok(None);
             }
@@ -221,7 +220,7 @@ impl Splitter {
         let is_too_long = bytes.len() > self.limit;
         let start = bytes.get(..self.limit).unwrap_or(bytes);
         let head = detect_layout::head(start, at_end && !is_too_long);
-        let is_next = matches!(self.layout, Layout::Next { .. });
+        let is_next = matches!(self.layout, Layout::NextObject { .. });
         match head {
             Head::Array(start) => {
                 self.begin(&start, bytes);
@@ -229,7 +228,7 @@ impl Splitter {
             }
             Head::Open { .. } if !is_too_long => {
                 let look = bytes.len().saturating_mul(2);
-                self.layout = if is_next { Layout::Next { look } } else { Layout::Laid { look } };
+                self.layout = if is_next { Layout::NextObject { look } } else { Layout::Object { look } };
                 Ok(None)
             }
             Head::Whole { .. } | Head::Faulty { .. } if is_next => {
@@ -239,7 +238,7 @@ impl Splitter {
                 let next_line = line.len().saturating_add(1);
                 let next = trim_start(bytes.get(next_line..).unwrap_or_default());
                 let reads_on = at > bytes.len().saturating_sub(next.len());
-                // A first line that lacks its end reads on too, in a next one that is a document of its own.
+                // A first line without its end also reads on, into a next line that is a document of its own.
                 let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
                 if let Head::Open { .. } = head
                     && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start))
@@ -264,41 +263,41 @@ impl Splitter {
         }
     }
 
-    /// The array of documents begins in these bytes.
+    /// Starts the array of documents in these bytes.
     fn begin(&mut self, start: &Start, bytes: &[u8]) {
         self.position.pass(bytes.get(..start.offset).unwrap_or_default());
         self.layout = Layout::ArrayElements(ArrayElements::new(start.objects, self.position, self.limit));
     }
 
-    /// Lines, from here on.
+    /// Returns the layout of lines from the current position.
     fn lines(&self) -> Lines {
         Lines::new(self.position.line, self.limit)
     }
 
-    /// Begins the file, of which these are the first bytes; gives how many of them are a byte-order mark.
+    /// Checks the first bytes of the file. Returns the length of their byte-order mark.
     fn begin_file(&mut self, start: &[u8]) -> Result<usize, FileFault> {
         self.layout = Layout::Unknown;
         start::check(start).map_err(|error| FileFault { line: self.position.line, error })?;
         Ok(start::mark_len(start))
     }
 
-    /// The file ends here.
+    /// Ends the file.
     pub(crate) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         if let Layout::Start(seen, len) = self.layout {
             let seen = seen.get(..len).unwrap_or_default();
             let mark = self.begin_file(seen)?;
             self.push(seen.get(mark..).unwrap_or_default(), sink)?;
         }
-        // Behind the head of an answer its text may end, and that of the next one begin.
-        while let Layout::Begun | Layout::Laid { .. } | Layout::Next { .. } = self.layout {
+        // After the head of an answer, its text may end and that of the next answer begin.
+        while let Layout::FirstLine | Layout::Object { .. } | Layout::NextObject { .. } = self.layout {
             let held = std::mem::take(&mut self.held);
-            let Some(taken) = self.tell(&held, true, sink)? else { break };
+            let Some(taken) = self.detect(&held, true, sink)? else { break };
             self.push(held.get(taken..).unwrap_or_default(), sink)?;
         }
         match self.layout {
             Layout::ArrayElements(elements) => elements.finish(sink),
             Layout::Documents(documents) => documents.finish(sink),
-            Layout::Trailer(rest) => rest.finish().map_err(E::from),
+            Layout::Trailer(trailer) => trailer.finish().map_err(E::from),
             Layout::Lines(lines) => lines.finish(sink),
             _ => Ok(()),
         }
@@ -312,7 +311,7 @@ impl Splitter {
             Layout::ArrayElements(elements) => elements.held(),
             Layout::Documents(documents) => documents.held(),
             Layout::Lines(lines) => lines.held(),
-            Layout::Trailer(rest) => rest.held(),
+            Layout::Trailer(trailer) => trailer.held(),
             _ => &[],
         };
         self.held.len().saturating_add(more.len())

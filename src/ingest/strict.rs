@@ -1,4 +1,4 @@
-//! The strict parser: reads one case document into a [`Row`], or says what is wrong with it.
+//! The strict parser: reads one case document into a [`Row`], or reports the errors in it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,18 +17,17 @@ use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// How many keys an object may have before they are looked up by hash.
+/// The most keys of an object that are compared one by one; more are looked up by hash.
 const FEW_KEYS: usize = 16;
 
 /// Reads a case into `row`, which is cleared first.
 ///
-/// Field values of the wrong type are noted in the row, the field then absent; see
-/// [`Row::faults`]. Absent fields that have a default get it. Linear in the length of `text`;
-/// nothing recurses.
+/// A field value of the wrong type is recorded in [`Row::faults`], and its field is absent. Absent fields get their default.
+/// Linear in the length of `text`, without recursion.
 ///
 /// # Errors
-/// What makes the whole document unusable: not JSON, not an object, no usable `id`, a repeated
-/// key at any level, too deep or too large. The path is filled in.
+/// The document is not usable at all: not JSON, not an object, without a usable `id`, with a repeated key at any level, too deep
+/// or too large. The error has its path.
 pub(crate) fn read_case<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -38,7 +37,7 @@ pub(crate) fn read_case<'a>(
     read_case_with(text, catalog, limits, row, None)
 }
 
-/// As [`read_case`], with remarks on members that look like fields, if they are looked at.
+/// Like [`read_case`]. With `members`, it also adds remarks on members that resemble fields.
 pub(super) fn read_case_with<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -60,7 +59,7 @@ pub(super) fn read_case_with<'a>(
         row,
         open: SmallVec::new(),
         keys: Vec::new(),
-        refused: Vec::new(),
+        rejected: Vec::new(),
         id_offset: 0,
         members,
     };
@@ -69,9 +68,9 @@ pub(super) fn read_case_with<'a>(
         error.at(path)
     };
     walk.document().map_err(|error| place(*error))?;
-    let refused = std::mem::take(&mut walk.refused);
+    let rejected = std::mem::take(&mut walk.rejected);
     let id_offset = walk.id_offset;
-    complete(row, &refused, id_offset, catalog).map_err(|error| place(hinted(error, text)))?;
+    complete(row, &rejected, id_offset, catalog).map_err(|error| place(with_envelope_hint(error, text)))?;
     if !row.faults().is_empty() {
         for fault in row.take_faults() {
             row.fault(place(fault));
@@ -80,8 +79,8 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// Says of an object without an `id` that cases seem to lie in it.
-fn hinted(mut error: Error, text: &str) -> Error {
+/// Adds a hint to the error of an object without an `id`, if it looks like an envelope of cases.
+fn with_envelope_hint(mut error: Error, text: &str) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
         error.expected = expected_case(name);
@@ -95,11 +94,11 @@ struct Walk<'a, 'w> {
     limits: &'w Limits,
     row: &'w mut Row<'a>,
     open: SmallVec<[Open<'a>; 8]>,
-    /// The keys of all open objects, innermost last, but for those that lead to fields.
+    /// The keys of all open objects, innermost last, except those that lead to fields.
     keys: Vec<Cow<'a, str>>,
     /// Fields with a value of the wrong type.
-    refused: Vec<FieldId>,
-    /// Where the value of `id` stands; 0 until it was read.
+    rejected: Vec<FieldId>,
+    /// The offset of the value of `id`; 0 until it is read.
     id_offset: usize,
     members: Option<&'w mut Members>,
 }
@@ -108,15 +107,15 @@ struct Walk<'a, 'w> {
 struct Open<'a> {
     is_object: bool,
     first: bool,
-    /// Its node among the catalogue's paths; `None` where no field lies below.
+    /// Its node in the catalogue's paths; `None` if there is no field below it.
     node: Option<usize>,
-    /// A bit for each of the node's first 64 children that was seen.
+    /// A bit for each of the node's first 64 children that was read.
     seen: u64,
-    /// Where its keys start among `keys`.
+    /// The index of its first key in `keys`.
     keys_start: usize,
-    /// The place among the node's children that most likely comes next: documents tend to keep an order.
+    /// The index of the child that is expected next, since documents tend to keep an order.
     likely: usize,
-    /// Its keys, once there are many.
+    /// Its keys, once there are more than [`FEW_KEYS`].
     many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 
@@ -177,7 +176,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Notes a key of the innermost object; gives the node it leads to.
+    /// Checks a key of the innermost object, and returns its node.
     fn key(&mut self, key: Cow<'a, str>, at: usize, node: Option<usize>) -> json::Result<Option<usize>> {
         let repeated = |key: &str| {
             Error::new(ErrorKind::DuplicateKey, at, format!("{} again", quote(key)), "each key at most once")
@@ -195,7 +194,7 @@ impl<'a> Walk<'a, '_> {
             return Ok(Some(child));
         }
         if let (None, Some(node), Some(members)) = (child, node, &mut self.members)
-            && let Some(stray) = members.look(self.catalog, node, &key)
+            && let Some(stray) = members.similar_field(self.catalog, node, &key)
         {
             self.row.remark(Remark::Stray(Arc::clone(stray)));
         }
@@ -218,7 +217,7 @@ impl<'a> Walk<'a, '_> {
         Ok(child.map(|(_, child)| child))
     }
 
-    /// Reads the value that stands next, which lies at `node` of the catalogue's paths.
+    /// Reads the next value, which is at `node` of the catalogue's paths.
     fn value(&mut self, node: Option<usize>) -> json::Result<()> {
         let kind = self.reader.peek()?;
         let at = self.reader.offset();
@@ -238,7 +237,7 @@ impl<'a> Walk<'a, '_> {
                     Shape::Leaf(field) => expected_value(self.catalog.field(field)),
                 };
                 for field in self.catalog.paths().fields_below(node) {
-                    self.refuse(field);
+                    self.reject(field);
                 }
                 let is_id = self.catalog.paths().shape(node) == Shape::Leaf(FieldId::ID);
                 let error_kind = if is_id { ErrorKind::BadId } else { ErrorKind::WrongType };
@@ -248,7 +247,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Goes into an array or object, or reads over a scalar.
+    /// Enters an array or object, or skips a scalar.
     fn other(&mut self, kind: JsonType, node: Option<usize>) -> json::Result<()> {
         match kind {
             JsonType::Object => self.enter(true, node),
@@ -257,13 +256,13 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn refuse(&mut self, field: FieldId) {
-        if !self.refused.contains(&field) {
-            self.refused.push(field);
+    fn reject(&mut self, field: FieldId) {
+        if !self.rejected.contains(&field) {
+            self.rejected.push(field);
         }
     }
 
-    /// Reads a scalar as a value of `field`, or notes why it is none.
+    /// Reads a scalar as a value of `field`, or records a fault.
     fn leaf(&mut self, field: FieldId, kind: JsonType, at: usize) -> json::Result<()> {
         let catalog_field = self.catalog.field(field);
         let ordered = OrderedForm::of(catalog_field).filter(|form| form.takes(kind));
@@ -306,7 +305,7 @@ impl<'a> Walk<'a, '_> {
                 fault
             }
         };
-        self.refuse(field);
+        self.reject(field);
         self.row.fault(fault);
         Ok(())
     }

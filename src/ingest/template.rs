@@ -1,18 +1,18 @@
-//! The fast path: reads one case document into a [`Row`] by the template of the documents before.
+//! The fast path: reads one case document into a [`Row`] by a template learned from earlier documents.
 //!
-//! Documents of one source tend to have the same members in the same order, written in the same way, nested as
-//! the catalogue says, every value of its field's type. The text between two values is compared with the
-//! [segments](super::segments) of earlier documents; a segment that is new is read byte by byte, and learned. Any other
-//! document is left to [`read_case`](super::read_case), which reads it from its start and reports its errors.
+//! Documents of one source tend to have the same members in the same order, written in the same way. The text between two values
+//! is compared with the [segments](super::segments) of earlier documents. A new segment is parsed byte by byte and learned. If
+//! the document does not match the template or the catalogue, [`read_case`](super::read_case) reads it from its start and reports
+//! its errors.
 //!
-//! With other members beside the fields, a case takes 15,570 instructions instead of 37,300 (`benches/HISTORY.md`).
+//! With unknown members beside the fields, a case takes 15,570 instructions instead of 37,300 (`benches/HISTORY.md`).
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::members::Members;
 use super::rules::{case_limit, complete};
-use super::scan::{before, behind_space, behind_value, boolean, escaped_string, key, plain_string};
+use super::scan::{before, boolean, escaped_string, key, plain_string, skip_space, skip_value};
 use super::segment::Form;
 use super::segments::Segments;
 use super::slot_keys::{Keys, SlotIndex};
@@ -23,20 +23,20 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// Keys of a document that have no slot.
+/// The most keys of a document without a slot.
 const MAX_UNSLOTTED_KEYS: usize = 16;
 
-/// The form of the documents so far, all of which must have been read with the same catalogue.
+/// The template of earlier documents. All must have been read with the same catalogue.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentTemplate {
     segments: Segments,
     members: Members,
 }
 
-/// Reads a case as [`read_case`](super::read_case) does, with the same outcome.
+/// Reads a case by the template, or with the strict parser. The outcome is that of [`read_case`](super::read_case).
 ///
 /// # Errors
-/// As [`read_case`](super::read_case).
+/// Like [`read_case`](super::read_case).
 pub(crate) fn read_by_template<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -50,7 +50,7 @@ pub(crate) fn read_by_template<'a>(
     read_case_with(text, catalog, limits, row, Some(&mut template.members))
 }
 
-/// Returns true when the document has the form of the template; its values are then in the row.
+/// Returns true if the document matches the template; the row then has its values.
 fn matches_template<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -79,18 +79,18 @@ struct Walk<'a, 'w> {
     seen: Seen<'a>,
 }
 
-/// The keys of a document so far.
+/// The keys of a document that were read so far.
 #[derive(Default)]
 struct Seen<'a> {
-    /// Those that have a slot, but for those of an array's objects before the one that began last.
+    /// The keys that have a slot. Keys of earlier elements of an array are removed.
     keys: Keys,
-    /// Those that have none, since there were too many, each with its object. Of arrays' objects, they are never forgotten:
-    /// that such a document does not match the template costs time alone.
+    /// The keys without a slot, each with its object. Keys of array elements stay; at worst, a valid document then falls back to
+    /// the strict parser.
     strays: Vec<(SlotIndex, Cow<'a, str>)>,
 }
 
 impl<'a> Seen<'a> {
-    /// Notes keys, of which no object may have had any yet.
+    /// Adds keys. Returns `None` if one of them is a repetition.
     #[inline(always)]
     fn note(&mut self, keys: Keys) -> Option<()> {
         if self.keys.has_any(keys) {
@@ -100,7 +100,7 @@ impl<'a> Seen<'a> {
         Some(())
     }
 
-    /// As [`note`](Self::note), of a key that has no slot.
+    /// Adds a key without a slot. Returns `None` if it is a repetition, or if there are too many.
     fn note_stray(&mut self, object: SlotIndex, key: Cow<'a, str>) -> Option<()> {
         let stray = (object, key);
         if self.strays.len() >= MAX_UNSLOTTED_KEYS || self.strays.contains(&stray) {
@@ -110,17 +110,17 @@ impl<'a> Seen<'a> {
         Some(())
     }
 
-    /// Forgets the keys of an object in an array that has ended.
+    /// Removes the keys of an array element that has ended.
     #[inline(always)]
     fn forget(&mut self, keys: Keys) {
         self.keys = self.keys.without(keys);
     }
 }
 
-/// Every function returns `None` where the document does not match the template, whatever the reason.
+/// Every function returns `None` if the document does not match the template, for any reason.
 impl<'a> Walk<'a, '_> {
     fn document(mut self, text: &'a str) -> Option<()> {
-        let mut rest = behind_space(text).strip_prefix('{').filter(|_| self.depth_limit > 0)?;
+        let mut rest = skip_space(text).strip_prefix('{').filter(|_| self.depth_limit > 0)?;
         let mut slot = Paths::ROOT;
         loop {
             let form;
@@ -136,59 +136,59 @@ impl<'a> Walk<'a, '_> {
             }
             match form {
                 Form::String(field) => match plain_string(rest) {
-                    Some((string, behind)) => {
+                    Some((string, after)) => {
                         self.row.push(field, Value::String(Cow::Borrowed(string)));
-                        rest = behind;
+                        rest = after;
                     }
                     None => {
-                        let (string, behind) = escaped_string(rest)?;
+                        let (string, after) = escaped_string(rest)?;
                         self.row.push(field, Value::String(string));
-                        rest = behind;
+                        rest = after;
                     }
                 },
                 Form::Ordered(form, field) => match form.read(field, rest, self.row) {
-                    Some(behind) => rest = behind,
+                    Some(after) => rest = after,
                     None if form.is_quoted() => return None,
-                    None => (rest, slot) = self.behind_nothing(text, rest, slot)?,
+                    None => (rest, slot) = self.skip_missing(text, rest, slot)?,
                 },
                 Form::Boolean(field) => match boolean(rest) {
-                    Some((boolean, behind)) => {
+                    Some((boolean, after)) => {
                         self.row.push(field, Value::Boolean(boolean));
-                        rest = behind;
+                        rest = after;
                     }
-                    None => (rest, slot) = self.behind_nothing(text, rest, slot)?,
+                    None => (rest, slot) = self.skip_missing(text, rest, slot)?,
                 },
                 Form::Other => {
                     let object = self.segments.parent(slot)?;
-                    rest = self.behind_value(rest, object)?;
+                    rest = self.skip_value(rest, object)?;
                 }
                 Form::End => {
-                    let near = self.segments.near(self.seen.keys);
-                    near.for_each(|stray| self.row.remark(Remark::Stray(Arc::clone(stray))));
-                    return behind_space(rest).is_empty().then_some(());
+                    let similar = self.segments.similar(self.seen.keys);
+                    similar.for_each(|stray| self.row.remark(Remark::Stray(Arc::clone(stray))));
+                    return skip_space(rest).is_empty().then_some(());
                 }
             }
         }
     }
 
-    /// Reads what stands before the next value or the end, whatever it is, and learns that it leads there from
-    /// the slot of the value before; gives the text behind it, and what is there.
+    /// Parses the text up to the next value or the end, and learns it as a segment after the slot `from`. Returns the text after
+    /// it, and the form and slot of the value.
     #[inline(never)]
     fn learn_segment(&mut self, text: &'a str, from: SlotIndex) -> Option<(&'a str, Form, SlotIndex)> {
         let mut rest = text;
         let (mut ended, mut keys) = (Keys::default(), Keys::default());
-        // Whether these tell all.
+        // True if `ended` and `keys` describe the segment completely.
         let mut is_plain = true;
         let slots = self.segments.len();
-        // The innermost object or array; nothing but the document's own is a slot to start from.
+        // The innermost open object or array. Of these, only the root can be the slot of the last value.
         let mut is_first = from == Paths::ROOT;
         let mut open = if is_first { from } else { self.segments.parent(from)? };
         let (form, to) = loop {
-            rest = behind_space(rest);
+            rest = skip_space(rest);
             let around = self.paths.steps().get(open)?;
             let is_object = around.shape == Shape::Object;
-            if let Some(behind) = rest.strip_prefix(if is_object { '}' } else { ']' }) {
-                rest = behind;
+            if let Some(after) = rest.strip_prefix(if is_object { '}' } else { ']' }) {
+                rest = after;
                 if open == Paths::ROOT {
                     break (Form::End, Paths::ROOT);
                 }
@@ -206,10 +206,10 @@ impl<'a> Walk<'a, '_> {
                 let slot = node.or_else(|| self.segments.unknown_key(open, &name));
                 let slot_key = slot.and_then(|slot| self.segments.key(slot));
                 if node.is_none()
-                    && let Some(stray) = self.members.look(self.catalog, open, &name)
+                    && let Some(stray) = self.members.similar_field(self.catalog, open, &name)
                 {
                     match slot_key {
-                        Some(key) => self.segments.note_near(key, stray),
+                        Some(key) => self.segments.note_similar(key, stray),
                         None => self.row.remark(Remark::Stray(Arc::clone(stray))),
                     }
                 }
@@ -221,17 +221,17 @@ impl<'a> Walk<'a, '_> {
                     is_plain = false;
                 }
                 let Some(slot) = slot else {
-                    rest = self.behind_value(rest, open)?;
+                    rest = self.skip_value(rest, open)?;
                     continue;
                 };
                 slot
             } else {
                 self.paths.element(open)?
             };
-            rest = behind_space(rest);
+            rest = skip_space(rest);
             let Some(step) = self.paths.steps().get(slot) else { break (Form::Other, slot) };
-            if let Some(behind) = rest.strip_prefix("null") {
-                rest = behind;
+            if let Some(after) = rest.strip_prefix("null") {
+                rest = after;
                 continue;
             }
             match step.shape {
@@ -242,7 +242,7 @@ impl<'a> Walk<'a, '_> {
                         return None;
                     }
                     if is_inner_object && !is_object {
-                        // Each object of an array has keys of its own.
+                        // Each object of an array has its own keys.
                         let below = self.segments.below(slot);
                         is_plain &= !keys.has_any(below);
                         self.seen.forget(below);
@@ -265,13 +265,13 @@ impl<'a> Walk<'a, '_> {
         Some((rest, form, to))
     }
 
-    /// Reads over what stands where a value should be if there is none: `null`, or the end of an array that has just
-    /// begun, whose slot is what was reached then.
+    /// Skips a missing value: `null`, or the end of an array that has just begun. Returns the text after it, and the slot that it
+    /// ends.
     #[cold]
-    fn behind_nothing(&self, text: &str, rest: &'a str, slot: SlotIndex) -> Option<(&'a str, SlotIndex)> {
-        let next = behind_space(rest);
-        if let Some(behind) = next.strip_prefix("null") {
-            return Some((behind, slot));
+    fn skip_missing(&self, text: &str, rest: &'a str, slot: SlotIndex) -> Option<(&'a str, SlotIndex)> {
+        let next = skip_space(rest);
+        if let Some(after) = next.strip_prefix("null") {
+            return Some((after, slot));
         }
         let array = self.segments.parent(slot)?;
         let is_array = self.paths.shape(array) == Shape::Array;
@@ -279,10 +279,10 @@ impl<'a> Walk<'a, '_> {
         Some((next.strip_prefix(']').filter(|_| is_empty)?, array))
     }
 
-    /// Reads over the value that stands next, of a key of an object.
-    fn behind_value(&self, text: &'a str, object: SlotIndex) -> Option<&'a str> {
+    /// Skips the next value, which belongs to a key of `object`.
+    fn skip_value(&self, text: &'a str, object: SlotIndex) -> Option<&'a str> {
         let open = self.paths.steps().get(object)?.depth.saturating_add(1);
-        behind_value(text, self.depth_limit.saturating_sub(open))
+        skip_value(text, self.depth_limit.saturating_sub(open))
     }
 }
 

@@ -7,28 +7,27 @@ use super::words::{
 };
 use super::write::{DAY_S, Json};
 
-/// How many case numbers three years hold: from 0, created on 2023-01-01, to the last second of 2025.
+/// The number of case numbers in the three years 2023 to 2025. Number 0 is created on 2023-01-01.
 ///
-/// A case whose number is larger is created later, in the same rhythm of 9.47 seconds a case.
+/// A case with a larger number is created later, at the same rate of one case in 9.47 seconds.
 pub const CASES_IN_THREE_YEARS: u64 = 10_000_000;
 
 /// 2023-01-01 00:00:00 UTC.
 const START_S: u64 = 1_672_531_200;
 
-/// From one case number to the next: three years, 1,096 days, over [`CASES_IN_THREE_YEARS`](super::CASES_IN_THREE_YEARS).
+/// The microseconds from one case number to the next: 1,096 days divided by [`CASES_IN_THREE_YEARS`](super::CASES_IN_THREE_YEARS).
 const STEP_US: u64 = 9_469_440;
 
-/// 2026-01-01 00:00:00 UTC, the day on which the age of a case is told.
+/// 2026-01-01 00:00:00 UTC, the day from which the age of a case is counted.
 const TODAY_S: u64 = START_S + 1_096 * DAY_S;
 
-/// Case numbers start anew here, before their dates leave four-digit years.
+/// The modulus of case numbers. It keeps their dates within four-digit years.
 pub(super) const NUMBERS: u64 = 1_000 * CASES_IN_THREE_YEARS;
 
-/// Appends the case of that number to `out`, as JSON on one line of about 900 bytes, without a newline.
+/// Appends the case with this number to `out`, as JSON on one line of about 900 bytes, without a newline.
 ///
-/// Cases are created in the order of their numbers, about every nine seconds; no two numbers below
-/// ten thousand million have the same `id`. To spread a smaller number of cases over three years
-/// use [`Cases`](super::Cases).
+/// Cases are created in the order of their numbers, about every nine seconds. No two numbers below 10,000,000,000 have the same `id`.
+/// [`Cases`](super::Cases) spreads a smaller number of cases over three years.
 ///
 /// ```
 /// let mut case = Vec::new();
@@ -47,7 +46,7 @@ pub fn write_case(number: u64, seed: u64, out: &mut Vec<u8>) {
     case.write(&mut draws, &mut Json { out });
 }
 
-/// What the members of one case agree on.
+/// The values that several members of a case depend on.
 struct Facts {
     created_s: u64,
     updated_s: u64,
@@ -85,14 +84,14 @@ impl Facts {
     }
 }
 
-/// A person. Depends on the applicant's number and the seed, not on the case.
+/// A person. Depends only on the applicant's number and the seed.
 struct Applicant {
     id: (u64, u64),
     draws: Draws,
 }
 
 impl Applicant {
-    /// A quarter of the cases are about a few thousand applicants, the others about millions.
+    /// Draws an applicant. A quarter of the cases have one of a few thousand applicants, the others one of millions.
     fn draw(seed: u64, draws: &mut Draws) -> Self {
         let number = if draws.percent(25) {
             let regulars = 40_000;

@@ -1,12 +1,12 @@
-//! Sample cases, one after the other.
+//! An iterator over sample cases.
 
 use super::case::{CASES_IN_THREE_YEARS, write_case};
 use super::draws::Draws;
 
-/// A number of cases spread evenly over three years, oldest first.
+/// Sample cases, spread evenly over three years, oldest first.
 ///
-/// Each is the case of some [`number`](Cases::number), so that any of them can be made without the
-/// others. Beyond [`CASES_IN_THREE_YEARS`] cases the numbers are simply 0, 1, 2, … and time goes on.
+/// Each is the case with some [`number`](Cases::number), so each can be made without the others. For more than [`CASES_IN_THREE_YEARS`]
+/// cases the numbers are 0, 1, 2, … and the dates continue after the three years.
 #[derive(Clone, Debug)]
 pub struct Cases {
     pub(super) count: u64,
@@ -15,13 +15,13 @@ pub struct Cases {
 }
 
 impl Cases {
-    /// The first `count` cases of a seed.
+    /// Returns the first `count` cases of a seed.
     #[must_use]
     pub fn new(count: u64, seed: u64) -> Self {
         Self { count, seed, next: 0 }
     }
 
-    /// The case number of the case at `index`: strictly ascending with the index.
+    /// Returns the case number of the case at `index`. It increases strictly with the index.
     #[must_use]
     pub fn number(&self, index: u64) -> u64 {
         if self.count >= CASES_IN_THREE_YEARS || self.count == 0 || index >= self.count {
@@ -32,9 +32,9 @@ impl Cases {
         from + Draws::new(index, !self.seed).below(to.saturating_sub(from).max(1))
     }
 
-    /// Appends the next case to `out`, without a newline; false when there are no more.
+    /// Appends the next case to `out`, without a newline. Returns false if there are no more.
     ///
-    /// Faster than the iterator, which allocates each case.
+    /// Faster than the iterator, which allocates memory for each case.
     pub fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
         if self.next >= self.count {
             return false;

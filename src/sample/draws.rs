@@ -1,4 +1,4 @@
-//! Pseudorandom draws.
+//! Pseudorandom numbers.
 
 /// The generator splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", OOPSLA 2014, with the constants of Vigna's public-domain `splitmix64.c`.
@@ -6,7 +6,7 @@ pub(super) struct Draws(u64);
 
 pub(super) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The output function of splitmix64: a bijection.
+/// The output function of splitmix64, a bijection.
 pub(super) fn mix(state: u64) -> u64 {
     let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -14,7 +14,7 @@ pub(super) fn mix(state: u64) -> u64 {
 }
 
 impl Draws {
-    /// The draws that belong to a thing of that number, far from those of its neighbours.
+    /// Returns the draws for the thing with this number. Those of neighbouring numbers are unrelated.
     pub(super) fn new(number: u64, seed: u64) -> Self {
         Self(mix(mix(seed ^ GOLDEN).wrapping_add(number.wrapping_mul(GOLDEN))))
     }
@@ -24,7 +24,7 @@ impl Draws {
         mix(self.0)
     }
 
-    /// Evenly from 0 to below `bound`, which is at most 2³².
+    /// Draws uniformly from 0 to below `bound`, which is at most 2³².
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((self.next() >> 32) * bound) >> 32
     }
@@ -33,9 +33,9 @@ impl Draws {
         self.below(100) < share
     }
 
-    /// From 0 to below `bound`, small ones more often: about as 1/(1+k), the law of Zipf.
+    /// Draws from 0 to below `bound` with a Zipf distribution: the probability of k is about proportional to 1/(1+k).
     ///
-    /// Every octave 2ⁿ ≤ k+1 < 2ⁿ⁺¹ is as likely as the others.
+    /// All octaves 2ⁿ ≤ k+1 < 2ⁿ⁺¹ have the same probability.
     pub(super) fn skewed(&mut self, bound: u64) -> u64 {
         let octaves = u64::from(u64::BITS - bound.leading_zeros());
         let octave = 1 << self.below(octaves);
@@ -43,7 +43,7 @@ impl Draws {
         if drawn < bound { drawn } else { self.below(bound) }
     }
 
-    /// From `2^least` to below `2^most`, each doubling as likely as the others.
+    /// Draws from `2^least` to below `2^most`. All octaves have the same probability.
     pub(super) fn log_uniform(&mut self, least: u64, most: u64) -> u64 {
         let octave = 1 << (least + self.below(most - least));
         octave + self.below(octave)
@@ -58,6 +58,6 @@ impl Draws {
     }
 }
 
-pub(super) fn nth<T: Copy + Default>(list: &[T], place: u64) -> T {
-    usize::try_from(place).ok().and_then(|place| list.get(place)).copied().unwrap_or_default()
+pub(super) fn nth<T: Copy + Default>(list: &[T], index: u64) -> T {
+    usize::try_from(index).ok().and_then(|index| list.get(index)).copied().unwrap_or_default()
 }

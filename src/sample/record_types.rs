@@ -1,8 +1,8 @@
-//! The JSON of sample records, and what of a case they are made of.
+//! The JSON types of sample records, and the members of a case that they are made from.
 
 use serde::{Deserialize, Serialize};
 
-/// What records take from a case.
+/// The members of a case that records are made from.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Case {
@@ -39,7 +39,7 @@ pub(super) struct Info {
     pub(super) country: Option<String>,
 }
 
-/// The info of an applicant; members in the order in which they are written.
+/// The info of an applicant, with members in the order of the JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ApplicantInfo<'c> {

@@ -1,4 +1,4 @@
-//! Sample records beside the cases: levels, applicants, documents and AML cases, whose ids fit those of the cases.
+//! Sample records for the sample cases: levels, applicants, documents and AML cases with matching ids.
 
 use std::collections::HashSet;
 
@@ -19,15 +19,15 @@ use super::write::Json;
 pub enum SampleKind {
     /// Two levels: `basic` for individuals, `company` for companies.
     Levels,
-    /// The applicants of the cases, after `anna`, who has all that an applicant can have, and the company `firm`.
+    /// The applicants of the cases, after `anna`, whose record has most members, and the company `firm`.
     Applicants,
     /// Documents of most of the applicants, with reviews.
     Documents,
-    /// The AML cases that the cases name, after one of `anna`.
+    /// The AML cases of the cases, after one of `anna`.
     AmlCases,
 }
 
-/// Sample records of one kind, one a line of JSON, for the sample [`Cases`] of the same count and seed.
+/// An iterator over sample records of one kind, each a line of JSON, that match the sample [`Cases`] of the same count and seed.
 ///
 /// ```
 /// use casefilter::sample::{Records, SampleKind};
@@ -36,21 +36,21 @@ pub enum SampleKind {
 /// assert_eq!(applicants, Records::new(SampleKind::Applicants, 100, 1).collect::<Vec<_>>());
 /// ```
 ///
-/// The bytes depend on kind, count and seed alone. Takes 16 bytes of memory for each applicant.
+/// The bytes depend only on kind, count and seed. The iterator takes 16 bytes of memory for each applicant.
 #[derive(Debug)]
 pub struct Records {
     kind: SampleKind,
     cases: Cases,
     seed: u64,
     next: u64,
-    /// Applicants whose records were made.
+    /// The applicants of the cases so far.
     seen: HashSet<u128>,
-    /// Records that are made and not given yet, the last one first.
-    made: Vec<String>,
+    /// The records of the current case that were not returned yet, in reverse order.
+    pending: Vec<String>,
 }
 
 impl Records {
-    /// The records of a kind that fit the first `count` cases of a seed.
+    /// Returns the records of a kind that match the first `count` cases of a seed.
     #[must_use]
     pub fn new(kind: SampleKind, count: u64, seed: u64) -> Self {
         let fixed = match kind {
@@ -59,9 +59,9 @@ impl Records {
             SampleKind::Documents => DOCUMENTS,
             SampleKind::AmlCases => AML_CASES,
         };
-        let made = fixed.iter().rev().map(|line| (*line).to_owned()).collect();
+        let pending = fixed.iter().rev().map(|line| (*line).to_owned()).collect();
         let count = if kind == SampleKind::Levels { 0 } else { count };
-        Self { kind, cases: Cases::new(count, seed), seed, next: 0, seen: HashSet::new(), made }
+        Self { kind, cases: Cases::new(count, seed), seed, next: 0, seen: HashSet::new(), pending }
     }
 }
 
@@ -70,7 +70,7 @@ impl Iterator for Records {
 
     fn next(&mut self) -> Option<String> {
         loop {
-            if let Some(line) = self.made.pop() {
+            if let Some(line) = self.pending.pop() {
                 return Some(line);
             }
             if self.next >= self.cases.count {
@@ -79,14 +79,14 @@ impl Iterator for Records {
             let mut text = Vec::new();
             write_case(self.cases.number(self.next), self.seed, &mut text);
             self.next += 1;
-            // Every sample case has the form that is read here.
+            // Every sample case has these members.
             let Ok(case) = serde_json::from_slice::<Case>(&text) else { continue };
             self.of_case(&case);
         }
     }
 }
 
-/// How far the check of an applicant is.
+/// The progress of the check of an applicant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,
@@ -100,11 +100,11 @@ impl Records {
         let id = &case.applicant_reference.applicant_id;
         if self.kind == SampleKind::AmlCases {
             let cases = case.aml_cases.iter().map(|aml| aml_case(&aml.aml_case_id, case, self.seed));
-            self.made = lines(cases);
-            self.made.reverse();
+            self.pending = lines(cases);
+            self.pending.reverse();
             return;
         }
-        // 24 hex digits.
+        // The id has 24 hex digits.
         let number = u128::from_str_radix(id, 16).unwrap_or_default();
         if !self.seen.insert(number) {
             return;
@@ -116,15 +116,15 @@ impl Records {
             30..85 => Progress::Approved,
             _ => Progress::Rejected,
         };
-        self.made = match self.kind {
+        self.pending = match self.kind {
             SampleKind::Applicants => lines([applicant(case, progress, &mut draws)].into_iter()),
             _ => lines(documents(case, progress, &mut draws).into_iter()),
         };
-        self.made.reverse();
+        self.pending.reverse();
     }
 }
 
-/// Each record as a line of JSON; all of them have a JSON form.
+/// Returns each record as a line of JSON. Serialisation of these types cannot fail.
 fn lines(records: impl Iterator<Item = impl Serialize>) -> Vec<String> {
     records.filter_map(|record| serde_json::to_string(&record).ok()).collect()
 }
@@ -193,7 +193,7 @@ fn documents<'c>(case: &'c Case, progress: Progress, draws: &mut Draws) -> Vec<D
         review_result: answer(progress),
     };
     let id_card = vec![image(Some("FRONT_SIDE"), progress), image(Some("BACK_SIDE"), progress)];
-    // A selfie is seldom the reason.
+    // Selfies are rarely rejected.
     let of_selfie = if progress == Progress::Rejected { Progress::Approved } else { progress };
     let selfie = vec![image(None, of_selfie)];
     let document = |id, step, id_doc_type, images| Document {
@@ -242,19 +242,19 @@ fn aml_case<'c>(id: &'c str, case: &'c Case, seed: u64) -> AmlCase<'c> {
     }
 }
 
-/// A timestamp of a case, which is in UTC, without its offset, as records have theirs.
+/// Removes the offset from a timestamp of a case, which is in UTC. Times of records have no offset.
 fn utc(timestamp: &str) -> &str {
     timestamp.strip_suffix("+0000").unwrap_or(timestamp)
 }
 
-/// The lowest hexadecimal digits of a number.
+/// Returns the lowest hexadecimal digits of a number.
 fn hex(number: u64, digits: u32) -> String {
     let mut out = Vec::new();
     Json { out: &mut out }.hex(number, digits);
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Milliseconds since 1970 as `yyyy-MM-dd`.
+/// Converts milliseconds since 1970 to `yyyy-MM-dd`.
 fn date(millis: &str) -> Option<String> {
     let time = DateTime::from_timestamp_millis(millis.parse().ok()?)?;
     Some(time.date_naive().to_string())

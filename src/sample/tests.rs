@@ -18,7 +18,7 @@ fn has_value(document: &Value, path: &str) -> bool {
     document.pointer(&format!("/{pointer}")).is_some()
 }
 
-/// FNV-1a, 64 bits.
+/// Computes the 64-bit FNV-1a hash.
 fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -34,7 +34,7 @@ fn the_bytes_never_change() {
 }
 
 #[test]
-fn every_case_is_sound_and_every_field_occurs_and_is_sometimes_absent() {
+fn every_case_is_valid_and_every_field_occurs() {
     let catalog = Catalog::cases();
     let all = Filter::all(&catalog);
     let mut present: HashMap<&str, usize> = HashMap::new();
@@ -56,7 +56,7 @@ fn every_case_is_sound_and_every_field_occurs_and_is_sometimes_absent() {
 }
 
 #[test]
-fn time_goes_up_and_ids_do_not_repeat() {
+fn creation_times_increase_and_ids_are_unique() {
     let mut ids = HashSet::new();
     let mut last = String::new();
     for case in Cases::new(5_000, 9) {
@@ -71,7 +71,7 @@ fn time_goes_up_and_ids_do_not_repeat() {
 }
 
 #[test]
-fn any_number_and_seed_make_a_sound_case() {
+fn any_number_and_seed_make_a_valid_case() {
     let all = Filter::all(&Catalog::cases());
     for number in [0, 1, CASES_IN_THREE_YEARS, NUMBERS - 1, NUMBERS, u64::MAX] {
         for seed in [0, 1, u64::MAX] {
@@ -92,7 +92,7 @@ fn a_sample_of_any_size_has_ascending_numbers() {
 }
 
 #[test]
-fn records_fit_the_cases() {
+fn records_match_the_cases() {
     let (count, seed) = (2_000, 42);
     let of = |kind| Records::new(kind, count, seed).map(|line| serde_json::from_str::<Value>(&line).unwrap());
     let text = |value: &Value| value.as_str().unwrap().to_owned();

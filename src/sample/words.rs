@@ -1,4 +1,4 @@
-//! The words that sample cases are made of. None needs escaping in JSON.
+//! The words of sample cases. None needs escaping in JSON.
 
 /// First and last names of one script, each with its transliteration into Latin letters.
 pub(super) struct Names {
@@ -6,7 +6,7 @@ pub(super) struct Names {
     pub(super) last: &'static [(&'static str, &'static str)],
 }
 
-/// By the second element of an entry of [`COUNTRIES`].
+/// The names by script. The second element of an entry of [`COUNTRIES`] is an index here.
 pub(super) const NAMES: &[Names] = &[
     Names {
         first: &[
@@ -197,7 +197,7 @@ pub(super) const NAMES: &[Names] = &[
     },
 ];
 
-/// ISO 3166-1 alpha-3 codes, the most frequent first, each with its place in [`NAMES`].
+/// ISO 3166-1 alpha-3 codes, the most frequent first, each with its index in [`NAMES`].
 pub(super) const COUNTRIES: &[(&str, usize)] = &[
     ("GBR", 0),
     ("DEU", 2),
@@ -243,7 +243,7 @@ pub(super) const COUNTRIES: &[(&str, usize)] = &[
     ("LTU", 2),
 ];
 
-/// The tag of rank `r` is base `r % 40`, then from rank 40 on the place `r / 40` of a suffix.
+/// The tag of rank `r` is base `r % 40`. From rank 40 on it has the suffix with the index `r / 40`.
 pub(super) const TAG_BASES: &[&str] = &[
     "crypto",
     "cash",

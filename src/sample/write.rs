@@ -1,11 +1,11 @@
-//! How a sample case is written: JSON, numbers and dates.
+//! Writes sample cases: JSON, numbers and dates.
 
 use super::draws::Draws;
 
-/// Seconds of a day.
+/// The seconds of a day.
 pub(super) const DAY_S: u64 = 86_400;
 
-/// Writes JSON whose strings need no escaping.
+/// A writer of JSON whose strings need no escaping.
 pub(super) struct Json<'o> {
     pub(super) out: &'o mut Vec<u8>,
 }
@@ -21,7 +21,7 @@ impl Json<'_> {
         self.raw("\"");
     }
 
-    /// A key behind another member.
+    /// Writes the key of a member that is not the first.
     pub(super) fn key(&mut self, key: &str) {
         self.raw(",\"");
         self.raw(key);
@@ -33,7 +33,7 @@ impl Json<'_> {
         self.quoted(value);
     }
 
-    /// A string of `word` and a number of at least so many digits.
+    /// Writes a string of `word` and a number with at least `digits` digits.
     pub(super) fn numbered(&mut self, word: &str, number: u64, digits: usize) {
         self.raw("\"");
         self.raw(word);
@@ -53,7 +53,7 @@ impl Json<'_> {
         self.raw("]");
     }
 
-    /// An array of at most `count` different skewed draws below `bound`.
+    /// Writes an array of at most `count` different skewed draws below `bound`.
     pub(super) fn distinct(
         &mut self,
         key: &str,
@@ -101,7 +101,7 @@ impl Json<'_> {
         self.out.extend(text.iter().skip(20 - length));
     }
 
-    /// The lowest `digits` hexadecimal digits.
+    /// Writes the lowest `digits` hexadecimal digits.
     pub(super) fn hex(&mut self, number: u64, digits: u32) {
         for place in (0..digits).rev() {
             let digit = (number >> (4 * place)) & 15;
@@ -109,16 +109,16 @@ impl Json<'_> {
         }
     }
 
-    /// An amount with one or two decimals, as `12.5`.
+    /// Writes an amount with one or two decimals, such as `12.5`.
     pub(super) fn cents(&mut self, cents: u64) {
         self.decimal(cents / 100);
         self.raw(".");
         if cents.is_multiple_of(10) { self.decimal(cents % 100 / 10) } else { self.padded(cents % 100, 2) }
     }
 
-    /// Seconds since 1970 as `"yyyy-MM-dd HH:mm:ss+0000"`.
+    /// Writes seconds since 1970 as `"yyyy-MM-dd HH:mm:ss+0000"`.
     ///
-    /// The calendar is Hinnant's `civil_from_days`,
+    /// The algorithm is Hinnant's `civil_from_days`,
     /// <https://howardhinnant.github.io/date_algorithms.html>.
     pub(super) fn timestamp(&mut self, unix_s: u64) {
         let days = unix_s / DAY_S + 719_468;

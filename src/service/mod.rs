@@ -250,5 +250,7 @@ mod work;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use auth::{Permission, TokenEntry, TokenFile, Tokens};
-pub use http::{Envelope, ErrorCode, Service, Tls};
+pub use http::{Service, Tls};
 pub use options::ServiceOptions;
+
+pub use crate::envelope::{Envelope, ErrorCode};

@@ -1,8 +1,7 @@
-//! Predicates as conditions.
+//! Writes predicates as SQL conditions.
 //!
-//! A condition need not be of two truth values: where a column is null, a test that a value passes may be
-//! null. Since conditions are joined by *and* and *or* alone, a null then counts as false wherever it stands,
-//! and the tests that an absent field passes say so themselves.
+//! A test may be null where its column is null, if no absent field passes the test. Conditions are combined by `AND` and `OR`
+//! only, so a null acts as false wherever it occurs. A test that an absent field passes includes `IS NULL`.
 
 use super::column::Column;
 use super::datum::Datum;
@@ -12,13 +11,13 @@ use crate::operator::{Connective, Operator};
 use crate::predicate::{Leaf, Node, Set, Test, Tree, bound};
 use crate::value::{OrdinalRange, Value};
 
-/// What is left to write, last first.
+/// An item still to be written. The last item of the stack is written next.
 enum Step {
     Node(usize, bool),
     Text(&'static str),
 }
 
-/// Appends the condition that a predicate is. Nothing recurses.
+/// Appends the condition of a predicate, without recursion.
 pub(super) fn write_predicate(tree: &Tree<Leaf>, table: &Table, statement: &mut Statement) {
     let mut steps = vec![Step::Node(tree.root(), true)];
     while let Some(step) = steps.pop() {
@@ -65,10 +64,10 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
             if ranges.is_empty() {
                 write_points(points, &name, column.is_list(), statement);
             } else if column.is_list() {
-                let (before, behind) = statement.syntax().some_element(&name);
+                let (before, after) = statement.syntax().some_element(&name);
                 statement.push(&before);
                 write_ranges(points, &ranges, "x", false, statement);
-                statement.push(&behind);
+                statement.push(&after);
             } else {
                 write_ranges(points, &ranges, &name, true, statement);
             }
@@ -88,7 +87,7 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
         Test::All(set) => {
             let (points, _) = parts(set, statement);
             if points.len() < set.len() {
-                // The column cannot hold one of them.
+                // The column cannot hold one of the values.
                 statement.push("FALSE");
             } else {
                 write_lists(ListTest::Includes, &name, points, statement);
@@ -97,10 +96,10 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     }
 }
 
-/// A range: the operators and values of its ends, where it has them.
+/// A range: the operator and value of each end that it has.
 type Range = Vec<(&'static str, Value<'static>)>;
 
-/// The single values of a set that a column can hold, and the ranges.
+/// Returns the single values of a set that a column can hold, and the ranges.
 fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) {
     match set {
         Set::Strings(_) | Set::Booleans(_) => {
@@ -127,7 +126,7 @@ fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) 
     }
 }
 
-/// The column, or a list in it, has one of the points.
+/// Writes a test: the column has one of these values, or its list does.
 fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statement: &mut Statement) {
     match points.as_slice() {
         [] => statement.push("FALSE"),
@@ -141,7 +140,7 @@ fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statemen
     }
 }
 
-/// The column has none of the points, of which there are some.
+/// Writes a test: the column has none of these values. There is at least one.
 fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statement: &mut Statement) {
     if is_nullable {
         statement.push(&format!("({name} IS NULL OR "));
@@ -157,7 +156,7 @@ fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statem
     }
 }
 
-/// A list test, in parts where the dialect wants shorter lists.
+/// Writes a list test, split into several if the dialect limits the length of lists.
 fn write_lists(test: ListTest, name: &str, points: Vec<Value<'static>>, statement: &mut Statement) {
     let between = match test {
         ListTest::Member | ListTest::Overlaps => " OR ",
@@ -179,7 +178,7 @@ fn write_lists(test: ListTest, name: &str, points: Vec<Value<'static>>, statemen
     }
 }
 
-/// Ranges and points of one value, or of an element.
+/// Writes a test: a value or list element is in one of the ranges or equals one of the points.
 fn write_ranges(
     points: Vec<Value<'static>>,
     ranges: &[Range],
@@ -221,12 +220,12 @@ fn write_ranges(
     }
 }
 
-/// Values of one type as lists, each of about so many bytes at most.
+/// Splits values of one type into lists of at most about `most_bytes` bytes.
 fn lists(values: Vec<Value<'static>>, most_bytes: usize) -> Vec<Datum<'static>> {
     let mut lists: Vec<Datum<'static>> = Vec::new();
     let mut bytes = 0_usize;
     for value in values {
-        // Twice the length bounds a string of quotes and backslashes; no number takes more than 24 bytes.
+        // Twice the length is enough for a string of quotes and backslashes. No number takes more than 24 bytes.
         let own = match &value {
             Value::String(text) => text.len().saturating_mul(2).saturating_add(4),
             _ => 28,

@@ -1,10 +1,10 @@
-//! Rows in the text format of `COPY`, by which PostgreSQL takes them in.
+//! Rows in the text format of PostgreSQL's `COPY`.
 
 use super::datum::Datum;
 use super::table::Table;
 use crate::error::{Error, ErrorKind};
 
-/// Appends a row of `table` in the text format of `COPY`, its line feed too.
+/// Appends a row of `table` in the text format of `COPY`, including its line feed.
 ///
 /// ```
 /// use casefilter::{Catalog, sql::{Table, write_copy}};
@@ -16,15 +16,14 @@ use crate::error::{Error, ErrorKind};
 /// ```
 ///
 /// # Errors
-/// A string with a zero character, which PostgreSQL cannot hold; the path is that of the field. Nothing is
-/// appended then.
+/// A string contains U+0000, which PostgreSQL cannot hold. The error has the path of the field. Nothing is appended then.
 pub fn write_copy(table: &Table, row: &[Datum<'_>], out: &mut String) -> Result<(), Error> {
     let start = out.len();
     for (at, (column, datum)) in table.columns().iter().zip(row).enumerate() {
         if at > 0 {
             out.push('\t');
         }
-        let is_sound = match datum {
+        let can_hold = match datum {
             Datum::Null => {
                 out.push_str("\\N");
                 true
@@ -36,7 +35,7 @@ pub fn write_copy(table: &Table, row: &[Datum<'_>], out: &mut String) -> Result<
                 true
             }
         };
-        if !is_sound {
+        if !can_hold {
             out.truncate(start);
             let path = column.field().map_or(column.name(), |field| table.catalog().field(field).name());
             let expected = "text without zero characters, which PostgreSQL cannot hold";
@@ -56,9 +55,9 @@ fn push_plain(scalar: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// A list in braces, each string of it in quotes.
+/// Appends a list in braces, with its strings in quotes.
 fn push_list(list: &Datum<'_>, out: &mut String) -> bool {
-    let mut is_sound = true;
+    let mut can_hold = true;
     out.push('{');
     for (at, scalar) in list.scalars().iter().enumerate() {
         if at > 0 {
@@ -77,13 +76,13 @@ fn push_list(list: &Datum<'_>, out: &mut String) -> bool {
             quoted.push(c);
         }
         quoted.push('"');
-        is_sound &= push_escaped(&quoted, out);
+        can_hold &= push_escaped(&quoted, out);
     }
     out.push('}');
-    is_sound
+    can_hold
 }
 
-/// Text with the escapes of the format; false when it has a zero character.
+/// Appends text with the escapes of the format. Returns false if it contains U+0000.
 fn push_escaped(text: &str, out: &mut String) -> bool {
     for c in text.chars() {
         match c {

@@ -1,4 +1,4 @@
-//! Values as SQL has them, and the types of columns.
+//! SQL values, and the types of columns.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::catalog::{Field, FieldType};
 use crate::value::Value;
 
-/// The type of a column, or of the elements of one that holds lists.
+/// The type of a column, or of the elements of a list column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// Text, ordered by code point.
@@ -32,9 +32,9 @@ impl ColumnType {
     }
 }
 
-/// A value, or a list of values: what a parameter is bound to, and what a row has in a column.
+/// A value or a list of values, as a parameter of a statement or in a column of a row.
 ///
-/// As JSON it is what it says: a string, a number, an array of strings.
+/// It serialises as a plain JSON value: a string, a number, an array of strings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum<'a> {
     /// No value.
@@ -58,7 +58,7 @@ pub enum Datum<'a> {
 }
 
 impl Datum<'_> {
-    /// The type of the value, or of the values in the list; none of a null.
+    /// Returns the type of the value, or of the values in the list; `None` for a null.
     #[must_use]
     pub fn kind(&self) -> Option<ColumnType> {
         match self {
@@ -70,13 +70,13 @@ impl Datum<'_> {
         }
     }
 
-    /// True for a list.
+    /// Returns true for a list.
     #[must_use]
     pub fn is_list(&self) -> bool {
         matches!(self, Self::Texts(_) | Self::Numbers(_) | Self::Integers(_) | Self::Booleans(_))
     }
 
-    /// How many values a list has; one otherwise.
+    /// Returns the number of values in a list; 1 for any other value.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Texts(texts) => texts.len(),
@@ -87,7 +87,7 @@ impl Datum<'_> {
         }
     }
 
-    /// The values of a list one by one; the value itself otherwise.
+    /// Returns the values of a list one by one, or the value itself.
     pub(super) fn scalars(&self) -> Vec<Datum<'_>> {
         match self {
             Self::Texts(texts) => texts.iter().map(|text| Datum::Text(Cow::Borrowed(text))).collect(),
@@ -120,7 +120,7 @@ impl Serialize for Datum<'_> {
 }
 
 impl<'a> Datum<'a> {
-    /// Returns a value as a datum.
+    /// Converts a value.
     pub(super) fn of(value: &Value<'a>) -> Self {
         match value {
             Value::String(text) => Self::Text(text.clone()),
@@ -130,7 +130,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Returns a list of values of one type.
+    /// Creates a list of values of one type.
     pub(super) fn list<'v>(kind: ColumnType, values: impl Iterator<Item = &'v Value<'a>>) -> Self
     where
         'a: 'v,
@@ -145,7 +145,7 @@ impl<'a> Datum<'a> {
         list
     }
 
-    /// Returns a list of one value.
+    /// Converts a value to a list of one value.
     pub(super) fn into_list(self) -> Self {
         match self {
             Self::Text(text) => Self::Texts(vec![text]),
@@ -156,7 +156,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Adds a value to a list of values of its type.
+    /// Adds a value to a list of the same type.
     pub(super) fn push(&mut self, scalar: Self) {
         match (self, scalar) {
             (Self::Texts(texts), Self::Text(text)) => texts.push(text),

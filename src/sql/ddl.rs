@@ -1,13 +1,13 @@
-//! The script that makes a table.
+//! The script that creates a table.
 
 use super::dialect::Dialect;
 use super::table::Table;
 
 impl Table {
-    /// The script that makes this table and loads an export into it.
+    /// Returns the script that creates this table and loads an export into it.
     ///
-    /// `file` is the export: rows as [`write_copy`](super::write_copy) writes them for PostgreSQL, a Parquet
-    /// file with the columns of the table for the others.
+    /// `file` is the export. For PostgreSQL it has rows as [`write_copy`](super::write_copy) writes them, for the others it is a
+    /// Parquet file with the columns of the table.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Dialect, Table}};

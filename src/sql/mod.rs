@@ -1,11 +1,11 @@
-//! Requests as SQL, for engines that already scale.
+//! Compiles requests to SQL, for databases that run on many machines.
 //!
-//! A [`Table`] says how cases lie in a table of PostgreSQL (and Citus), ClickHouse, Spark or DuckDB: a column for
-//! each field, the place in stored order, and the document. It makes the script that creates the table
-//! there and loads an export ([`Table::script`]), the rows of that export ([`Table::row`], [`write_copy`]), and the
-//! [`Statement`]s that search it ([`Table::page`], [`Table::count`]): same cases, same order, same documents as
-//! [`Engine::search`](crate::Engine::search) gives. `tests/sql/run` holds every conformance vector and random hard
-//! ones to that, on the engines themselves.
+//! A [`Table`] describes the cases as a table of PostgreSQL (and Citus), ClickHouse, Spark or DuckDB: a column per field, the
+//! place in insertion order, and the document. It writes the script that creates the table and loads an export
+//! ([`Table::script`]), and the rows of that export ([`Table::row`], [`write_copy`]). It also compiles requests to [`Statement`]s
+//! ([`Table::page`], [`Table::count`]). They return the same cases, in the same order, with the same documents as
+//! [`Engine::search`](crate::Engine::search). `tests/sql/run` checks this on the databases themselves, with every conformance
+//! vector and with random requests.
 //!
 //! ```
 //! use casefilter::{Catalog, Filter, Order, Request, sql::{Dialect, Table}};
@@ -19,7 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What stands for what
+//! # Types and operators
 //!
 //! | | PostgreSQL | ClickHouse | Spark SQL | DuckDB |
 //! |---|---|---|---|---|
@@ -35,74 +35,84 @@
 //! | `$all`, many | `c @> $1` | `hasAll(c, {p1:…})` | `size(array_except(?, c)) = 0` | `list_has_all(c, $1)` |
 //! | `>` and the like, many | `EXISTS (SELECT … unnest(c) …)` | `arrayExists(x -> …, c)` | `exists(c, x -> …)` | `list_filter(c, lambda x: …)` |
 //! | order of strings | `COLLATE "C"` | by bytes | by bytes | by bytes |
-//! | absent last | `NULLS LAST`, both directions, everywhere | | | |
-//! | a list of any length | one parameter | one for each 512 KiB | one parameter | one parameter |
+//! | absent values last | `NULLS LAST`, in both directions, everywhere | | | |
+//! | a list of any length | one parameter | one parameter per 512 KiB | one parameter | one parameter |
 //!
-//! - **Value sets.** An absent field is a null, one with many values an empty list, never a null. Conditions are
-//!   joined by *and* and *or* alone, in which a null counts as false, so only the tests that an absent
-//!   field passes name it. A default (`priority`) is filled in when a case becomes a row, so the column has no nulls.
-//!   Nulls in lists are left out, and zero has no sign.
-//! - **Timestamps are integers**, since no engine's own type holds all of them: ClickHouse's `DateTime64` begins
-//!   with 1900 and ends with 2299, PostgreSQL has no year 0000, and `applicantInfo.dob` is any number of 64 bits.
-//! - **Known values** sort by a `CASE` of their ranks, then unknown ones by code point; ties by `id`. Without an
-//!   order it is `place`, the stored order, which the export carries.
-//! - **Zero characters.** PostgreSQL's text cannot hold U+0000. An export with one is refused, naming case and field, so
-//!   in a table no case has one, and a statement leaves such values out: `=` is false, `<>` is true. The document is JSON,
-//!   which spells such characters out, and always fits. The other engines hold them.
-//! - **Places** are those of the export, from 0. The nested Parquet of `casefilter export` has neither place nor document; the
-//!   rows that the scripts load are those of `--flat` Parquet and `.tsv`.
-//! - **Size.** Branches are written flat, in parentheses as deep as the normal form, some 35 levels at the limits; parsers
-//!   allow 1,000. 4,096 criteria and lists of 65,536 values are run on every engine by `tests/sql/run`. Spark's compiler gives up
-//!   on some of them, says so, and interprets them: 17 seconds on average, measured on a busy machine. ClickHouse alone
-//!   bounds a statement's text, by `max_query_size` (256 KiB): with parameters no statement comes near it, with
-//!   literals the connection has to raise it.
+//! - **Value sets.** An absent single value is null. An absent list is an empty list, never null. Conditions are combined by
+//!   `AND` and `OR` only, where null acts as false. So only a test that an absent field passes mentions null. A default
+//!   (`priority`) is filled in when a case becomes a row, so its column has no nulls. Nulls inside lists are dropped, and
+//!   negative zero becomes zero.
+//! - **Timestamps are integers**, since no native type of these databases holds all of them. `DateTime64` of ClickHouse covers
+//!   the years 1900 to 2299, PostgreSQL has no year 0000, and `applicantInfo.dob` may be any 64-bit number.
+//! - **Known values** are sorted by a `CASE` of their ranks, then unknown values by code point, then by `id`. Without an order,
+//!   rows are sorted by `place`, the insertion order, which the export contains.
+//! - **Zero characters.** PostgreSQL's `text` cannot hold U+0000. An export of such a value is an error that names the case and
+//!   the field, so the table has no such case. A statement therefore drops such values: `=` is false and `<>` is true. The
+//!   document is JSON, which escapes these characters. The other databases can hold them.
+//! - **Places** are those of the export, from 0. The scripts load `--flat` Parquet and `.tsv` files. The nested Parquet of
+//!   `casefilter export` has neither place nor document.
+//! - **Size.** Parentheses are nested as deep as the normal form, about 35 levels at the limits; parsers allow 1,000.
+//!   `tests/sql/run` runs 4,096 criteria and lists of 65,536 values on every database. Spark's compiler fails on some of them,
+//!   reports that, and interprets them: 17 seconds on average, on a busy machine. Only ClickHouse limits the length of a
+//!   statement, by `max_query_size` (256 KiB). Statements with parameters are far shorter. With literals, the connection has to
+//!   raise the limit.
 //!
 //! # Values in statements
 //!
-//! Values are bound, or written by one encoder for each dialect (`literal` in its file), which escapes what that
-//! dialect reads as more than a character: `'` and `\` everywhere (DuckDB knows no escapes: `'` alone), U+0000
-//! in ClickHouse (`\0`), DuckDB (`chr(0)`) and Spark (`\u0000`), and in Spark `$`, since it replaces `${…}`
-//! before it reads a statement. What command lines read as more than that is spelled too: line breaks and all other control
-//! characters for `spark-sql`, which reads line by line, and U+000D for DuckDB's. Names of tables are ASCII words or refused; names of columns are made of them. Each
-//! statement is fuzzed (`fuzz/fuzz_targets/sql.rs`) against tokenisers that share no code with the encoders: it is
-//! one statement, and its literals are the parameters.
+//! Values are bound, or written by one encoder per dialect (`literal` in its file), which escapes the characters that are special
+//! there. These are `'` and `\` (in DuckDB `'` only, since it has no escapes). U+0000 is escaped in ClickHouse (`\0`), DuckDB
+//! (`chr(0)`) and Spark (`\u0000`). Spark also gets `$` escaped, since it replaces `${…}` before it parses a statement. Characters that are
+//! special to a command-line tool are escaped too. These are line breaks and all other control characters for `spark-sql`, which
+//! reads line by line, and U+000D for DuckDB.
+//!
+//! Names of tables must be ASCII words, and names of columns are made of ASCII words. `fuzz/fuzz_targets/sql.rs` fuzzes each
+//! statement against tokenisers that share no code with the encoders. It checks that the text is one statement, and that its
+//! literals are the parameters.
 //!
 //! # A billion cases
 //!
-//! Bytes are measured on 200,000 sample cases, for PostgreSQL on a million, loaded by the scripts; what follows for 10⁹ is arithmetic, and so are
-//! times, but for those that name a measurement. In memory a case takes 289 bytes beside its document (955 bytes of JSON): 10⁹ are
-//! 289 GB of memory, more than one machine should hold. With documents on disk (`Store`), 10⁸ cases in 29 GB are the
-//! comfortable end of one machine; from there on:
+//! Bytes are measured on 200,000 sample cases (on a million for PostgreSQL), loaded by the scripts. The figures for 10⁹ cases are
+//! computed from them. Times are computed too, unless a measurement is mentioned. In memory, a case takes 289 bytes in addition
+//! to its document (955 bytes of JSON). 10⁹ cases then take 289 GB, too much for one machine. With documents on disk (`Store`),
+//! one machine comfortably holds 10⁸ cases in 29 GB. Beyond that:
 //!
-//! **Citus.** A row is 1,618 bytes with its document, the script's 21 indexes 910 more: 50 for the primary key, 59 for each
-//! B-tree of a number or time with `id`, 68 to 84 for a known value with time, 33 for the hash of applicants, 2 to 32 for
-//! GIN (`pg_table_size` and `pg_indexes_size` on PostgreSQL 15, after the script had loaded `casefilter generate --cases 1000000`):
-//! 2.5 TB, on 16 workers 158 GB each. With 128 shards, placed by
-//! `id`, every worker has an equal share of every search, and `ids` go to their shards alone. A page `status = open … order by -createdAt limit
-//! 100` walks 100 entries of `(case_review_status, created_at DESC, id)` in each shard, without a sort: 0.2 ms measured for one
-//! shard in memory, 12,800 rows to merge on the coordinator, 10 to 30 ms in all, the same at ten times the rows. A filter that no index
-//! serves walks `created_at` and passes over what does not match: one case in a thousand costs 100,000 rows a shard, up to a
-//! second from a cold disk. A count is worse: of one case in five, 12.5 million index entries a worker, about a second on 8
-//! cores. Tenants that only ever search their own cases should be placed by `client_id`, which makes every statement one
-//! worker's (the primary key is then `(client_id, id)`).
+//! **Citus.** A row takes 1,618 bytes with its document, and the script's 21 indexes take 910 more. Of these, the primary
+//! key takes 50, each B-tree of a number or time with `id` 59, a known value with time 68 to 84. The hash index of applicants takes
+//! 33, and a GIN index 2 to 32. (Measured by `pg_table_size` and `pg_indexes_size` on PostgreSQL 15, for
+//! `casefilter generate --cases 1000000`.) In total that is 2.5 TB, or 158 GB on each of 16 workers.
 //!
-//! **ClickHouse.** Ordered by `(created_at, id)`, a row is 206 bytes compressed and its document 257: 463 GB, 116 GB on each of four
-//! shards. A month of three years is 28 million rows in 3,400 granules of 8,192, which the sorting key finds; with one byte of status, 6 of
-//! time and, since it breaks ties, 22 of `id` a row, a page reads 800 MB, 200 MB a shard: 50 to 100 ms on 16 cores each, at 0.3 GB/s a core.
-//! Without a range of time, a count of two statuses reads 1 GB over the shards, about 0.1 s; a page reads status, time and `id` of all
-//! rows and sorts what is selected, since absent times come last in both directions and so newest first is not the sorting key
-//! from behind: 7 GB a shard, 1.5 s from memory, twice that from disk. Only the 100 documents shown are read. A dashboard
-//! should bound the time it asks for. One applicant is found by the Bloom filter, 122,000 granules of which 1 in 100 is read in vain: 10 to
-//! 100 ms, the wrong tool for thousands of them a second. Changed cases are written anew, by the batch (`ReplacingMergeTree` in place of
-//! `MergeTree`, sorted by `id`, `FINAL` behind the table), and not one by one.
+//! With 128 shards distributed by `id`, every worker has an equal share of every search, and `ids` are sent to their shards only.
+//! A page `status = open … order by -createdAt limit 100` reads 100 entries of `(case_review_status, created_at DESC, id)` per
+//! shard, without a sort. That took 0.2 ms for one shard in memory. The coordinator merges 12,800 rows, 10 to 30 ms in all. Ten
+//! times the rows take the same time.
 //!
-//! **Spark** starts each search anew: seconds, whatever the size. It is for reports over all cases, not for officers.
+//! A filter that no index supports reads `created_at` in order and skips the cases that do not match. If one case in a thousand
+//! matches, that is 100,000 rows per shard, up to a second from a cold disk. A count is slower: if one case in five matches, it
+//! reads 12.5 million index entries per worker, about a second on 8 cores. If tenants search only their own cases, distribute by
+//! `client_id`. Every statement then runs on one worker, and the primary key is `(client_id, id)`.
 //!
-//! **Where the embedded engine stops being right.** It answers in microseconds to a few milliseconds up to tens of millions of
-//! cases and takes single writes as they come; `benches/README.md` has it beside PostgreSQL, ClickHouse and DuckDB on one
-//! machine, two orders of magnitude apart. Past what one machine's memory holds, when several processes must write, or when cases
-//! are to be joined with other tables, take Citus (pages, points, single updates, tenants) or ClickHouse (counts and
-//! ranges over everything).
+//! **ClickHouse.** Ordered by `(created_at, id)`, a row takes 206 bytes compressed and its document 257: 463 GB, or 116 GB on
+//! each of four shards. One month out of three years is 28 million rows in 3,400 granules of 8,192, which the sorting key finds.
+//! Per row, a page reads one byte of status, 6 of time and 22 of `id` (for ties). That is 800 MB, 200 MB per shard: 50 to 100 ms
+//! on 16 cores each, at 0.3 GB/s per core.
+//!
+//! Without a range of time, a count of two statuses reads 1 GB over all shards, about 0.1 s. A page reads status, time and `id`
+//! of all rows and sorts the selected ones. It cannot use the sorting key, since absent times come last in both directions, so
+//! newest first is not the reverse of the key. That is 7 GB per shard: 1.5 s from memory, twice that from disk. Only the
+//! documents of the page are read. A dashboard should limit its range of time.
+//!
+//! The Bloom filter finds one applicant in 10 to 100 ms: of 122,000 granules, 1 in 100 is read in vain. That does not suit
+//! thousands of look-ups per second. Changed cases are inserted again, in batches and not one by one. Use `ReplacingMergeTree`
+//! instead of `MergeTree`, sorted by `id`, and `FINAL` after the table name.
+//!
+//! **Spark** starts each search as a new job, which takes seconds at any size. Use it for reports over all cases, not for
+//! interactive searches.
+//!
+//! **Limits of the embedded engine.** It answers in microseconds to a few milliseconds up to tens of millions of cases, and
+//! stores single writes as they come. `benches/README.md` compares it with PostgreSQL, ClickHouse and DuckDB on one machine; they
+//! are two orders of magnitude apart. Use a database if the cases exceed the memory of one machine, if several processes must
+//! write, or if you join cases with other tables. Citus suits pages, look-ups, single updates and tenants. ClickHouse suits
+//! counts and ranges over everything.
 
 mod column;
 mod condition;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::catalog::Field;
 
-/// A name that a table cannot have.
+/// An error: not a valid name of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadTableName(pub(super) String);
 
@@ -22,7 +22,7 @@ impl fmt::Display for BadTableName {
 
 impl std::error::Error for BadTableName {}
 
-/// The name of a field in snake case, with a number behind it where the name is taken.
+/// Returns the name of a field in snake case, with a number appended if the name is taken.
 pub(super) fn unique(field: &Field, taken: &mut HashSet<String>) -> String {
     let snake = snake_case(field.name());
     let mut number = 1_u32;
@@ -34,7 +34,7 @@ pub(super) fn unique(field: &Field, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// Lower-case words joined by underscores; short enough that a number fits behind.
+/// Returns lower-case words joined by underscores, short enough to append a number.
 pub(super) fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut after_small = false;
@@ -48,10 +48,10 @@ pub(super) fn snake_case(name: &str) -> String {
     if !snake.starts_with(|c: char| c.is_ascii_lowercase()) {
         snake.insert_str(0, "f_");
     }
-    // A number of ten digits and its underscore fit behind.
+    // Leaves room for an underscore and a number of ten digits.
     snake.truncate(MAX_NAME_BYTES.saturating_sub(11));
     snake
 }
 
-/// The longest name that every dialect takes, in bytes: that of PostgreSQL.
+/// The longest name that every dialect accepts, in bytes: that of PostgreSQL.
 pub(super) const MAX_NAME_BYTES: usize = 63;

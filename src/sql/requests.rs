@@ -1,4 +1,4 @@
-//! Requests as statements.
+//! Compiles requests to statements.
 
 use super::condition::write_predicate;
 use super::datum::Datum;
@@ -11,12 +11,12 @@ use crate::filter::Filter;
 use crate::filter::Request;
 use crate::filter::order::SortKey;
 
-/// What errors about catalogues call a table.
+/// The name of a table in errors about catalogues.
 const TABLE: &str = "table";
 
-/// Statements over a table.
+/// Methods that compile requests.
 impl Table {
-    /// The statement that gives `id` and document of the cases on the page that a request wants.
+    /// Compiles the statement that returns `id` and document of the cases on a page.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Order, Request, sql::{Dialect, Table}};
@@ -29,29 +29,29 @@ impl Table {
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// The limit is taken as it is.
+    /// The limit of the request is not checked.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter was compiled for
-    /// a catalogue that is not [within](crate::Catalog::is_within) the table's, or for one that hides the field of the order.
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter belongs to a
+    /// catalogue that is not [within](crate::Catalog::is_within) the table's, or that hides the field of the order.
     ///
-    /// Complexity: linear in the normal form of the filter, as for [`count`](Self::count).
+    /// Complexity: linear in the normal form of the filter, also for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &Request) -> Result<Statement, Error> {
         let order = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
         separated(["id", DOCUMENT].iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
         let order = self.order_by(syntax, order);
-        let (before, behind) = syntax.page(&wanted, &order, request.offset, request.limit);
+        let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
         let mut statement = self.select(dialect, &before, &request.filter);
-        statement.push(&behind);
+        statement.push(&after);
         Ok(statement)
     }
 
-    /// The statement that counts the cases that a filter selects.
+    /// Compiles the statement that counts the cases that a filter selects.
     ///
     /// # Errors
-    /// As [`page`](Self::page).
+    /// Like [`page`](Self::page).
     pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
         filter.catalog().check_within(self.catalog(), TABLE)?;
         Ok(self.select(dialect, "SELECT count(*)", filter))
@@ -69,7 +69,7 @@ impl Table {
         statement
     }
 
-    /// What an order sorts by: absent last in both directions, known values first, ties by `id`.
+    /// Returns the `ORDER BY` list: known values first, absent values last in both directions, ties by `id`.
     fn order_by(&self, syntax: &dyn Syntax, order: Option<SortKey>) -> String {
         let quote = |name: &str, collation: &str| {
             let mut out = String::new();
@@ -90,7 +90,7 @@ impl Table {
         };
         let mut out = String::new();
         if field.known_values().len() > 0 {
-            // Null where the field is null, so that it is the last whichever the direction.
+            // Null for an absent field, so that it comes last in both directions.
             let name = quote(column.name(), "");
             out.push_str("CASE");
             if column.is_nullable() {

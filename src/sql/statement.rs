@@ -1,9 +1,9 @@
-//! Statements: text and the values of their parameters.
+//! Statements: SQL text and parameter values.
 
 use super::datum::Datum;
 use super::dialect::{Dialect, Form, Operand, Syntax};
 
-/// A statement of one dialect, and the values of its parameters.
+/// A statement of one dialect with the values of its parameters.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Request, sql::{Dialect, Table}};
@@ -28,13 +28,13 @@ pub struct Statement {
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    /// The parameter of this place among the parameters.
+    /// A parameter, by its index.
     Value(usize),
-    /// A test of a column with a parameter that is a list.
+    /// A test of a column against a parameter that is a list.
     List(ListTest, String, usize),
 }
 
-/// A test of a column with a list.
+/// A test of a column against a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListTest {
     Member,
@@ -69,28 +69,28 @@ impl Statement {
         self.dialect.syntax()
     }
 
-    /// The dialect.
+    /// Returns the dialect.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The values of the parameters, in the order of their first places in the text.
+    /// Returns the values of the parameters, in the order of their first use in the text.
     ///
-    /// A parameter is named in the way of the dialect: `$1`, `$2` and so on for PostgreSQL and DuckDB, `p1`,
-    /// `p2` and so on for ClickHouse, one `?` after the other for Spark.
+    /// Parameters are named as the dialect requires: `$1`, `$2` and so on for PostgreSQL and DuckDB, `p1`, `p2` and so on for
+    /// ClickHouse, and a `?` each for Spark.
     #[must_use]
     pub fn params(&self) -> &[Datum<'static>] {
         &self.params
     }
 
-    /// The text with parameters.
+    /// Returns the text with parameters.
     #[must_use]
     pub fn sql(&self) -> String {
         self.write(Form::Bound)
     }
 
-    /// The text with literals in place of the parameters.
+    /// Returns the text with literals instead of parameters.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, sql::{Dialect, Table}};

@@ -1,4 +1,4 @@
-//! The table that cases lie in: one column for each field.
+//! The table of cases, with one column per field.
 
 use std::collections::HashSet;
 
@@ -11,17 +11,16 @@ use crate::error::Error;
 use crate::ingest::read_case;
 use crate::limits::Limits;
 
-/// The column of the order in which cases were first stored.
+/// The name of the column with the place in insertion order.
 pub(super) const PLACE: &str = "place";
 
-/// The column of documents.
+/// The name of the column with the document.
 pub(super) const DOCUMENT: &str = "document";
 
 /// A table of cases: `place`, a column for each field of a catalogue, and `document`.
 ///
-/// Names of columns are those of the fields in snake case, `caseReview.status` being
-/// `case_review_status`; of fields that would share a name the later ones get a number behind it. So a
-/// catalogue [with](Catalog::with) further fields keeps the names of those that it had.
+/// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would
+/// share a name, the later ones get a number. So a catalogue [with](Catalog::with) further fields keeps the existing names.
 ///
 /// ```
 /// use casefilter::{Catalog, sql::Table};
@@ -32,15 +31,15 @@ pub(super) const DOCUMENT: &str = "document";
 #[derive(Clone, Debug)]
 pub struct Table {
     catalog: Catalog,
-    /// Schema and the like first, the table's own name last.
+    /// The words of the name: first the database and schema, if any, last the table.
     name: Vec<String>,
     columns: Vec<Column>,
-    /// By field number: the place of its column.
+    /// The index of the column of each field, by field number.
     by_field: Vec<Option<usize>>,
 }
 
 impl Table {
-    /// The table `cases` for the visible fields of a catalogue, and for `id`.
+    /// Creates the table `cases`, with the visible fields of a catalogue and `id`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         let plain = |name: &str, kind| Column {
@@ -55,7 +54,7 @@ impl Table {
         let mut by_field = vec![None; catalog.fields().len()];
         for id in catalog.field_ids() {
             let field = catalog.field(id);
-            // Hidden fields take their names too, so that an allow-list changes no other name.
+            // Hidden fields reserve their names, so that an allow-list changes no other name.
             let name = unique(field, &mut taken);
             if id != FieldId::ID && !catalog.is_visible(id) {
                 continue;
@@ -75,7 +74,7 @@ impl Table {
         Self { catalog: catalog.clone(), name: vec!["cases".to_owned()], columns, by_field }
     }
 
-    /// The same table by another name, with schema and database in front if need be.
+    /// Renames the table. The name may be qualified by schema and database.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::Table};
@@ -85,7 +84,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// A name that is not one to three words of ASCII letters, digits and underscores, joined by dots.
+    /// The name is not one to three words of ASCII letters, digits and underscores, joined by dots.
     pub fn named(self, name: &str) -> Result<Self, BadTableName> {
         let is_word = |word: &str| {
             word.len() <= MAX_NAME_BYTES
@@ -99,13 +98,13 @@ impl Table {
         Ok(Self { name: words, ..self })
     }
 
-    /// The catalogue whose fields are columns.
+    /// Returns the catalogue whose fields are the columns.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The name, schema and the like in front, as [`named`](Self::named) takes it.
+    /// Returns the qualified name, as [`named`](Self::named) takes it.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::Table};
@@ -116,26 +115,26 @@ impl Table {
         self.name.join(".")
     }
 
-    /// The columns in order.
+    /// Returns the columns in order.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The words of the table's name.
+    /// Returns the words of the table's name.
     pub(super) fn name(&self) -> &[String] {
         &self.name
     }
 
-    /// The column of a field; none of a field that the catalogue hides.
+    /// Returns the column of a field; `None` if the catalogue hides the field.
     #[must_use]
     pub fn column_of(&self, field: FieldId) -> Option<&Column> {
         self.columns.get((*self.by_field.get(field.index())?)?)
     }
 
-    /// The row of a case, a datum for each column.
+    /// Converts a case to a row, with one datum per column.
     ///
-    /// Members that are malformed count as absent, as in a lenient import.
+    /// Malformed members count as absent, as in a lenient import.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Datum, Table}};
@@ -146,17 +145,17 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// The document is no case: not JSON, no object, without a usable `id`, or of a GiB or more.
+    /// The document is not a case: not JSON, not an object, without a usable `id`, or 1 GiB or larger.
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
-        // Whoever took the case in has bounded it.
+        // The size of the case was checked when it was stored.
         let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
         read_case(document, &self.catalog, &limits, &mut row)?;
         let of_case = |column: &Column| match column.field {
             Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),
             Some(field) => row.values(field).next().map_or(Datum::Null, Datum::of),
             None if column.kind == ColumnType::Integer => {
-                // Two places beyond 63 bits would be one; no export counts so far.
+                // Larger places would be equal. No export is that large.
                 Datum::Integer(i64::try_from(place).unwrap_or(i64::MAX))
             }
             None => Datum::Text(document.into()),

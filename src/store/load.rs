@@ -111,7 +111,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
                 batches: slots,
                 head: BatchId(state.next_batch),
                 rows: Vec::new(),
-                died: Vec::new(),
+                deleted: Vec::new(),
                 next_place: state.next_place,
                 next_batch: state.next_batch.saturating_add(1),
             })

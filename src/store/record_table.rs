@@ -108,6 +108,26 @@ pub(super) fn with_prefix(
     Ok(found)
 }
 
+/// Hands over every record of a kind in the order of the keys, holding one at a time.
+#[cfg(feature = "service")]
+pub(super) fn each(
+    table: &impl ReadableTable<Key, Bytes>,
+    kind: &str,
+    mut take: impl FnMut(&str),
+) -> Result<(), Fault> {
+    let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
+    // Damage may lead in circles.
+    for entry in table.range((kind, "")..)?.take(count) {
+        let (key, bytes) = entry?;
+        let (own, key) = key.value();
+        if own != kind {
+            break;
+        }
+        take(record_from_bytes(kind, key, bytes.value())?);
+    }
+    Ok(())
+}
+
 pub(super) fn page(
     table: &impl ReadableTable<Key, Bytes>,
     kind: &str,

@@ -172,6 +172,15 @@ impl RecordWrite<'_> {
         self.run(|own| with_prefix(own.table.get()?, kind, prefix))
     }
 
+    /// Hands over every record of a kind in the order of the keys, as this write has them so far. Holds one record at a time.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    #[cfg(feature = "service")]
+    pub(crate) fn each(&mut self, kind: &str, take: impl FnMut(&str)) -> Result<(), StoreError> {
+        self.run(|own| super::record_table::each(own.table.get()?, kind, take))
+    }
+
     /// Stores a record, in place of that which has the key; true when there was one.
     ///
     /// # Errors

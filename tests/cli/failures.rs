@@ -181,7 +181,7 @@ fn what_an_import_met_is_told_by_field() {
     let (database, report) = (files.path("cases.db"), files.path("report.json"));
     let imported = run(&["import", "--db", &database, &cases, "--report", &report]).code(0);
     let imported = imported
-        .err_has("warning: status: 50 cases have this member, which is no field and is not searched; did you mean `caseReview.status`?")
+        .err_has("warning: status: 50 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`?")
         .err_has("warning: createdAt: 50 cases have a timestamp without a time zone")
         .err_has("warning: applicantInfo.dob: 50 cases have Unix milliseconds that look like a year")
         .err_has("warning: createdByRule.revision: 50 cases have a number that a double cannot hold")

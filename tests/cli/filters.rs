@@ -121,8 +121,8 @@ expected  criterion                   answered by, in how many batches
        2    caseReview.status = open  few rows 1
 
 Batches: 1, of 3 cases.
-Page: 100 cases from 0 by -createdAt; batches by their first value, 1 walked in the order of sorted rows; until it is full.
-Total: not asked for.
+Page: 100 cases from 0 by -createdAt; batches by their first value, 1 read in the order of sorted rows; until it is full.
+Total: not requested.
 ";
     assert_eq!(table, expected);
 

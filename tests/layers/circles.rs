@@ -1,29 +1,29 @@
-//! Holds that the files of the library and of the command line form layers.
+//! Checks that the files of the library and of the command line form layers.
 //!
-//! A file uses another when it names an item that the other defines, through whatever re-exports. A file that declares a
-//! module uses it, so that a file of a folder may not use what the folder's own `mod.rs` defines.
+//! A file uses another one if it names an item that the other defines, also through re-exports. A file that declares a module
+//! uses it. So a file of a folder may not use what the folder's own `mod.rs` defines.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::source::{Source, library, sources_below};
 
-/// A use of one file by another: where it is written, and the path that is written there.
+/// A use of one file by another: the position of the path, and the path as written.
 struct Use {
     place: String,
     path: String,
 }
 
-/// What a file defines and imports.
+/// The definitions and imports of a file.
 struct Names {
     items: BTreeSet<String>,
     children: BTreeSet<String>,
-    /// The names that `use` brings in, with their paths from the crate's root.
+    /// The names that `use` imports, with their paths from the crate's root.
     imports: BTreeMap<String, Vec<String>>,
-    /// The modules of which `use` brings in all names.
+    /// The modules from which `use` imports all names.
     globs: Vec<Vec<String>>,
 }
 
-/// The files of one crate and the uses among them.
+/// The files of one crate, and the uses among them.
 pub(crate) struct Graph {
     modules: Vec<String>,
     uses: BTreeMap<(usize, usize), Use>,
@@ -96,18 +96,18 @@ impl Graph {
         Self { modules, uses }
     }
 
-    /// The shortest circle through each use that lies on one, the shortest first, no file in two of them.
+    /// Returns the shortest circle through each use that is part of one, shortest first. No file is in two of them.
     pub(crate) fn circles(&self) -> Vec<String> {
         let mut circles: Vec<Vec<usize>> =
-            self.uses.keys().filter_map(|&(from, to)| self.way(to, from)).collect();
+            self.uses.keys().filter_map(|&(from, to)| self.shortest_path(to, from)).collect();
         circles.sort_by_key(Vec::len);
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let mut lines = Vec::new();
         for circle in circles {
-            if circle.iter().any(|file| told.contains(file)) {
+            if circle.iter().any(|file| reported.contains(file)) {
                 continue;
             }
-            told.extend(circle.iter().copied());
+            reported.extend(circle.iter().copied());
             let next = circle.iter().cycle().skip(1);
             let ties = circle.iter().zip(next).filter_map(|(&from, &to)| self.uses.get(&(from, to)));
             let ties: Vec<String> = ties.map(|tie| format!("{} uses `{}`", tie.place, tie.path)).collect();
@@ -116,18 +116,18 @@ impl Graph {
         lines
     }
 
-    /// The files on a shortest way from one to another, both included.
-    fn way(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+    /// Returns the files on a shortest path from one to another, both included.
+    fn shortest_path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut before = BTreeMap::from([(from, from)]);
         let mut open = VecDeque::from([from]);
         while let Some(file) = open.pop_front() {
             if file == to {
-                let mut way = vec![to];
-                while way[way.len() - 1] != from {
-                    way.push(before[&way[way.len() - 1]]);
+                let mut shortest_path = vec![to];
+                while shortest_path[shortest_path.len() - 1] != from {
+                    shortest_path.push(before[&shortest_path[shortest_path.len() - 1]]);
                 }
-                way.reverse();
-                return Some(way);
+                shortest_path.reverse();
+                return Some(shortest_path);
             }
             for &(_, next) in self.uses.range((file, 0)..(file + 1, 0)).map(|(uses, _)| uses) {
                 if let std::collections::btree_map::Entry::Vacant(unseen) = before.entry(next) {
@@ -146,8 +146,8 @@ impl Graph {
     }
 }
 
-/// The file that defines the item at a path, or `None` for the crate's root and for a module, of which each item that is used is a
-/// path of its own.
+/// Returns the file that defines the item at a path. Returns `None` for the crate's root and for a module: each of its items that
+/// is used is a path of its own.
 fn definer(modules: &[String], names: &[Names], path: &[String], depth: usize) -> Option<usize> {
     let file = |length: usize| modules.iter().position(|module| *module == path[..length].join("/"));
     let (length, found) = (0..=path.len()).rev().find_map(|length| Some((length, file(length)?)))?;
@@ -181,7 +181,7 @@ fn the_files_of_the_command_line_form_layers() {
 }
 
 #[test]
-fn the_rooms_of_the_command_line_use_only_those_below_them() {
+fn rooms_of_the_command_line_use_only_rooms_below_them() {
     const ROOMS: [&str; 3] = ["output", "input", "commands"];
     let floor = |module: &str| ROOMS.iter().position(|room| *room == super::top(module));
     let mut broken = Vec::new();
@@ -197,7 +197,7 @@ fn the_rooms_of_the_command_line_use_only_those_below_them() {
 }
 
 #[test]
-fn a_circle_is_found_through_re_exports_and_names_its_lines() {
+fn a_circle_through_re_exports_is_found_with_its_lines() {
     let files = [
         ("", "mod a; mod b;"),
         ("a", "mod inner; pub use inner::Item; pub struct Own;"),

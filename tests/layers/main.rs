@@ -1,11 +1,11 @@
-//! Holds the table of rooms: which part of the library may use which, downward only.
+//! Checks the table of rooms: which part of the library may use which, downward only.
 //!
-//! The test reads the tokens of `src`, so comments, strings and `#[cfg(test)]` items do not count.
-//! A path counts when it starts at the crate (`crate::value::Number`, also inside a group such as
-//! `crate::{error, value}`) or climbs out of its module by `super`.
+//! The checks read the tokens of `src`, so comments, strings and `#[cfg(test)]` items do not count. A path counts if it starts at
+//! the crate (`crate::value::Number`, also inside a group such as `crate::{error, value}`) or leaves its module by `super`.
 
 mod circles;
 mod source;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ use std::path::Path;
 
 use source::{Source, library};
 
-/// A room of the library: a directory or file of `src`, or a part of one with rules of its own.
+/// A room of the library: a folder or file of `src`, or a part of one with its own rules.
 struct Room {
-    /// Its module path with slashes; the longest path that fits a module decides.
+    /// Its module path with slashes. The longest path that matches a module decides.
     path: &'static str,
-    /// The rooms that it may use, besides itself. All stand before it in the table.
+    /// The rooms that it may use, besides itself. All come before it in the table.
     may_use: &'static [&'static str],
-    /// What it is for, and so why it may not use more.
+    /// Its purpose, which explains why it may not use more.
     because: &'static str,
 }
 
@@ -27,66 +27,71 @@ const fn room(path: &'static str, may_use: &'static [&'static str], because: &'s
     Room { path, may_use, because }
 }
 
-/// The core, bottom up. A room outside the table fails the test: it has to be given a place.
+/// The rooms of the core, bottom up. The test fails for a room that is not in the table.
 const ROOMS: &[Room] = &[
     room("error", &[], "every room reports errors, so errors know no other room"),
+    room(
+        "envelope",
+        &["error"],
+        "the form in which a client learns errors, over HTTP and in lines of answers",
+    ),
     room("limits", &[], "bounds are numbers that the host sets"),
-    room("lock", &[], "who holds a value is not the business of what it is"),
+    room("lock", &[], "a lock does not depend on the type of its value"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
-    room("json", &["error"], "a reader of JSON knows bytes and places, not what they mean"),
-    room("value", &["catalog"], "values know their type, which the catalogue names, and nothing else"),
+    room("json", &["error"], "the JSON reader knows bytes and positions, not their meaning"),
+    room("value", &["catalog"], "values know only their type, which the catalogue defines"),
     room(
         "operator",
         &["catalog", "value"],
-        "the table of operators speaks of types and values, whichever syntax names an operator",
+        "the table of operators is about types and values, not about a syntax",
     ),
     room(
         "criteria",
         &["error", "limits", "operator", "json", "value"],
-        "the body as written: nobody has asked yet what its fields are",
+        "the body as written, with fields not resolved yet",
     ),
     room(
         "predicate",
         &["error", "operator", "catalog", "value"],
-        "what a filter means, whichever syntax said it: only `lower` sees the body as written",
+        "the meaning of a filter, independent of its syntax: only `lower` sees the body as written",
     ),
     room(
         "predicate/lower",
         &["error", "operator", "catalog", "value", "criteria", "predicate"],
-        "the one door from the body as written to what it means",
+        "the only conversion from the body as written to its meaning",
     ),
-    room("kernels", &[], "loops over words: slices in, words out, whatever they stand for"),
-    room("slice", &[], "where plain values lie in memory, whatever they mean"),
-    room("rows", &["kernels", "slice"], "sets of rows of a batch, whatever selected them"),
+    room("kernels", &[], "loops over words: slices in, words out, without their meaning"),
+    room("slice", &[], "the memory of plain values, without their meaning"),
+    room("rows", &["kernels", "slice"], "sets of rows of a batch, for any selection"),
     room(
         "column",
         &["catalog", "value", "kernels", "slice", "rows"],
-        "how values lie in memory, whatever they belong to",
+        "the memory layout of values, independent of batches",
     ),
     room(
         "batch",
         &["error", "catalog", "value", "rows", "column"],
-        "rows at rest: they do not know who reads or writes them",
+        "stored rows, independent of readers and writers",
     ),
     room(
         "index",
         &["catalog", "value", "slice", "rows", "column", "batch"],
-        "all batches together: strings, keys and zone maps, not what is asked of them",
+        "strings, keys and zone maps of all batches, independent of requests",
     ),
     room(
         "ingest",
         &["error", "limits", "catalog", "json", "value", "batch"],
-        "documents become rows; no filter has a say in that",
+        "documents become rows, independent of filters",
     ),
     room(
         "exec",
         &["operator", "catalog", "value", "predicate", "kernels", "rows", "column", "batch", "index"],
-        "a predicate meets one batch: exec knows neither requests nor the engine around the batch",
+        "a predicate is evaluated on one batch, independent of requests and of the engine",
     ),
     room(
         "filter/order",
         &["error", "catalog"],
-        "an order is a field and a direction, whatever is sorted by it",
+        "an order is a field and a direction, independent of the sorted rows",
     ),
     room(
         "filter",
@@ -119,12 +124,12 @@ const ROOMS: &[Room] = &[
             "filter",
             "filter/order",
         ],
-        "the oracle takes the way of rows and documents: it shares neither columns nor kernels with the engine",
+        "the oracle evaluates rows and documents, and shares neither columns nor kernels with the engine",
     ),
     room(
         "topk",
         &["catalog", "value", "rows", "column", "batch", "index", "exec", "filter/order"],
-        "which of the selected rows make the page",
+        "the choice of the page's rows from the selected rows",
     ),
     room(
         "engine",
@@ -144,14 +149,14 @@ const ROOMS: &[Room] = &[
             "filter/order",
             "topk",
         ],
-        "many batches, live: the top of the core",
+        "live batches, the top of the core",
     ),
 ];
 
-/// Rooms outside the core: they may use all of it, and of each other what `FEATURE_USES` says.
+/// The rooms outside the core. They may use all of it, and each other as far as `FEATURE_USES` allows.
 const FEATURE_ROOMS: &[&str] = &["arrow", "sql", "postgres", "store", "domain", "service", "sample"];
 
-/// Which feature room stands on which.
+/// Pairs of feature rooms: the first may use the second.
 const FEATURE_USES: &[(&str, &str)] = &[
     ("postgres", "sql"),
     ("domain", "store"),
@@ -163,19 +168,19 @@ const FEATURE_USES: &[(&str, &str)] = &[
 /// The only file with `unsafe`.
 const UNSAFE_HOME: &str = "kernels/simd";
 
-/// The one part of the core that may start threads, under the feature `parallel`: those of rayon's will not do for it.
+/// The only part of the core that may start threads, with the feature `parallel`. It cannot use rayon's threads.
 const THREADS_HOME: &str = "engine/write/threads";
 
-/// Modules of the standard library that the core leaves to its host.
+/// The modules of the standard library that the core leaves to its host.
 const FOREIGN_MODULES: &[&str] = &["std/fs", "std/net", "std/process", "std/env", "std/thread"];
 
-/// Types that the core leaves to its host.
+/// The types that the core leaves to its host.
 const FOREIGN_TYPES: &[&str] = &["SystemTime", "Instant"];
 
-/// Macros that the core leaves to its host.
+/// The macros that the core leaves to its host.
 const FOREIGN_MACROS: &[&str] = &["println", "print", "eprintln", "eprint", "dbg"];
 
-/// The room of a module or of a path into one.
+/// Returns the room of a module or of a path into one.
 fn room_of(path: &str) -> Option<&'static Room> {
     ROOMS.iter().filter(|room| is_within(path, room.path)).max_by_key(|room| room.path.len())
 }
@@ -188,7 +193,7 @@ fn top(path: &str) -> &str {
     path.split('/').next().unwrap_or_default()
 }
 
-/// What the uses of one file break, a line each.
+/// Returns the rules that the uses of one file break, one per line.
 fn broken_uses(source: &Source) -> Vec<String> {
     let mut broken = Vec::new();
     let is_feature_room = FEATURE_ROOMS.contains(&top(&source.module));
@@ -197,11 +202,7 @@ fn broken_uses(source: &Source) -> Vec<String> {
     }
     let own = room_of(&source.module);
     if own.is_none() && !is_feature_room {
-        broken.push(format!(
-            "{}: no room of the table holds `{}`: give it a place in ROOMS",
-            source.file.display(),
-            source.module
-        ));
+        broken.push(format!("{}: `{}` is in no room: add it to ROOMS", source.file.display(), source.module));
         return broken;
     }
     for (at, path) in source.paths("crate") {
@@ -216,7 +217,7 @@ fn broken_uses(source: &Source) -> Vec<String> {
         let Some(own) = own else { continue };
         match room_of(&path) {
             None => broken.push(format!(
-                "{place}: `{path}` is no room: name the room that the item lives in, not the crate's root"
+                "{place}: `{path}` is not a room: use the path of the item's room, not of the crate's root"
             )),
             Some(used) if used.path != own.path && !own.may_use.contains(&used.path) => {
                 broken.push(format!(
@@ -234,14 +235,14 @@ fn broken_uses(source: &Source) -> Vec<String> {
 
 const CORE: &str = "the core does no I/O, clock or threads of its own";
 
-/// The words of one file that belong to the host, or to the one home of `unsafe`.
+/// Returns the words of one file that it may not use, one per line.
 fn broken_words(source: &Source) -> Vec<String> {
     let mut broken = Vec::new();
     let is_core = !FEATURE_ROOMS.contains(&top(&source.module));
     for at in 0..source.tokens.len() {
         let place = || source.place(at);
         if source.text(at) == "unsafe" && source.module != UNSAFE_HOME {
-            broken.push(format!("{}: `unsafe` may stand in src/{UNSAFE_HOME}.rs alone", place()));
+            broken.push(format!("{}: `unsafe` is allowed only in src/{UNSAFE_HOME}.rs", place()));
         }
         let is_macro = source.text(at + 1) == "!" && FOREIGN_MACROS.contains(&source.text(at));
         if is_core && (is_macro || FOREIGN_TYPES.contains(&source.text(at))) {
@@ -269,12 +270,12 @@ fn report(broken: &[String]) {
 }
 
 #[test]
-fn rooms_use_only_what_stands_below_them() {
+fn rooms_use_only_rooms_below_them() {
     report(&library().iter().flat_map(broken_uses).collect::<Vec<_>>());
 }
 
 #[test]
-fn unsafe_and_the_world_outside_stay_where_they_belong() {
+fn unsafe_and_host_services_are_used_only_where_allowed() {
     report(&library().iter().flat_map(broken_words).collect::<Vec<_>>());
 }
 
@@ -283,18 +284,18 @@ fn the_table_points_downward_and_names_rooms_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut seen = BTreeSet::new();
     for room in ROOMS {
-        assert!(seen.insert(room.path), "`{}` stands twice", room.path);
+        assert!(seen.insert(room.path), "`{}` is in the table twice", room.path);
         let exists = root.join(room.path).is_dir() || root.join(room.path).with_extension("rs").is_file();
-        assert!(exists, "the table has a room `{}` that the library has not", room.path);
+        assert!(exists, "the table has a room `{}` that the library does not have", room.path);
         for used in room.may_use {
             let below = seen.contains(used) || top(used) == top(room.path);
-            assert!(below, "`{}` may use `{used}`, which does not stand before it", room.path);
+            assert!(below, "`{}` may use `{used}`, which does not come before it", room.path);
         }
     }
 }
 
 #[test]
-fn a_forbidden_use_is_found_however_it_is_written() {
+fn a_forbidden_use_is_found_in_every_form() {
     for (module, text) in [
         ("value/number", "use crate::json::Reader;"),
         ("value", "use crate::{catalog::FieldType, error::{Error, quote}};"),

@@ -1,4 +1,4 @@
-//! The library's files as tokens, and the paths that they name.
+//! The files of the library as tokens, and the paths that they name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A word or mark of a file, groups laid out flat.
+/// A word or mark of a file. Groups are flattened.
 pub(crate) struct Token {
     pub(crate) text: String,
     pub(crate) line: usize,
 }
 
-/// One file of the library without its tests.
+/// A file of the library without its tests.
 pub(crate) struct Source {
     pub(crate) file: PathBuf,
-    /// Its module path with slashes; empty for the crate root.
+    /// Its module path with slashes; empty for the crate's root.
     pub(crate) module: String,
     pub(crate) tokens: Vec<Token>,
 }
 
 impl Source {
-    /// A file made up for a test.
+    /// Creates a file from a text, for a test.
     pub(crate) fn made_up(module: &str, text: &str) -> Self {
         let mut tokens = Vec::new();
         flatten(text.parse().unwrap(), &mut tokens);
@@ -49,7 +49,7 @@ impl Source {
         format!("{}:{}", self.file.display(), self.tokens[at].line)
     }
 
-    /// Every path below `root`, as (token, path with slashes); for the crate, those by `super` too.
+    /// Returns every path below `root`, with the index of its last token. For the crate, includes paths by `super`.
     pub(crate) fn paths(&self, root: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for at in 0..self.tokens.len() {
@@ -66,7 +66,7 @@ impl Source {
         found
     }
 
-    /// Every path by `crate`, `super` or `self`, or from a child module or an imported name.
+    /// Returns every path by `crate`, `super` or `self`, or from a child module or an imported name.
     pub(crate) fn named_paths(
         &self,
         children: &BTreeSet<String>,
@@ -90,7 +90,7 @@ impl Source {
         found
     }
 
-    /// The paths that `use` brings in, from the crate's root.
+    /// Returns the paths that `use` imports, from the crate's root.
     pub(crate) fn imports(&self, children: &BTreeSet<String>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for at in 0..self.tokens.len() {
@@ -108,7 +108,7 @@ impl Source {
         found
     }
 
-    /// Follows a path that begins with `super`.
+    /// Follows a path that starts with `super`.
     fn climb(&self, mut at: usize, found: &mut Vec<(usize, String)>) {
         let mut module: Vec<&str> = self.module.split('/').collect();
         while self.text(at) == "super" && self.text(at + 1) == "::" {
@@ -118,7 +118,7 @@ impl Source {
         self.tree(at, &module.join("/"), found);
     }
 
-    /// Follows a path, or a group of paths, from behind its `::`.
+    /// Follows a path or a group of paths, after its `::`.
     fn tree(&self, mut at: usize, prefix: &str, found: &mut Vec<(usize, String)>) {
         let mut path = prefix.to_owned();
         loop {
@@ -153,7 +153,7 @@ impl Source {
     }
 }
 
-/// Lays out groups, joins `::`, and leaves out items under `#[cfg(test)]`.
+/// Flattens groups, joins `::`, and drops items under `#[cfg(test)]`.
 fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
     let mut trees = stream.into_iter().peekable();
     while let Some(tree) = trees.next() {
@@ -199,12 +199,12 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
     }
 }
 
-/// The library's files, without those that hold tests only and without the binary.
+/// Returns the files of the library, without test files and without the binary.
 pub(crate) fn library() -> Vec<Source> {
     sources_below("src")
 }
 
-/// The files below a folder of the package, without those that hold tests only and without other crates.
+/// Returns the files below a folder of the package, without test files and without other crates.
 pub(crate) fn sources_below(folder: &str) -> Vec<Source> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.join(folder);

@@ -1,7 +1,7 @@
-//! Readers beside writers, for the thread sanitizer: `tests/race/run`.
+//! Readers concurrent with writers, for the thread sanitizer (`tests/race/run`).
 //!
-//! What is asserted is what `src/engine/interleavings.rs` holds; here the point is that the swap, the lock and
-//! everything behind them run on real threads, and that somebody watches each access to memory.
+//! The assertions are those of `src/engine/interleavings.rs`. Here the swap, the lock and all code after them run on real
+//! threads, and the sanitizer checks each access to memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use casefilter::{Catalog, Engine, Filter, Order, Request};
 
 const ROUNDS: usize = 1500;
 
-/// The two cases of a writer, which always carry the same tag.
+/// Returns the two cases of a writer, which always have the same tag.
 fn pair(writer: usize, round: usize) -> String {
     let case = |side| format!("{{\"id\":\"{writer}{side}\",\"tags\":[\"t{round}\",\"w{writer}\"]}}\n");
     case('a') + &case('b')
@@ -21,7 +21,7 @@ fn write(engine: &Engine, writer: usize, done: &AtomicUsize) {
     for round in 1..=ROUNDS {
         engine.upsert_many(pair(writer, round).as_bytes()).unwrap();
         done.store(round, Ordering::SeqCst);
-        // Enough beside the pair that heads are sealed, and batches merged and dropped.
+        // Enough other cases to seal heads, and to merge and drop batches.
         let id = format!("{writer} {}", round % 700);
         engine.upsert(format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{round}}}").as_bytes()).unwrap();
         if round % 5 == 0 {

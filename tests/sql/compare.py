@@ -1,4 +1,4 @@
-"""Compares the answers of SQL engines with those of casefilter; tests/sql/run calls it."""
+"""Compares the answers of databases with those of casefilter. tests/sql/run calls it."""
 
 import argparse
 import concurrent.futures
@@ -28,12 +28,12 @@ class Casefilter:
         return done.stdout if status == 0 else done.stderr
 
     def lines(self, *arguments):
-        # Not splitlines(), which also splits at characters that may stand in a string.
+        # splitlines() would also split at characters that a string may contain.
         return [json.loads(line) for line in self.run(*arguments).split("\n") if line]
 
 
 def expected(answer):
-    """Ids, documents and count of an answer of casefilter; None of an error."""
+    """Returns ids, documents and count of an answer of casefilter, or None for an error."""
     if "list" not in answer:
         assert answer["code"] == 400, answer
         return None
@@ -42,7 +42,7 @@ def expected(answer):
 
 
 def check_world(casefilter, running, world, wrong):
-    """Loads a world into every engine, and compares every request."""
+    """Loads a world into every database, and compares the answers to every request."""
     cases = casefilter.scratch / f"{world.name}.cases.ndjson"
     cases.write_text("".join(document + "\n" for document in world.documents))
     requests = casefilter.scratch / f"{world.name}.requests.ndjson"
@@ -60,7 +60,7 @@ def check_world(casefilter, running, world, wrong):
         file = exports.get(engine.name, casefilter.scratch / f"{world.name}.flat.parquet")
         flat = [] if engine.name == "postgres" else ["--flat"]
         if engine.name == "postgres" and world.has_zeros:
-            # What the engine cannot hold ends the export, and says so.
+            # If the database cannot hold a value, the export must fail with a message.
             said = casefilter.run("export", cases, "-o", file, status=3)
             assert "zero character" in said and not file.exists(), said
             continue
@@ -92,7 +92,7 @@ def check_world(casefilter, running, world, wrong):
 
 
 def each(at_once, work, *items):
-    """What `work` makes of the items, so many at once."""
+    """Maps the items by `work`, with `at_once` threads."""
     if at_once == 1:
         return list(map(work, *items))
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
@@ -100,7 +100,7 @@ def each(at_once, work, *items):
 
 
 def compare(engine, statement, answer):
-    """What is wrong with the engine's answer, if anything is."""
+    """Returns the difference between two answers, or None."""
     if answer is None:
         return None if statement.get("code") == 400 else "no error"
     ids, documents, total = answer
@@ -122,7 +122,7 @@ def compare(engine, statement, answer):
 
 
 def vectors(name):
-    """The conformance vectors of that name."""
+    """Returns the conformance vectors with this name."""
     documents = [line for line in (DATA / f"{name}.cases.ndjson").read_text().split("\n") if line]
     lines = [json.loads(line) for line in (DATA / f"{name}.requests.ndjson").read_text().split("\n") if line]
     return worlds.World(name, documents, [line["request"] for line in lines], [line["expect"] for line in lines])

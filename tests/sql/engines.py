@@ -1,6 +1,6 @@
-"""The engines, each behind load(script), query(sql, params), version() and, where it matters, literal(is_literal).
+"""The databases. Each has load(script), query(sql, params), version() and, if it needs that, literal(is_literal).
 
-`at_once` is how many statements one is asked at a time, if more than one.
+`at_once` is the number of statements that run concurrently, if more than one.
 """
 
 import atexit
@@ -64,14 +64,14 @@ class ClickHouse:
         self.session = session.Session(tempfile.mkdtemp(dir=arguments.scratch))
         self.session.query("CREATE DATABASE d")
         self.session.query("USE d")
-        # As the help of `casefilter sql` says, for long literals.
+        # The help of `casefilter sql` tells users to do this for long literals.
         self.session.query("SET max_query_size = 16777216")
 
     def version(self):
         return self.query("SELECT version()", [])[0][0]
 
     def load(self, script):
-        # The parts of a script, without the comments.
+        # Splits the script into statements, without comments.
         lines = [line for line in script.split("\n") if not line.startswith("--")]
         for statement in "\n".join(lines).split(";\n"):
             if statement.strip():
@@ -84,7 +84,7 @@ class ClickHouse:
 
 
 def text_of(value):
-    """A parameter in the text format in which ClickHouse takes parameters."""
+    """Returns a parameter in ClickHouse's text format."""
     if isinstance(value, list):
         return "[" + ",".join(quoted(item) if isinstance(item, str) else text_of(item) for item in value) + "]"
     if isinstance(value, bool):
@@ -99,10 +99,10 @@ def quoted(text):
 
 
 class Spark:
-    """A master and two workers, processes of their own on this machine; each worker has an executor of one core."""
+    """A master and two workers, as processes on this machine. Each worker has an executor with one core."""
 
     name = "spark"
-    # A statement waits for one process after the other, most of its time.
+    # A statement spends most of its time waiting for processes.
     at_once = 4
 
     def __init__(self, arguments):
@@ -124,13 +124,13 @@ class Spark:
             "spark.cores.max": "2",
             "spark.executor.cores": "1",
             "spark.executor.memory": "1g",
-            # Nothing is asked before both executors are there.
+            # Waits until both executors have started.
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
             "spark.locality.wait": "0s",
-            # Two files in each table, and so a task for each worker.
+            # Two files per table, so that each worker gets a task.
             "spark.sql.shuffle.partitions": "2",
-            # Tables are small; stages of their own for each exchange would be most of the time.
+            # The tables are small. Separate stages for each exchange would take most of the time.
             "spark.sql.adaptive.enabled": "false",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
@@ -142,13 +142,13 @@ class Spark:
         for key, value in settings.items():
             builder = builder.config(key, str(value))
         self.session = builder.getOrCreate()
-        # The compiler gives up on the largest statements with a page of Java each; what matters is raised here.
+        # The compiler fails on the largest statements and logs a page of Java for each. Errors are still raised here.
         self.session.sparkContext.setLogLevel("OFF")
         executors = self.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
         assert executors == 2, f"{executors} executors"
 
     def launch(self, kind, *rest, name=None):
-        """Starts a master or a worker, which ends with this process."""
+        """Starts a master or a worker. It ends with this process."""
         command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}.{kind.capitalize()}"]
         command += ["--host", "127.0.0.1", "--webui-port", "0", *rest]
         surroundings = os.environ | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(self.home)}
@@ -173,7 +173,7 @@ class Spark:
                 self.session.sql(statement)
 
     def literal(self, is_literal):
-        """Statements with parameters run compiled; those with literals interpreted, which is quicker when each runs once."""
+        """Compiles statements with parameters, and interprets those with literals, which is faster for a single run."""
         self.session.conf.set("spark.sql.codegen.wholeStage", str(not is_literal).lower())
         self.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if is_literal else "FALLBACK")
 
@@ -182,14 +182,14 @@ class Spark:
         return [tuple(row) for row in frame.collect()]
 
     def typed(self, value):
-        """A parameter; lists of integers of one type, since Python's are told from each other by their size."""
+        """Returns a parameter. Gives lists of integers one type, since Spark would choose types by the size of the numbers."""
         if isinstance(value, list) and value and all(type(item) is int for item in value):
             return self.expr("array(" + ", ".join(f"{item}L" for item in value) + ")")
         return value
 
 
 def free_port():
-    """A port of this machine that nobody listens on."""
+    """Returns an unused port of this machine."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]

@@ -1,19 +1,19 @@
-# Servers of PostgreSQL for tests, each with its data and its socket in a folder of its own. To be sourced; `scratch`
-# is a folder for what installing and making them says.
+# Functions for PostgreSQL servers in tests, to be sourced. Each server has its data and its socket in its own folder. `scratch`
+# is a folder for the logs of installing and creating servers.
 
 is_root() { [ "$(id -u)" = 0 ]; }
-# Debian's packages, if this is Debian and we may.
+# Installs Debian packages, if this is Debian and we are root.
 packages() {
     is_root && command -v apt-get >/dev/null || return 1
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"; } \
         >"$scratch/apt" 2>&1 || { tail -n 5 "$scratch/apt" >&2; return 1; }
 }
-# A server does not run as root.
+# PostgreSQL does not run as root.
 as_postgres() { if is_root; then runuser -u postgres -- "$@"; else "$@"; fi; }
 
-# Sets `bin` to the folder of the newest server, which is installed if there is none.
+# Sets `bin` to the folder of the newest server. Installs one if there is none.
 find_server() {
-    # A client alone may have a folder of the same name.
+    # A client without a server may have a folder of the same name.
     newest() {
         { ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb 2>/dev/null || true; } | sort -V | tail -n 1 | xargs -r dirname
     }
@@ -26,7 +26,7 @@ find_server() {
 make_server() {
     local data=$1/data own=(-A trust -U postgres -E UTF8 --locale=C.UTF-8)
     if is_root; then install -d -o postgres "$1"; else mkdir "$1"; fi
-    # Any collation but that of code points, so that the statements have to name theirs.
+    # A collation other than code points, so that the statements have to name theirs.
     as_postgres "$bin/initdb" -D "$data" "${own[@]}" --locale-provider=icu --icu-locale=en-US >"$scratch/initdb" 2>&1 ||
         { as_postgres rm -rf "$data"; as_postgres "$bin/initdb" -D "$data" "${own[@]}" >"$scratch/initdb" 2>&1; }
     as_postgres tee -a "$data/postgresql.conf" >/dev/null <<END

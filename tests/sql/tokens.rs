@@ -1,4 +1,4 @@
-//! Readers of the tokens of four dialects, written from their manuals and not from the encoders.
+//! Tokenisers of the four dialects, written from their manuals, not from the encoders.
 
 use casefilter::sql::{Datum, Dialect, Statement};
 
@@ -9,19 +9,19 @@ pub(crate) enum Token {
     Text(String),
     /// A name in quotes, decoded.
     Name(String),
-    /// A keyword, a function or a type.
+    /// A keyword, function or type.
     Word(String),
-    /// A number as it is spelled, its sign too.
+    /// A number as written, with its sign.
     Number(String),
-    /// The place of a parameter as it is spelled.
+    /// The placeholder of a parameter, as written.
     Parameter(String),
     Symbol(char),
 }
 
-/// The tokens of a text.
+/// Splits a text into tokens.
 ///
 /// # Errors
-/// What is no token, a comment among them.
+/// The text contains something else, such as a comment.
 pub(crate) fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> {
     let mut rest = sql.chars().peekable();
     let mut found: Vec<Token> = Vec::new();
@@ -88,7 +88,7 @@ pub(crate) fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> 
 
 type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-/// A string from behind its first quote.
+/// Reads a string after its opening quote.
 fn text(dialect: Dialect, has_escapes: bool, rest: &mut Chars<'_>) -> Result<String, String> {
     let mut decoded = String::new();
     while let Some(c) = rest.next() {
@@ -140,7 +140,7 @@ fn name(quote: char, rest: &mut Chars<'_>) -> Result<String, String> {
     Err("a name without an end".into())
 }
 
-/// Strings that a call of `chr` joins, as one.
+/// Joins strings and calls of `chr` that are concatenated.
 fn joined(tokens: Vec<Token>) -> Vec<Token> {
     let joint = |tokens: &[Token]| match tokens {
         [
@@ -174,11 +174,10 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
     out
 }
 
-/// Holds both forms of a statement that has no order: one statement of sound tokens each, the literals being
-/// the parameters.
+/// Checks both forms of a statement without an order: each is one statement of valid tokens, and the literals are the parameters.
 ///
 /// # Panics
-/// When they are not.
+/// A check fails.
 pub(crate) fn check(statement: &Statement) {
     let dialect = statement.dialect();
     let bound = statement.sql();
@@ -201,13 +200,13 @@ pub(crate) fn check(statement: &Statement) {
     }
 
     let literal = statement.to_literal();
-    // What command lines read by lines has no other than those of the text.
+    // The literals add no character that is special to a command-line tool.
     assert!(dialect != Dialect::Spark || !literal.contains(char::is_control), "{literal:?}");
     assert!(dialect != Dialect::DuckDb || !literal.contains(['\r', '\0']), "{literal:?}");
     let found = tokens(dialect, &literal).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {literal}"));
     let mut literals = joined(found).into_iter().filter(|token| match (dialect, token) {
         (_, Token::Text(_)) | (Dialect::ClickHouse, Token::Number(_)) => true,
-        // Others count, or are the rank of a known value.
+        // Other numbers are a limit, an offset, or the rank of a known value.
         (Dialect::Spark, Token::Number(spelled)) => spelled.ends_with(['D', 'L']),
         _ => false,
     });

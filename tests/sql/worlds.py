@@ -1,9 +1,9 @@
-"""Worlds: cases and requests over them, from the vectors and made up."""
+"""Worlds: cases and requests, from the vectors and generated."""
 
 import datetime
 import json
 
-# What quoting gets wrong.
+# Strings that quoting often gets wrong.
 STRINGS = [
     "", " ", "a", "A", "b", "é", "e\u0301", "É", "z", "Z", "ß", "ﬀ", "😀", "\uffff", "\U0010ffff", "a'b", "''", "'", "\"", "a\"b",
     "\\", "\\\\", "a\\", "\\'", "'; DROP TABLE cases; --", "--", "/*", "*/", ";", "%", "_", "a%b", "\\%", "$1", "$2::text", "?",
@@ -30,16 +30,16 @@ class World:
         self.documents = documents
         self.requests = requests
         self.vectors = vectors
-        # Requests of the vectors may be wrong on purpose.
+        # Some requests of the vectors are wrong on purpose.
         self.may_fail = bool(vectors)
         self.has_zeros = any("\\u0000" in document for document in documents)
 
 
 def hard(chance, fields, cases, requests, zeros=False):
-    """Cases and requests full of hard values."""
+    """Generates cases and requests full of hard values."""
     strings = STRINGS + ZEROS * 3 if zeros else STRINGS
     documents = [case(chance, fields, f"{chance.choice(strings)[:40]}{number}", strings) for number in range(cases)]
-    # Some cases come again, changed, and keep their place.
+    # Some cases are repeated with changes, and keep their place.
     for document in chance.sample(documents, cases // 10):
         documents.append(case(chance, fields, json.loads(document)["id"], strings))
     wanted = [request(chance, fields, STRINGS + ZEROS) for _ in range(requests)]
@@ -51,7 +51,7 @@ def hard(chance, fields, cases, requests, zeros=False):
 
 
 def case(chance, fields, name, strings):
-    """A case with some of the fields, in the spelling of documents."""
+    """Generates a case with some of the fields, in the form of documents."""
     document = {"id": name}
     for field in fields:
         if field["name"] == "id" or chance.random() < 0.5:
@@ -130,7 +130,7 @@ def text(chance, field, strings):
 
 
 def limits(documents):
-    """Requests as large as they may be."""
+    """Generates requests of the largest allowed size."""
     ids = [json.loads(document)["id"] for document in documents]
     some = ids[::3]
     many = some + [f"none {number} '\\" for number in range(65536 - len(some))]

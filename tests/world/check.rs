@@ -1,4 +1,4 @@
-//! What must hold in every world: engine, reference evaluator and plain evaluator agree.
+//! Checks of a random world: engine, reference evaluator and plain evaluator must agree.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use casefilter::{
 use serde_json::{Value, json};
 
 use super::choices::Choices;
-use super::generate::{Asked, World};
+use super::generate::{Query, World};
 use super::plain::{self, Field};
 
-/// Imports files into a new engine, cut into pieces at will.
+/// Imports files into a new engine, in pieces of random sizes.
 fn engine(
     world: &World,
     mode: Mode,
     files: &[Vec<u8>],
     choices: &mut Choices<'_>,
 ) -> (Engine, Result<Vec<Report>, Refusal>) {
-    // Small batches bring what only many of them have: values absent from some, pages across several.
+    // Small batches lead to cases that one batch does not: fields absent from a batch, pages over several batches.
     let rows =
         if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
     let limits =
@@ -35,9 +35,9 @@ fn engine(
             while !rest.is_empty() {
                 let size =
                     if choices.chance(1, 3) { 1 + choices.below(64.min(rest.len())) } else { rest.len() };
-                let (piece, behind) = rest.split_at(size);
+                let (piece, after) = rest.split_at(size);
                 import.push(piece)?;
-                rest = behind;
+                rest = after;
             }
             reports.push(import.commit()?);
         }
@@ -48,10 +48,10 @@ fn engine(
     (engine, outcome.map(|()| reports))
 }
 
-/// How many layouts a file may have.
+/// The number of layouts of a file.
 const LAYOUTS: usize = 6;
 
-/// The documents as one file: a case a line, an array, a search answer, answers one a line, or arrays one after another.
+/// Writes the documents as one file: a case per line, an array, a search answer, answers one per line, or several arrays.
 fn file(documents: &[String], layout: usize) -> Vec<u8> {
     match layout {
         0 => documents.iter().map(|document| format!("{document}\n")).collect::<String>().into_bytes(),
@@ -70,16 +70,16 @@ fn file(documents: &[String], layout: usize) -> Vec<u8> {
     }
 }
 
-/// The documents as one file, each over two lines.
+/// Writes the documents as one file, each on two lines.
 fn over_lines(documents: &[String]) -> Vec<u8> {
     let break_line = |document: &String| format!("{}\n", document.replacen('{', BROKEN, 1));
     documents.iter().map(break_line).collect::<String>().into_bytes()
 }
 
-/// Where the line of a document is broken, which is nowhere else in one.
+/// The place where a document is split into two lines. It occurs nowhere else in a document.
 const BROKEN: &str = "{\n ";
 
-/// What is stored after an import: the last document of each `id`, at the place of the first.
+/// Returns the stored documents after an import: for each `id` the last document, in the order of the first ones.
 fn stored<'d>(documents: impl Iterator<Item = &'d String>) -> (Vec<&'d str>, Vec<Value>) {
     let mut texts: Vec<&str> = Vec::new();
     let mut values: Vec<Value> = Vec::new();
@@ -98,9 +98,9 @@ fn stored<'d>(documents: impl Iterator<Item = &'d String>) -> (Vec<&'d str>, Vec
     (texts, values)
 }
 
-/// Whether a document can be kept at all: section 4.
+/// Returns true if a document is a case (specification, section 4).
 fn is_usable(document: &str) -> bool {
-    // serde_json sees no repeated keys; the worlds repeat a key in these two shapes only.
+    // serde_json does not report repeated keys. The worlds repeat a key only in these two forms.
     let repeats = document.contains("\"id\":\"q\",\"id\"") || document.contains("\"y\":1,\"y\"");
     let value: Option<Value> = serde_json::from_str(document).ok().filter(Value::is_object);
     let id = value.as_ref().and_then(|value| value["id"].as_str());
@@ -112,12 +112,12 @@ fn is_complete(fields: &[Field], document: &str) -> bool {
     fields.iter().all(|field| plain::stored_values(field, &value).is_ok())
 }
 
-/// Holds a world's engines equal to both evaluators.
+/// Checks that a world's engines agree with both evaluators.
 pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     let documents = &world.documents;
     let mut engines = Vec::new();
-    let is_sound = |text: &String| is_usable(text) && is_complete(&world.fields, text);
-    let sound = !world.is_faulty || documents.iter().all(is_sound);
+    let is_valid = |text: &String| is_usable(text) && is_complete(&world.fields, text);
+    let sound = !world.is_faulty || documents.iter().all(is_valid);
     if sound {
         let (whole, outcome) = engine(world, Mode::Strict, &[file(documents, 0)], &mut Choices::new(&[]));
         assert_eq!(outcome.unwrap().len(), 1);
@@ -132,7 +132,7 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     } else {
         let (empty, outcome) = engine(world, Mode::Strict, &[file(documents, 0)], choices);
         let refusal = outcome.unwrap_err();
-        let line = documents.iter().position(|text| !is_sound(text));
+        let line = documents.iter().position(|text| !is_valid(text));
         assert_eq!(refusal.line, line.unwrap() as u64 + 1, "{refusal}");
         assert!(empty.is_empty(), "a refused import leaves no trace");
     }
@@ -153,16 +153,16 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     for engine in &engines {
         assert_eq!(engine.len(), texts.len());
     }
-    for (place, asked) in world.requests.iter().enumerate() {
-        ask(asked, &engines, &texts, &values, sound, place < 2);
+    for (place, query) in world.requests.iter().enumerate() {
+        check_query(query, &engines, &texts, &values, sound, place < 2);
     }
-    for (place, asked) in world.requests.iter().enumerate().take(2) {
+    for (place, query) in world.requests.iter().enumerate().take(2) {
         let bound = &world.requests[(place + 1) % world.requests.len()];
-        hold_to(asked, bound, &engines, &texts, &values, sound);
+        check_restricted(query, bound, &engines, &texts, &values, sound);
     }
 }
 
-/// Documents over several lines give the cases that they give on one.
+/// Checks that documents on several lines give the same cases as on one line.
 fn check_over_lines(world: &World, choices: &mut Choices<'_>) {
     let (engine, outcome) = engine(world, Mode::Strict, &[over_lines(&world.documents)], choices);
     outcome.unwrap();
@@ -172,22 +172,22 @@ fn check_over_lines(world: &World, choices: &mut Choices<'_>) {
     assert_eq!(documents, stored(world.documents.iter()).0);
 }
 
-/// A filter that is held to another selects what both select, however it is run.
-fn hold_to(
-    asked: &Asked,
-    bound: &Asked,
+/// Checks that a filter restricted by another one selects what both select, in every way of evaluation.
+fn check_restricted(
+    query: &Query,
+    bound: &Query,
     engines: &[Engine],
     texts: &[&str],
     values: &[Value],
-    is_sound: bool,
+    is_valid: bool,
 ) {
-    let compile = |asked: &Asked| {
-        let filter = Filter::compile(&asked.catalog, asked.body.to_string().as_bytes()).ok()?;
-        // Only what selects counts, not the page.
-        let expected = plain::request(&asked.fields, &asked.body, &plain::Params::default()).ok()?;
+    let compile = |query: &Query| {
+        let filter = Filter::compile(&query.catalog, query.body.to_string().as_bytes()).ok()?;
+        // Only the selection matters, not the page.
+        let expected = plain::request(&query.fields, &query.body, &plain::Params::default()).ok()?;
         Some((filter, expected))
     };
-    let (Some((filter, expected)), Some((own, allowed))) = (compile(asked), compile(bound)) else { return };
+    let (Some((filter, expected)), Some((own, allowed))) = (compile(query), compile(bound)) else { return };
     if !filter.catalog().is_within(own.catalog()) && !own.catalog().is_within(filter.catalog()) {
         return;
     }
@@ -198,7 +198,8 @@ fn hold_to(
         .collect();
     match Filter::compile(both.catalog(), both.to_json().as_bytes()) {
         Ok(again) => assert_eq!(again, both, "printed and compiled again: {}", note()),
-        // What two bodies ask of `ids` need not be what one can ask, and by criteria only a catalogue with `id` can.
+        // One body can have only one `ids`. The restriction by the other is printed as criteria on `id`, which the catalogue may
+        // hide.
         Err(errors) => assert!(
             both.catalog().names().all(|name| name != "id")
                 && errors.as_slice().iter().all(|error| error.found == "`id`"),
@@ -206,7 +207,7 @@ fn hold_to(
             note()
         ),
     }
-    if is_sound {
+    if is_valid {
         for (at, text) in texts.iter().enumerate().take(200) {
             let selected = wanted.binary_search(&at).is_ok();
             assert_eq!(both.matches(text.as_bytes()), Ok(selected), "{text}: {}", note());
@@ -223,26 +224,26 @@ fn hold_to(
     }
 }
 
-/// Asks one request of everyone.
+/// Runs one request on all engines and evaluators.
 ///
-/// Explaining costs many times what answering does, so that it is only done when `explains`.
-pub(super) fn ask(
-    asked: &Asked,
+/// An explanation takes many times as long as an answer, so it is only made if `explains` is true.
+pub(super) fn check_query(
+    query: &Query,
     engines: &[Engine],
     texts: &[&str],
     values: &[Value],
-    is_sound: bool,
+    is_valid: bool,
     explains: bool,
 ) {
-    let body = asked.body.to_string();
+    let body = query.body.to_string();
     let params = Params {
-        order: asked.params.order.as_deref(),
-        offset: asked.params.offset.as_deref(),
-        limit: asked.params.limit.as_deref(),
-        count: asked.params.count.as_deref(),
+        order: query.params.order.as_deref(),
+        offset: query.params.offset.as_deref(),
+        limit: query.params.limit.as_deref(),
+        count: query.params.count.as_deref(),
     };
-    let request = Request::parse(&asked.catalog, &Limits::default(), body.as_bytes(), &params);
-    let expected = plain::request(&asked.fields, &asked.body, &asked.params);
+    let request = Request::parse(&query.catalog, &Limits::default(), body.as_bytes(), &params);
+    let expected = plain::request(&query.fields, &query.body, &query.params);
     let (request, expected) = match (request, expected) {
         (Ok(request), Ok(expected)) => (request, expected),
         (Err(_), Err(_)) => return,
@@ -251,7 +252,7 @@ pub(super) fn ask(
     let note =
         || format!("{body} {params:?}\nmeans {}\nof {:#?}", request.filter, &texts[..texts.len().min(200)]);
     let (page, total) = plain::search(values, &expected);
-    if is_sound {
+    if is_valid {
         let answer = reference::search(texts, &request).unwrap();
         assert_eq!(answer, (page.clone(), total as u64), "the reference: {}", note());
         for (text, value) in texts.iter().zip(values).take(200) {
@@ -263,11 +264,11 @@ pub(super) fn ask(
     for (text, value) in texts.iter().zip(values).take(if explains { 40 } else { 0 }) {
         let why = reference::why(&request.filter, text).unwrap();
         assert_eq!(why.selected, plain::selects(&expected, value), "{why}: {}", note());
-        check_why(&why, asked, (text, value), is_sound, &note);
+        check_why(&why, query, (text, value), is_valid, &note);
     }
     let mut unoptimized = request.clone();
     unoptimized.filter = request.filter.unoptimized();
-    let again = Filter::compile(&asked.catalog, request.filter.to_json().as_bytes()).unwrap();
+    let again = Filter::compile(&query.catalog, request.filter.to_json().as_bytes()).unwrap();
     assert_eq!(again, request.filter, "printed and compiled again: {}", note());
     for engine in engines {
         assert_eq!(engine.count(&request.filter).unwrap(), total as u64, "count: {}", note());
@@ -284,8 +285,8 @@ pub(super) fn ask(
             envelope(&answer, request);
         }
     }
-    // The last one has the most batches, or fields that were refused.
-    let is_worth = explains && (texts.len() <= 200 || asked.params.order.is_some());
+    // The last engine has the most batches, or fields with rejected values.
+    let is_worth = explains && (texts.len() <= 200 || query.params.order.is_some());
     let (Some(engine), true) = (engines.last(), is_worth) else {
         return;
     };
@@ -293,12 +294,12 @@ pub(super) fn ask(
         let explanation = engine.analyze(request, &|| Duration::ZERO).unwrap();
         let analysis = explanation.analysis.as_ref().unwrap();
         assert_eq!((analysis.selected, analysis.on_page), (total as u64, page.len() as u64), "{}", note());
-        let texts = if is_sound { texts } else { &[] };
+        let texts = if is_valid { texts } else { &[] };
         check_explanation(&explanation, engine, request, texts, &note);
     }
 }
 
-/// What an explanation says of each criterion is what a request for it alone finds.
+/// Checks an explanation: its count for each criterion is that of a request with this criterion alone.
 fn check_explanation(
     analyzed: &Explanation,
     engine: &Engine,
@@ -307,10 +308,10 @@ fn check_explanation(
     note: &dyn Fn() -> String,
 ) {
     let about = |node: &Node| format!("{}\n{analyzed}\n{}", node.test, note());
-    let asked = analyzed.batches.all - analyzed.batches.ruled_out;
+    let query = analyzed.batches.all - analyzed.batches.ruled_out;
     for (at, node) in analyzed.nodes.iter().enumerate() {
         let answered: u64 = node.answered.iter().map(|answered| answered.batches).sum();
-        assert_eq!(answered, asked, "{}", about(node));
+        assert_eq!(answered, query, "{}", about(node));
         let kept = node.kept.unwrap();
         match analyzed.batches.ruled_out {
             0 if node.exact => assert_eq!(node.expected, kept, "{}", about(node)),
@@ -342,9 +343,9 @@ fn check_explanation(
         _ => assert!(request.count),
     }
     let work = &analyzed.analysis.as_ref().unwrap().work;
-    assert!(work.batches <= asked, "{}", about(root));
+    assert!(work.batches <= query, "{}", about(root));
     if !analyzed.page.stops_early {
-        assert_eq!(work.batches, asked, "{}", about(root));
+        assert_eq!(work.batches, query, "{}", about(root));
     }
     let unmeasured = |mut explanation: Explanation| {
         explanation.analysis = None;
@@ -356,12 +357,11 @@ fn check_explanation(
     let explains_alike = || {
         engine.explain(request).unwrap() == unmeasured(engine.analyze(request, &|| Duration::ZERO).unwrap())
     };
-    // A batch of few rows that wait is given columns once it is asked often, which may come between the two, for each
-    // batch once.
+    // A lazy batch builds columns after it is searched often. That may happen between the two calls, once per batch.
     assert!((0..=analyzed.batches.all).any(|_| explains_alike()), "{}", note());
 }
 
-/// The criterion that stands first, in the text syntax; those it is made of follow it.
+/// Returns the first criterion in the text syntax. Its children follow it in the list.
 fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
     let (node, rest) = nodes.split_first().unwrap();
     let between = match node.test.as_str() {
@@ -388,32 +388,32 @@ fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
     format!("({})", children.join(between))
 }
 
-/// The truth of each criterion is that of a request for it alone.
+/// Checks `why`: its result for each criterion is that of a request with this criterion alone.
 fn check_why(
     why: &Why,
-    asked: &Asked,
+    query: &Query,
     (text, value): (&str, &Value),
-    is_sound: bool,
+    is_valid: bool,
     note: &dyn Fn() -> String,
 ) {
     assert_eq!(why.criteria[0].holds, why.selected);
     for criterion in &why.criteria {
         let alone = match criterion.path.as_str() {
-            "" => asked.body.clone(),
-            key @ ("ids" | "criteria") => json!({ key: asked.body[key] }),
-            path => json!({ "criteria": [at_path(&asked.body, path)] }),
+            "" => query.body.clone(),
+            key @ ("ids" | "criteria") => json!({ key: query.body[key] }),
+            path => json!({ "criteria": [at_path(&query.body, path)] }),
         };
         let about = || format!("{} of {text}\n{why}\n{}", criterion.path, note());
-        let request = plain::request(&asked.fields, &alone, &plain::Params::default()).unwrap();
+        let request = plain::request(&query.fields, &alone, &plain::Params::default()).unwrap();
         assert_eq!(criterion.holds, plain::selects(&request, value), "{}", about());
-        if is_sound {
-            let filter = Filter::compile(&asked.catalog, alone.to_string().as_bytes()).unwrap();
+        if is_valid {
+            let filter = Filter::compile(&query.catalog, alone.to_string().as_bytes()).unwrap();
             assert_eq!(reference::matches(&filter, text), Ok(criterion.holds), "{}", about());
         }
     }
     for (name, stored) in &why.fields {
-        let field = plain::find(&asked.fields, name);
-        // With an allow-list that hides it, `ids` still speak of the id.
+        let field = plain::find(&query.fields, name);
+        // If an allow-list hides `id`, `why` still reports it for `ids`.
         let Ok(field) = field else { continue };
         let own = plain::stored_values(field, value).unwrap_or_default();
         assert_eq!(stored.absent, own.is_empty(), "{name} of {text}: {}", note());
@@ -421,7 +421,7 @@ fn check_why(
     }
 }
 
-/// The criterion at a path such as `criteria[0].children[2]`.
+/// Returns the criterion at a path such as `criteria[0].children[2]`.
 fn at_path<'v>(body: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(body, |value, step| {
         let (key, place) = step.strip_suffix(']').unwrap().split_once('[').unwrap();
@@ -429,7 +429,7 @@ fn at_path<'v>(body: &'v Value, path: &str) -> &'v Value {
     })
 }
 
-/// The answer as JSON is the answer.
+/// Checks the answer as JSON.
 fn envelope(answer: &Answer, request: &Request) {
     let json: Value = serde_json::from_str(&answer.to_json()).unwrap();
     let list = &json["list"];

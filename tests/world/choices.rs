@@ -1,14 +1,14 @@
-//! Where a random world takes its choices from: given bytes, or a generator behind them.
+//! The source of a random world's choices: given bytes, then optionally a generator.
 
-/// A stream of choices. The bytes come first; where they end, every choice is the first option,
-/// unless the stream was seeded, so that shorter inputs make simpler worlds.
+/// A stream of choices. The bytes come first. After them, a seeded stream is random, and any other stream always chooses the
+/// first option. So shorter inputs make simpler worlds.
 pub(crate) struct Choices<'b> {
     bytes: &'b [u8],
     seed: Option<u64>,
 }
 
 impl<'b> Choices<'b> {
-    /// Choices from bytes alone.
+    /// Creates a stream from bytes only.
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, seed: None }
     }
@@ -19,7 +19,7 @@ impl<'b> Choices<'b> {
             return *first;
         }
         let Some(state) = &mut self.seed else { return 0 };
-        // splitmix64
+        // SplitMix64.
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = *state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +27,7 @@ impl<'b> Choices<'b> {
         (mixed ^ (mixed >> 31)) as u8
     }
 
-    /// A number below `options`, which must not be 0.
+    /// Returns a number below `options`, which must not be 0.
     pub(crate) fn below(&mut self, options: usize) -> usize {
         let mut number = usize::from(self.byte());
         if options > 256 {
@@ -39,19 +39,19 @@ impl<'b> Choices<'b> {
         number % options
     }
 
-    /// True for `times` choices in `of`, and never when the choices have run out.
+    /// Returns true with the probability `times / of`, and false when the choices have run out.
     pub(crate) fn chance(&mut self, times: usize, of: usize) -> bool {
         self.below(of) >= of - times
     }
 
-    /// One of the options.
+    /// Returns one of the options.
     pub(crate) fn pick<'o, T: ?Sized>(&mut self, options: &[&'o T]) -> &'o T {
         options[self.below(options.len())]
     }
 }
 
 impl Choices<'static> {
-    /// Endless choices, the same for the same seed.
+    /// Creates an endless stream, the same for the same seed.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self { bytes: &[], seed: Some(seed) }
     }

@@ -6,30 +6,30 @@ use serde_json::{Value, json};
 use super::choices::Choices;
 use super::plain::{Field, Kind, Params, case_fields};
 
-/// A catalogue, documents for it, and requests to ask about them.
+/// A catalogue, documents and requests.
 pub(crate) struct World {
     pub(crate) catalog: Catalog,
     pub(crate) fields: Vec<Field>,
-    /// Documents in the order in which they come in; an `id` may come twice.
+    /// The documents in the order of import. An `id` may be repeated.
     pub(crate) documents: Vec<String>,
-    pub(crate) requests: Vec<Asked>,
-    /// Whether some documents may be malformed.
+    pub(crate) requests: Vec<Query>,
+    /// True if some documents may be malformed.
     pub(crate) is_faulty: bool,
 }
 
-/// How large a world is, and what may stand in it.
+/// The size and the features of a world.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) documents: usize,
     pub(crate) requests: usize,
-    /// Some documents come with an `id` that came before.
+    /// True if some documents repeat an earlier `id`.
     pub(crate) repeats: bool,
-    /// Some documents are malformed.
+    /// True if some documents are malformed.
     pub(crate) faults: bool,
 }
 
-/// A request and the fields that it may name.
-pub(crate) struct Asked {
+/// A random request, with the fields that it may name.
+pub(crate) struct Query {
     pub(crate) catalog: Catalog,
     pub(crate) fields: Vec<Field>,
     pub(crate) body: Value,
@@ -82,7 +82,7 @@ const STRINGS: &[&str] = &[
     "a rather long string, to be sure that nothing is kept inline where it does not fit: 0123456789012345678901234567890123456789",
 ];
 
-/// Spellings of numbers that `serde_json` reads exactly, too.
+/// Spellings of numbers that `serde_json` also reads exactly.
 pub(crate) const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -165,16 +165,16 @@ const UNUSABLE: &[&str] = &[
     "nonsense",
 ];
 
-/// How the values of one field lie over the documents.
-struct Spread {
-    /// Of eight documents, how many have nothing there.
+/// The distribution of one field's values over the documents.
+struct Distribution {
+    /// The number of documents without a value, out of eight.
     absent: usize,
-    /// How many different values there are, 0 for those of the pools.
+    /// The number of different values; 0 for those of the constants above.
     distinct: usize,
 }
 
 impl World {
-    /// A small world, of about as many documents as the choices have room for.
+    /// Generates a small world. The number of documents depends on the number of choices.
     pub(crate) fn small(choices: &mut Choices<'_>) -> Self {
         let rows = match choices.below(8) {
             0..=3 => choices.below(8),
@@ -189,13 +189,13 @@ impl World {
     pub(crate) fn new(choices: &mut Choices<'_>, size: Size) -> Self {
         let is_faulty = size.faults;
         let (catalog, fields) = catalogue(choices);
-        let mut active: Vec<(&Field, Spread)> = Vec::new();
+        let mut active: Vec<(&Field, Distribution)> = Vec::new();
         for _ in 0..=choices.below(6) {
             let field = &fields[choices.below(fields.len())];
             let absent = [0, 1, 4, 7, 8][choices.below(5)];
             let distinct = [0, 0, 3, 300, 70_000][choices.below(5)];
             if field.path != "id" && active.iter().all(|(other, _)| other.path != field.path) {
-                active.push((field, Spread { absent, distinct }));
+                active.push((field, Distribution { absent, distinct }));
             }
         }
         let mut ids: Vec<String> = Vec::new();
@@ -207,7 +207,7 @@ impl World {
                 _ if choices.chance(1, 16) => format!("{}{row}", choices.pick(STRINGS)),
                 _ => format!("{:x}", row.wrapping_mul(40_503) & 0xf_ffff),
             };
-            // The first document decides which layout the file has.
+            // The first document decides the layout of the file.
             if row > 0 && is_faulty && choices.chance(1, 12) {
                 documents.push(choices.pick(UNUSABLE).to_owned());
             } else {
@@ -215,7 +215,7 @@ impl World {
             }
             ids.push(id);
         }
-        let requests = (0..size.requests).map(|_| asked(choices, &catalog, &fields, &active, &ids)).collect();
+        let requests = (0..size.requests).map(|_| query(choices, &catalog, &fields, &active, &ids)).collect();
         Self { catalog, fields, documents, requests, is_faulty }
     }
 }
@@ -240,7 +240,7 @@ fn catalogue(choices: &mut Choices<'_>) -> (Catalog, Vec<Field>) {
         if let Some(alias) = field.alias {
             own = own.alias(alias);
         }
-        // An index of keys changes no answer, however few the values are.
+        // A key index changes no answer, even with few different values.
         if field.path == "s" {
             own = own.key();
         }
@@ -249,7 +249,7 @@ fn catalogue(choices: &mut Choices<'_>) -> (Catalog, Vec<Field>) {
     (catalog.unwrap(), fields)
 }
 
-/// JSON in the making, whose numbers keep their spelling.
+/// JSON under construction, whose numbers keep their spelling.
 enum Json {
     Hole,
     Raw(String),
@@ -285,7 +285,7 @@ impl Json {
         }
     }
 
-    /// Lays `leaf` at the end of `path` in every element on the way.
+    /// Inserts `leaf` at the end of `path`, in every element along the path.
     fn put(
         &mut self,
         choices: &mut Choices<'_>,
@@ -333,7 +333,7 @@ impl Json {
     }
 }
 
-/// A JSON string, as short as can be or with every character escaped.
+/// Writes a JSON string, either as short as possible or with every character escaped.
 fn string(text: &str, escaped: bool) -> String {
     if escaped {
         let units: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
@@ -343,12 +343,17 @@ fn string(text: &str, escaped: bool) -> String {
     }
 }
 
-fn document(choices: &mut Choices<'_>, id: &str, active: &[(&Field, Spread)], is_faulty: bool) -> String {
+fn document(
+    choices: &mut Choices<'_>,
+    id: &str,
+    active: &[(&Field, Distribution)],
+    is_faulty: bool,
+) -> String {
     let mut json = Json::Object(vec![("id".to_owned(), Json::Raw(string(id, false)))]);
-    for (field, spread) in active {
-        if !choices.chance(spread.absent, 8) {
+    for (field, distribution) in active {
+        if !choices.chance(distribution.absent, 8) {
             json.put(choices, field.path, is_faulty, &mut |choices| {
-                stored(choices, field.kind, field, spread)
+                stored(choices, field.kind, field, distribution)
             });
         }
     }
@@ -362,27 +367,27 @@ fn document(choices: &mut Choices<'_>, id: &str, active: &[(&Field, Spread)], is
     text
 }
 
-/// A value as a document holds it.
-fn stored(choices: &mut Choices<'_>, kind: Kind, field: &Field, spread: &Spread) -> Json {
+/// Generates a value as a document contains it.
+fn stored(choices: &mut Choices<'_>, kind: Kind, field: &Field, distribution: &Distribution) -> Json {
     let raw = match kind {
         Kind::Boolean => choices.pick(&["true", "false"]).to_owned(),
-        Kind::Number => operand(choices, field, spread.distinct),
+        Kind::Number => operand(choices, field, distribution.distinct),
         Kind::UnixMillis => {
-            let millis = match spread.distinct {
+            let millis = match distribution.distinct {
                 0 => choices.pick(MILLIS).to_owned(),
                 distinct => (1_704_067_200_000 + 500 * choices.below(distinct)).to_string(),
             };
             if choices.chance(1, 3) { millis } else { string(&millis, false) }
         }
         Kind::String | Kind::Timestamp => {
-            let text = operand(choices, field, spread.distinct);
+            let text = operand(choices, field, distribution.distinct);
             string(&text, choices.chance(1, 8))
         }
     };
     Json::Raw(raw)
 }
 
-/// A value as a criterion writes it.
+/// Generates a value as a criterion contains it.
 fn operand(choices: &mut Choices<'_>, field: &Field, distinct: usize) -> String {
     match (field.kind, distinct) {
         (Kind::Boolean, _) => choices.pick(&["true", "false"]).to_owned(),
@@ -406,13 +411,13 @@ fn operand(choices: &mut Choices<'_>, field: &Field, distinct: usize) -> String 
     }
 }
 
-fn asked(
+fn query(
     choices: &mut Choices<'_>,
     catalog: &Catalog,
     fields: &[Field],
-    active: &[(&Field, Spread)],
+    active: &[(&Field, Distribution)],
     ids: &[String],
-) -> Asked {
+) -> Query {
     let (mut catalog, mut fields) = (catalog.clone(), fields.to_vec());
     if choices.chance(1, 6) {
         fields.retain(|_| !choices.chance(1, 12));
@@ -459,10 +464,10 @@ fn asked(
         31 => Some(choices.pick(&["", "1", "True", " true"]).to_owned()),
         at => [None, Some("true"), Some("false"), Some("true")][at % 4].map(str::to_owned),
     };
-    Asked { catalog, fields, body, params: Params { order, offset, limit, count } }
+    Query { catalog, fields, body, params: Params { order, offset, limit, count } }
 }
 
-/// The fields, or `id` alone when an allow-list left none.
+/// Returns the fields, or only `id` if an allow-list left none.
 fn fields_or_id(fields: &[Field]) -> &[Field] {
     if fields.is_empty() { &OWN_FIELDS[..1] } else { fields }
 }
@@ -470,7 +475,7 @@ fn fields_or_id(fields: &[Field]) -> &[Field] {
 fn criterion(
     choices: &mut Choices<'_>,
     fields: &[Field],
-    active: &[(&Field, Spread)],
+    active: &[(&Field, Distribution)],
     depth: usize,
 ) -> Value {
     if depth < 4 && choices.chance(3, 8) {
@@ -481,8 +486,8 @@ fn criterion(
     }
     let (field, distinct) = match active.len() {
         len if len > 0 && !choices.chance(1, 8) => {
-            let (field, spread) = &active[choices.below(len)];
-            (*field, spread.distinct)
+            let (field, distribution) = &active[choices.below(len)];
+            (*field, distribution.distinct)
         }
         _ => (&fields_or_id(fields)[choices.below(fields.len().max(1))], 0),
     };

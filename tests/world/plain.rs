@@ -1,7 +1,7 @@
-//! A third evaluator, written from the specification alone: one case at a time, over
-//! `serde_json::Value`, as slowly and as plainly as it can be said.
+//! A third evaluator, written from the specification alone: one case at a time, over `serde_json::Value`, as simple as possible
+//! and not fast.
 //!
-//! It shares no code with the library, neither the engine's nor its reference evaluator's.
+//! It shares no code with the library: neither with the engine nor with the reference evaluator.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     String,
     Number,
     Timestamp,
-    /// A timestamp that documents hold as Unix milliseconds.
+    /// A timestamp that documents contain as Unix milliseconds.
     UnixMillis,
     Boolean,
 }
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 /// A filterable field.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// Its path, `[]` behind each key that holds an array.
+    /// Its path, with `[]` after each key of an array.
     pub(crate) path: &'static str,
     pub(crate) kind: Kind,
     pub(crate) known: &'static [&'static str],
@@ -52,11 +52,11 @@ pub(crate) enum Scalar {
     Boolean(bool),
 }
 
-/// Something that the specification forbids.
+/// An input that the specification forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refused;
+pub(crate) struct Invalid;
 
-/// The fields of the Case resource: the table of the specification, section 1.
+/// Returns the fields of the Case resource: the table in section 1 of the specification.
 pub(crate) fn case_fields() -> Vec<Field> {
     use Kind::{Boolean, Number, String, Timestamp, UnixMillis};
     let strings = [
@@ -120,13 +120,13 @@ pub(crate) fn case_fields() -> Vec<Field> {
     fields
 }
 
-/// The field of that name or alias.
-pub(crate) fn find<'f>(fields: &'f [Field], name: &str) -> Result<&'f Field, Refused> {
-    fields.iter().find(|field| field.name() == name || field.alias == Some(name)).ok_or(Refused)
+/// Returns the field with this name or alias.
+pub(crate) fn find<'f>(fields: &'f [Field], name: &str) -> Result<&'f Field, Invalid> {
+    fields.iter().find(|field| field.name() == name || field.alias == Some(name)).ok_or(Invalid)
 }
 
-/// The value set of a field; refused when the document holds another type there.
-pub(crate) fn stored_values(field: &Field, document: &Value) -> Result<Vec<Scalar>, Refused> {
+/// Returns the value set of a field, or an error if the document has a value of another type.
+pub(crate) fn stored_values(field: &Field, document: &Value) -> Result<Vec<Scalar>, Invalid> {
     let mut found: Vec<&Value> = vec![document];
     for segment in field.path.split('.') {
         let key = segment.trim_end_matches("[]");
@@ -135,7 +135,7 @@ pub(crate) fn stored_values(field: &Field, document: &Value) -> Result<Vec<Scala
             match value {
                 Value::Null => {}
                 Value::Object(object) => next.extend(object.get(key)),
-                _ => return Err(Refused),
+                _ => return Err(Invalid),
             }
         }
         for _ in 0..segment.matches("[]").count() {
@@ -144,7 +144,7 @@ pub(crate) fn stored_values(field: &Field, document: &Value) -> Result<Vec<Scala
                 match value {
                     Value::Null => {}
                     Value::Array(array) => elements.extend(array),
-                    _ => return Err(Refused),
+                    _ => return Err(Invalid),
                 }
             }
             next = elements;
@@ -160,25 +160,25 @@ pub(crate) fn stored_values(field: &Field, document: &Value) -> Result<Vec<Scala
     Ok(values)
 }
 
-fn stored_value(kind: Kind, value: &Value) -> Result<Scalar, Refused> {
+fn stored_value(kind: Kind, value: &Value) -> Result<Scalar, Invalid> {
     match (kind, value) {
         (Kind::String, Value::String(text)) => Ok(Scalar::String(text.clone())),
-        (Kind::Number, Value::Number(number)) => number.as_f64().map(Scalar::Number).ok_or(Refused),
+        (Kind::Number, Value::Number(number)) => number.as_f64().map(Scalar::Number).ok_or(Invalid),
         (Kind::Boolean, Value::Bool(truth)) => Ok(Scalar::Boolean(*truth)),
-        (Kind::Timestamp, Value::String(text)) => instant(text).map(Scalar::Millis).ok_or(Refused),
+        (Kind::Timestamp, Value::String(text)) => instant(text).map(Scalar::Millis).ok_or(Invalid),
         (Kind::UnixMillis, Value::String(text)) => {
-            // An integer as JSON writes one.
-            let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Refused)?;
+            // An integer in the form of JSON.
+            let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Invalid)?;
             let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
             let millis = if text == "-0" { Some(0) } else { number.as_i64() };
-            millis.filter(|_| plain).map(Scalar::Millis).ok_or(Refused)
+            millis.filter(|_| plain).map(Scalar::Millis).ok_or(Invalid)
         }
-        (Kind::UnixMillis, Value::Number(number)) => number.as_i64().map(Scalar::Millis).ok_or(Refused),
-        _ => Err(Refused),
+        (Kind::UnixMillis, Value::Number(number)) => number.as_i64().map(Scalar::Millis).ok_or(Invalid),
+        _ => Err(Invalid),
     }
 }
 
-/// The value set, a field that is absent or refused counting as its default.
+/// Returns the value set. For an absent or rejected value, the default counts.
 pub(crate) fn value_set(field: &Field, document: &Value) -> Vec<Scalar> {
     let values = stored_values(field, document).unwrap_or_default();
     match field.default {
@@ -187,7 +187,7 @@ pub(crate) fn value_set(field: &Field, document: &Value) -> Vec<Scalar> {
     }
 }
 
-/// The instant that a text names, in milliseconds.
+/// Parses a timestamp, and returns it in milliseconds.
 pub(crate) fn instant(text: &str) -> Option<i64> {
     let (local, offset) = text.split_at_checked(19)?;
     let fits = |text: &str, mask: &str| {
@@ -232,26 +232,26 @@ pub(crate) fn instant(text: &str) -> Option<i64> {
     Some((((days * 24 + hour) * 60 + minute - offset_min) * 60 + second) * 1000)
 }
 
-/// The value that a criterion's text means for a field.
-fn operand(kind: Kind, text: &str) -> Result<Scalar, Refused> {
+/// Parses a value of a criterion.
+fn operand(kind: Kind, text: &str) -> Result<Scalar, Invalid> {
     match kind {
         Kind::String => Ok(Scalar::String(text.to_owned())),
         Kind::Number => {
             let is_json = !text.contains(char::is_whitespace)
                 && serde_json::from_str::<serde_json::Number>(text).is_ok();
-            let number: f64 = text.parse().map_err(|_| Refused)?;
-            if is_json && number.is_finite() { Ok(Scalar::Number(number)) } else { Err(Refused) }
+            let number: f64 = text.parse().map_err(|_| Invalid)?;
+            if is_json && number.is_finite() { Ok(Scalar::Number(number)) } else { Err(Invalid) }
         }
-        Kind::Timestamp | Kind::UnixMillis => instant(text).map(Scalar::Millis).ok_or(Refused),
+        Kind::Timestamp | Kind::UnixMillis => instant(text).map(Scalar::Millis).ok_or(Invalid),
         Kind::Boolean => match text {
             "true" => Ok(Scalar::Boolean(true)),
             "false" => Ok(Scalar::Boolean(false)),
-            _ => Err(Refused),
+            _ => Err(Invalid),
         },
     }
 }
 
-/// A criterion that was understood.
+/// A parsed criterion.
 #[derive(Debug)]
 enum Criterion {
     And(Vec<Criterion>),
@@ -259,7 +259,7 @@ enum Criterion {
     Test { field: Field, op: String, values: Vec<Scalar> },
 }
 
-/// A request that was understood.
+/// A parsed request.
 #[derive(Debug)]
 pub(crate) struct Request {
     ids: Option<Vec<String>>,
@@ -270,7 +270,7 @@ pub(crate) struct Request {
     pub(crate) count: bool,
 }
 
-/// The parameters beside a body, as text.
+/// The parameters of a request besides its body, as text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params {
     pub(crate) order: Option<String>,
@@ -279,34 +279,34 @@ pub(crate) struct Params {
     pub(crate) count: Option<String>,
 }
 
-/// The members of an object that are not `null`, when all of them are allowed.
-fn members<'v>(value: &'v Value, allowed: &[&str]) -> Result<Map<String, Value>, Refused> {
-    let object: &'v Map<String, Value> = value.as_object().ok_or(Refused)?;
+/// Returns the members of an object that are not `null`, or an error if one is not allowed.
+fn members<'v>(value: &'v Value, allowed: &[&str]) -> Result<Map<String, Value>, Invalid> {
+    let object: &'v Map<String, Value> = value.as_object().ok_or(Invalid)?;
     if object.keys().any(|key| !allowed.contains(&key.as_str())) {
-        return Err(Refused);
+        return Err(Invalid);
     }
     Ok(object.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect())
 }
 
-fn strings(value: &Value) -> Result<Vec<String>, Refused> {
-    let array = value.as_array().ok_or(Refused)?;
-    array.iter().map(|value| value.as_str().map(str::to_owned).ok_or(Refused)).collect()
+fn strings(value: &Value) -> Result<Vec<String>, Invalid> {
+    let array = value.as_array().ok_or(Invalid)?;
+    array.iter().map(|value| value.as_str().map(str::to_owned).ok_or(Invalid)).collect()
 }
 
-fn criterion(fields: &[Field], value: &Value) -> Result<Criterion, Refused> {
+fn criterion(fields: &[Field], value: &Value) -> Result<Criterion, Invalid> {
     let members = members(value, &["op", "children", "field", "values"])?;
-    let op = members.get("op").and_then(Value::as_str).ok_or(Refused)?;
+    let op = members.get("op").and_then(Value::as_str).ok_or(Invalid)?;
     let has = |key| members.contains_key(key);
     if op == "$and" || op == "$or" {
-        let children = members.get("children").and_then(Value::as_array).ok_or(Refused)?;
+        let children = members.get("children").and_then(Value::as_array).ok_or(Invalid)?;
         if children.is_empty() || has("field") || has("values") {
-            return Err(Refused);
+            return Err(Invalid);
         }
         let children = children.iter().map(|child| criterion(fields, child)).collect::<Result<_, _>>()?;
         return Ok(if op == "$and" { Criterion::And(children) } else { Criterion::Or(children) });
     }
-    let field = find(fields, members.get("field").and_then(Value::as_str).ok_or(Refused)?)?.clone();
-    let texts = strings(members.get("values").ok_or(Refused)?)?;
+    let field = find(fields, members.get("field").and_then(Value::as_str).ok_or(Invalid)?)?.clone();
+    let texts = strings(members.get("values").ok_or(Invalid)?)?;
     let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
     let fits = match op {
         "=" | "<>" => texts.len() == 1,
@@ -315,32 +315,32 @@ fn criterion(fields: &[Field], value: &Value) -> Result<Criterion, Refused> {
         _ => false,
     };
     if !fits || has("children") {
-        return Err(Refused);
+        return Err(Invalid);
     }
     let values = texts.iter().map(|text| operand(field.kind, text)).collect::<Result<_, _>>()?;
     Ok(Criterion::Test { field, op: op.to_owned(), values })
 }
 
-/// A non-negative decimal integer.
-fn integer(text: Option<&str>, absent: usize) -> Result<usize, Refused> {
+/// Parses a non-negative decimal integer.
+fn integer(text: Option<&str>, absent: usize) -> Result<usize, Invalid> {
     let Some(text) = text else { return Ok(absent) };
     if text.is_empty() || text.bytes().any(|b| !b.is_ascii_digit()) {
-        return Err(Refused);
+        return Err(Invalid);
     }
-    text.parse().map_err(|_| Refused)
+    text.parse().map_err(|_| Invalid)
 }
 
-/// Reads a request: sections 2 and 3.
-pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result<Request, Refused> {
+/// Parses a request (specification, sections 2 and 3).
+pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result<Request, Invalid> {
     let members = members(body, &["ids", "criteria"])?;
     if members.is_empty() {
-        return Err(Refused);
+        return Err(Invalid);
     }
     let ids = members.get("ids").map(strings).transpose()?;
     let criteria = match members.get("criteria") {
         None => None,
         Some(value) => {
-            let array = value.as_array().ok_or(Refused)?;
+            let array = value.as_array().ok_or(Invalid)?;
             Some(array.iter().map(|value| criterion(fields, value)).collect::<Result<_, _>>()?)
         }
     };
@@ -350,7 +350,7 @@ pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result
             let name = text.strip_prefix('-').unwrap_or(text);
             let field = find(fields, name)?.clone();
             if field.is_many() {
-                return Err(Refused);
+                return Err(Invalid);
             }
             Some((field, name != text))
         }
@@ -360,15 +360,15 @@ pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result
     let count = match params.count.as_deref() {
         None | Some("false") => false,
         Some("true") => true,
-        Some(_) => return Err(Refused),
+        Some(_) => return Err(Invalid),
     };
     if limit > 10_000 {
-        return Err(Refused);
+        return Err(Invalid);
     }
     Ok(Request { ids, criteria, order, offset, limit, count })
 }
 
-/// Whether one criterion holds for a document: the table of operators.
+/// Returns true if a criterion holds for a document, by the table of operators.
 fn holds(criterion: &Criterion, document: &Value) -> bool {
     match criterion {
         Criterion::And(children) => children.iter().all(|child| holds(child, document)),
@@ -390,7 +390,7 @@ fn holds(criterion: &Criterion, document: &Value) -> bool {
     }
 }
 
-/// Whether a request selects a document.
+/// Returns true if a request selects a document.
 pub(crate) fn selects(request: &Request, document: &Value) -> bool {
     let by_id = request.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| document["id"] == **id));
     let by_criteria = request
@@ -400,7 +400,7 @@ pub(crate) fn selects(request: &Request, document: &Value) -> bool {
     by_id || by_criteria
 }
 
-/// The indexes of the documents on the page, in order, and how many the request selects in all.
+/// Returns the indexes of the documents on the page, in order, and the number of all selected documents.
 pub(crate) fn search(documents: &[Value], request: &Request) -> (Vec<usize>, usize) {
     let mut selected: Vec<usize> =
         (0..documents.len()).filter(|at| selects(request, &documents[*at])).collect();
@@ -424,7 +424,7 @@ pub(crate) fn search(documents: &[Value], request: &Request) -> (Vec<usize>, usi
     (selected.into_iter().skip(request.offset).take(request.limit).collect(), total)
 }
 
-/// How two values of a field sort, ascending: known values first, in the order of the table.
+/// Compares two values of a field in ascending order: known values first, in the order of the table.
 fn rank(field: &Field, a: &Scalar, b: &Scalar) -> Ordering {
     let place = |value: &Scalar| match value {
         Scalar::String(text) => {

@@ -1,4 +1,4 @@
-//! What must hold while cases come, change and go: an engine answers as both evaluators do of what is stored by then.
+//! Checks of an engine while cases are added, replaced and deleted: it agrees with both evaluators.
 
 use std::collections::HashMap;
 use std::slice::from_ref;
@@ -6,11 +6,11 @@ use std::slice::from_ref;
 use casefilter::{Engine, Upserted};
 use serde_json::{Value, json};
 
-use super::check::ask;
+use super::check::check_query;
 use super::choices::Choices;
 use super::generate::World;
 
-/// What is stored: documents in the order in which their ids first came, as they are now.
+/// The stored documents, in insertion order.
 #[derive(Default)]
 struct Stored {
     documents: Vec<Option<(String, Value)>>,
@@ -46,34 +46,34 @@ fn id_of(document: &Value) -> &str {
     document["id"].as_str().unwrap()
 }
 
-/// Writes the documents of a sound world in any order, and asks on the way.
+/// Writes the documents of a valid world in random order, and runs requests in between.
 pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     if world.is_faulty || world.documents.is_empty() {
         return;
     }
-    // Of 512 and 1,024 rows, batches of the writes below are too small to be covered, and stand apart.
+    // In engines of 512 and 1,024 rows per batch, the batches written below are too small to be indexed.
     let batch_rows = [65_536, 1, 2, 7, 64, 512, 1024][choices.below(7)];
     let engine = Engine::builder(world.catalog.clone()).batch_rows(batch_rows).build();
     let mut stored = Stored::default();
-    let ask_of = |stored: &Stored, request: usize, explains: bool| {
+    let check_one = |stored: &Stored, request: usize, explains: bool| {
         let (texts, values) = stored.texts_and_values();
-        ask(&world.requests[request], from_ref(&engine), &texts, &values, true, explains);
+        check_query(&world.requests[request], from_ref(&engine), &texts, &values, true, explains);
     };
     for _ in 0..=choices.below(32) {
         write(world, &engine, &mut stored, choices);
         assert_eq!(engine.len(), stored.places.len());
         if !world.requests.is_empty() && choices.chance(1, 3) {
             engine.validate().unwrap();
-            ask_of(&stored, choices.below(world.requests.len()), false);
+            check_one(&stored, choices.below(world.requests.len()), false);
         }
     }
     engine.validate().unwrap();
     for request in 0..world.requests.len() {
-        ask_of(&stored, request, request == 0);
+        check_one(&stored, request, request == 0);
     }
 }
 
-/// One write of some sort.
+/// Does one random write.
 fn write(world: &World, engine: &Engine, stored: &mut Stored, choices: &mut Choices<'_>) {
     let documents = &world.documents;
     let from = choices.below(documents.len());
@@ -92,7 +92,7 @@ fn write(world: &World, engine: &Engine, stored: &mut Stored, choices: &mut Choi
             assert_eq!(engine.upsert(text.as_bytes()), Ok(stored.upsert(text)));
         }
         2 => {
-            // What one case is like, another becomes.
+            // One case gets the document of another.
             let mut document = value(&documents[choices.below(documents.len())]);
             document["id"] = json!(id_of(&value(&some[0])));
             let text = document.to_string();

@@ -1,7 +1,7 @@
-"""One module for each engine: `load(parquet, work)` answers an object with
+"""One module for each engine. `load(parquet, work)` returns an object with these members:
 
-`prepare(request)`, which answers a function without arguments that answers the count or the list of
-ids; `version`; `note`, how it was prepared; and perhaps `close()`.
+`prepare(request)` returns a function without arguments, which returns the count or the list of ids. `version` is the
+version, and `note` says how the data were prepared. `close()` is optional.
 """
 
 SCAN = ("duckdb", "clickhouse", "datafusion", "polars")

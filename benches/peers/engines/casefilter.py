@@ -1,4 +1,4 @@
-"""casefilter, by its own command line."""
+"""casefilter, by its command line."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 import data
 import requests
 
-# Counts that take long, and loading, are shared by all threads otherwise.
+# Otherwise all threads would share long counts, and loading.
 ONE_THREAD = {"RAYON_NUM_THREADS": "1"}
 ROOT = Path(__file__).resolve().parents[3]
 NOTE = (
@@ -23,7 +23,7 @@ CACHED_NOTE = (
 
 
 def build():
-    """The release build of the command line, with Parquet input where the project has it."""
+    """Builds the command line in release mode, with Parquet input if available."""
     features = "cli,arrow" if "\narrow = [" in (ROOT / "Cargo.toml").read_text() else "cli"
     command = ["cargo", "build", "--release", "--bin", "casefilter", "--features", features]
     done = subprocess.run(
@@ -34,17 +34,17 @@ def build():
 
 
 def reads_parquet(binary, work):
-    """Whether this build takes a Parquet file, found by giving it a small one."""
+    """Returns true if this build reads Parquet. Tries it with a small file."""
     probe = data.parquet(work, 100, "arrival")
     try:
         return len(answers(binary, probe, requests.thirteen(100), work, check=False)) == len(requests.TITLES)
     except (KeyError, ValueError):
-        # Something else than answers on its standard output.
+        # The output is not a list of answers.
         return False
 
 
 def cases(binary, work, number, shape, ndjson):
-    """The file to give it: NDJSON up to a million if Parquet is not to be had or not wanted."""
+    """Returns the input file: NDJSON up to a million cases if Parquet is not available or not wanted."""
     if ndjson or not reads_parquet(binary, work):
         return data.ndjson(work, number, shape)
     return data.parquet(work, number, shape)
@@ -65,7 +65,7 @@ def _requests_file(all_requests, work):
 
 
 def answers(binary, file, all_requests, work, check=True):
-    """Name → count, or the ids of the page."""
+    """Returns the count or the ids of the page, by name."""
     command = [binary, "search", file, "--requests", _requests_file(all_requests, work)]
     found = {}
     for (name, request), answer in zip(all_requests.items(), lines(command, check), strict=False):
@@ -75,7 +75,7 @@ def answers(binary, file, all_requests, work, check=True):
 
 
 def bench(binary, file, all_requests, work, cached=False):
-    """(name → its line, the last line)"""
+    """Returns the output lines by name, and the last line."""
     command = [binary, "bench", file, "--requests", _requests_file(all_requests, work), "--format", "json", "--cold"]
     command += ["--cache"] if cached else []
     *timed, summary = lines(command)
@@ -83,7 +83,7 @@ def bench(binary, file, all_requests, work, cached=False):
 
 
 def version(binary, built):
-    """What the binary says, and the last commit of its sources if they are those beside this script."""
+    """Returns the version of the binary, with the last commit of its sources if it was built from this tree."""
     said = subprocess.run([binary, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
     if not built:
         return f"{said}, a binary built elsewhere"

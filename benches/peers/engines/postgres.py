@@ -1,4 +1,4 @@
-"""PostgreSQL: a server of its own on a socket in a temporary directory, every useful index."""
+"""PostgreSQL: a separate server on a socket in a temporary directory, with every useful index."""
 
 import getpass
 import os
@@ -46,7 +46,7 @@ class Dialect(sql.Dialect):
 
 
 def binary(name):
-    """From the path, or from where Debian puts the server's programs."""
+    """Finds a program on the path, or in Debian's folder of server programs."""
     found = shutil.which(name)
     for directory in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
         found = found or shutil.which(name, path=str(directory))
@@ -62,7 +62,7 @@ class Engine:
     )
 
     def __init__(self, parquet):
-        # The server refuses to run as root.
+        # The server does not run as root.
         self.user = "postgres" if os.geteuid() == 0 else None
         self.home = Path(tempfile.mkdtemp(prefix="casefilter-postgres-"))
         if self.user:
@@ -91,7 +91,7 @@ class Engine:
             )
             if done.returncode == 0:
                 return
-            # The server comes up within a second or so.
+            # The server starts within about a second.
             time.sleep(0.5)
 
     def fill(self, parquet):

@@ -1,24 +1,24 @@
-"""What the SQL engines share: a request as one SELECT."""
+"""Shared by the SQL engines: a request as one SELECT."""
 
 import requests
 
 TYPED = {"totalAmountInDefaultCurrency": "number", "createdAt": "time", "updatedAt": "time"}
 LISTS = {"tags", "sourceKeys"}
-# Absent counts as medium; each engine stores it so.
+# An absent priority counts as medium. Each engine stores it so.
 NAMES = {"totalAmountInDefaultCurrency": "amount"}
 FIELDS = [
     "id", "applicantReference.applicantId", "createdByType", "groupByType", "createdAt", "updatedAt",
     "totalAmountInDefaultCurrency", "clientId", "applicantInfo.country", "blueprintReference.blueprintId",
     "caseReview.status", "caseReview.assignee", "priority", "tags", "sourceKeys",
 ]  # fmt: skip
-# Columns of few values, which a careful user stores as such.
+# Columns with few values, for which a careful user chooses a dictionary type.
 FEW = {
     "createdByType", "groupByType", "clientId", "country", "blueprintId", "status", "assignee", "priority",
 }  # fmt: skip
 
 
 def column(field):
-    """The last step of the path, quoted."""
+    """Returns the last step of the path, quoted."""
     return f'"{name(field)}"'
 
 
@@ -31,7 +31,7 @@ def text(value):
 
 
 class Dialect:
-    """How one engine spells lists and instants; the default is DuckDB's."""
+    """The syntax of one engine for lists and instants. The default is DuckDB's."""
 
     has_all = "list_has_all({column}, {values})"
     has_any = "list_has_any({column}, {values})"
@@ -67,7 +67,7 @@ class Dialect:
         by = ""
         if order:
             direction = "DESC" if order.startswith("-") else "ASC"
-            # createdAt is never absent, so that an index or a sort key can serve it.
+            # createdAt is never absent, so an index or a sort key can serve it.
             nulls = "" if order == "-createdAt" else " NULLS LAST"
             by = f' ORDER BY {column(order.lstrip("-"))} {direction}{nulls}, "id"'
         return f'SELECT "id" FROM cases WHERE {where}{by} LIMIT {request["limit"]} OFFSET {request["offset"]}'

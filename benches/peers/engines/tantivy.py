@@ -10,7 +10,7 @@ import requests
 from engines import sql
 
 BATCH = 50_000
-# One indexing thread writes one segment as long as this holds everything.
+# One indexing thread writes one segment, as long as this holds everything.
 HEAP_BYTES = 3_500_000_000
 
 
@@ -45,7 +45,7 @@ class Engine:
         self.schema = builder.build()
         self.index = tantivy.Index(self.schema)
         writer = self.index.writer(heap_size=HEAP_BYTES, num_threads=1)
-        # Documents in the order of their ids: that is how Tantivy breaks ties.
+        # Documents in the order of their ids, since Tantivy breaks ties by document order.
         table = pq.read_table(parquet).sort_by("id")
         names = [sql.name(field) for field in table.column_names]
         for batch in table.to_batches(BATCH):
@@ -97,7 +97,7 @@ class Engine:
         return Query.term_query(self.schema, name, value, "basic")
 
     def range(self, bounds, inverted):
-        """Bounds of one field, joined by and."""
+        """Returns the bounds of one field, joined by `and`."""
         field = bounds[0]["field"]
         kind = FieldType.Date if sql.TYPED[field] == "time" else FieldType.Float
         low = next((node for node in bounds if node["op"][0] == ">"), None)
@@ -114,7 +114,7 @@ class Engine:
         )
 
     def prepare(self, request):
-        """One function for each way of answering the ranges; the runner takes the faster."""
+        """Returns one function per way to evaluate ranges. The runner takes the fastest."""
         return [self.one_way(request, inverted) for inverted in (False, True)]
 
     def one_way(self, request, inverted):

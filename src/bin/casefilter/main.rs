@@ -12,7 +12,7 @@
 )]
 
 /// glibc's allocator has arenas for threads, which keep what a service frees: README.md has the measurements.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(all(feature = "jemalloc", target_os = "linux", target_env = "gnu"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

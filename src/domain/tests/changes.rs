@@ -1,10 +1,10 @@
-//! What operation 5 changed, against later and earlier imports.
+//! Imports before and after changes by operation 5.
 
 use super::*;
 
 const APPLICANT: &str = r#"{"id":"a","type":"individual","createdAt":"2026-01-01 00:00:00","info":{"firstName":"Ana","firstNameEn":"Ana","lastName":"Old","dob":"1990-01-01","country":"HRV"},"review":{"createDate":"2026-01-02 00:00:00+0000","reviewDate":"2026-01-03 00:00:00"}}"#;
 
-/// A changed world: first name and state set, date of birth cleared, at [`now`], 2027-01-15 08:00:00.
+/// A world with changes at [`now`], 2027-01-15 08:00:00: first name and state are set, and the date of birth is cleared.
 fn changed() -> World {
     let world = World::empty();
     import(&world, RecordKind::Applicants, APPLICANT).unwrap();
@@ -18,13 +18,13 @@ fn info(world: &World) -> Value {
 }
 
 #[test]
-fn an_import_without_later_data_keeps_what_was_changed_and_says_so() {
+fn an_import_without_later_data_keeps_changes_and_notes_them() {
     let mut world = changed();
     let before = info(&world);
     world.reopen();
     for (text, date) in [
         (APPLICANT.to_owned(), "2026-01-03 00:00:00+0000"),
-        // The same second is not later, in whatever offset.
+        // The same second with another offset is not later.
         (
             APPLICANT.replace("\"2026-01-03 00:00:00\"", "\"2027-01-15 09:00:00+0100\""),
             "2027-01-15 09:00:00+0100",
@@ -40,7 +40,7 @@ fn an_import_without_later_data_keeps_what_was_changed_and_says_so() {
         assert_eq!(imported.notes[0].message, expected);
         assert_eq!(info(&world), before);
     }
-    // Members that were not changed are those of the import.
+    // Unchanged members are those of the import.
     let other =
         APPLICANT.replace("\"Old\"", "\"New\"").replace("\"country\"", "\"aliasName\":\"x\",\"country\"");
     import(&world, RecordKind::Applicants, &other).unwrap();
@@ -50,12 +50,12 @@ fn an_import_without_later_data_keeps_what_was_changed_and_says_so() {
         (&json!("New"), &json!("x"), None)
     );
     assert_eq!((&found["firstName"], &found["firstNameEn"]), (&json!("Юлія"), &before["firstNameEn"]));
-    // Without any date, and without info.
+    // A record without a date and without `info`.
     let imported = import(&world, RecordKind::Applicants, "{\"id\":\"a\",\"type\":\"individual\"}").unwrap();
     assert!(imported.kept_changes == 2 && imported.notes[0].message.ends_with("the record has no date"));
     let expected = json!({"firstName": "Юлія", "firstNameEn": before["firstNameEn"], "stateOfBirth": "NY"});
     assert_eq!(info(&world), expected);
-    // An import that agrees has nothing to say.
+    // An import with the same values adds no note.
     let same = json!({"id": "a", "type": "individual", "info": {"firstName": "Юлія", "stateOfBirth": "NY"}});
     let imported = import(&world, RecordKind::Applicants, &same.to_string()).unwrap();
     assert_eq!((imported.kept_changes, imported.notes.len()), (0, 0));
@@ -63,7 +63,7 @@ fn an_import_without_later_data_keeps_what_was_changed_and_says_so() {
 }
 
 #[test]
-fn an_import_of_later_data_overwrites_and_says_so() {
+fn an_import_of_later_data_overwrites_changes_and_notes_them() {
     for member in ["createdAt", "createDate", "reviewDate"] {
         let world = changed();
         let mut later = parsed(APPLICANT);
@@ -73,7 +73,7 @@ fn an_import_of_later_data_overwrites_and_says_so() {
         assert_eq!((imported.kept_changes, imported.overwritten_changes), (0, 3), "{member}");
         assert_eq!(imported.notes[0].kind, ImportNoteKind::OverwrittenChanges);
         assert!(imported.notes[0].message.contains("applicant `a`: overwrote 3 changed members"));
-        // Nothing is left of the changes: the next import is as any.
+        // The changes are gone: the next import has nothing to merge.
         assert_eq!(parsed(&get(&world, "applicant", "a")), later);
         let imported = import(&world, RecordKind::Applicants, APPLICANT).unwrap();
         assert_eq!((imported.kept_changes, imported.overwritten_changes, imported.notes.len()), (0, 0, 0));
@@ -91,11 +91,11 @@ fn each_member_has_its_own_time() {
     let found = info(&world);
     assert_eq!((&found["firstName"], &found["lastName"]), (&json!("Ana"), &json!("Zweig")));
     assert_eq!((&found["lastNameEn"], &found["dob"]), (&json!("Zweig"), &json!("1990-01-01")));
-    // A change that is repeated has the later time.
+    // A repeated change gets the later time.
     update_info(&world, "a", b"{\"lastName\":\"Zweig\"}", now() + TimeDelta::days(9)).unwrap();
     let times = &parsed(&get(&world, "applicant", "a"))["infoChangedAt"];
     assert_eq!(times, &json!({"lastName": "2027-01-24 08:00:00+0000"}));
-    // Who becomes a company has none of it any more.
+    // An applicant that becomes a company loses the changes.
     let imported = import(&world, RecordKind::Applicants, "{\"id\":\"a\",\"type\":\"company\"}").unwrap();
     assert_eq!(imported.overwritten_changes, 1);
     assert_eq!(get(&world, "applicant", "a"), "{\"id\":\"a\",\"type\":\"company\"}");

@@ -1,8 +1,8 @@
-//! Exports of records, and their way back.
+//! Exports of records, and imports of exported ones.
 
 use super::*;
 
-/// All records of a kind, one a line.
+/// Returns all records of a kind, one a line.
 fn exported(store: &Store, kind: RecordKind) -> String {
     let mut lines = String::new();
     let done: Result<(), StoreError> = each_record(store, kind, |record| {
@@ -24,14 +24,14 @@ fn what_is_exported_is_imported_again_as_it_was() {
         let imported = import(&copy, kind, &lines).unwrap();
         assert_eq!((imported.stored, imported.replaced), (count, 0), "{kind:?}");
         assert_eq!(exported(&copy, kind), lines);
-        // Into the same store it changes nothing.
+        // An import into the same store changes nothing.
         assert_eq!(import(&world, kind, &lines).unwrap().kept_changes, 0);
         assert_eq!(exported(&world, kind), lines);
     }
     assert_eq!(preview_of(&copy, "anna"), preview_of(&world, "anna"));
     assert_eq!(step_status(&copy, "boris").unwrap(), step_status(&world, "boris").unwrap());
     assert_eq!(aml_case(&copy, "anna", true).unwrap(), aml_case(&world, "anna", true).unwrap());
-    // The copy knows what was changed, and when.
+    // The copy has the changes and their times.
     let anna = SAMPLES[1].1.lines().next().unwrap();
     assert_eq!(import(&copy, RecordKind::Applicants, anna).unwrap().kept_changes, 2);
     assert_eq!(exported(&copy, RecordKind::Applicants), exported(&world, RecordKind::Applicants));

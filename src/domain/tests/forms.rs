@@ -1,4 +1,4 @@
-//! The forms of the answers, whatever form the records came in.
+//! The forms of answers for records in other accepted forms.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
     let expected = json!({"id": "a", "type": "individual", "createdAt": "2024-01-01 00:00:00", "review":
         {"createDate": "2024-01-01 00:00:00+0000", "reviewDate": "2024-01-01 05:30:00+0530"}});
     assert_eq!(parsed(&preview_of(&world, "a")), expected);
-    // As a version before this one stored it.
+    // The form in which an earlier version stored it.
     put(
         &world,
         "applicant",
@@ -33,14 +33,14 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
     );
     assert_eq!(import(&world, RecordKind::AmlCases, cases).unwrap().without_zone, 0);
     let time = "2026-01-01 00:00:00";
-    // The other is an hour before, though its text orders behind.
+    // The other case is an hour earlier, although its text sorts after this one.
     let expected = json!({"id": "m0", "createdAt": time, "targetEntityType": "applicant", "targetEntityId": "a",
         "hits": [{"id": "h", "monitoringUpdatedAt": time, "review": {"modifiedAt": time},
             "sources": [{"startDate": time, "endDate": time, "publishedDate": time}]}]});
     assert_eq!(parsed(&aml_case(&world, "a", true).unwrap()), expected);
 }
 
-/// Paths of nulls in a value.
+/// Collects the paths of nulls in a value.
 fn nulls(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Null => found.push(path.to_owned()),
@@ -59,7 +59,7 @@ fn nulls_of(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_null_is_absent_from_every_answer_but_for_a_step_without_data() {
+fn answers_have_no_nulls_except_for_a_step_without_data() {
     let world = World::empty();
     let level = r#"{"name":"l","type":null,"docSets":[{"idDocSetType":"IDENTITY","types":null,"videoRequired":null},{"idDocSetType":"SELFIE"},{"idDocSetType":"APPLICANT_DATA","fields":["firstName","lastName"]}]}"#;
     import(&world, RecordKind::Levels, level).unwrap();
@@ -72,7 +72,7 @@ fn a_null_is_absent_from_every_answer_but_for_a_step_without_data() {
 
     let status = step_status(&world, "a").unwrap();
     assert_eq!(nulls_of(&status), [".SELFIE"]);
-    // A null is no data that was given.
+    // A null does not count as given data.
     assert_eq!(parsed(&status)["APPLICANT_DATA"]["partialCompletion"], json!(false));
     let shown = parsed(&preview_of(&world, "a"));
     let expected = json!({"id": "a", "type": "individual", "agreement": {"items": [{"source": "x"}]},
@@ -99,7 +99,7 @@ fn a_null_is_absent_from_every_answer_but_for_a_step_without_data() {
 }
 
 #[test]
-fn numbers_are_taken_as_ids_and_served_as_strings() {
+fn integers_are_accepted_as_ids_and_served_as_strings() {
     let world = World::empty();
     import(&world, RecordKind::Levels, r#"{"name":7,"docSets":[{"idDocSetType":"IDENTITY"},{"idDocSetType":"QUESTIONNAIRE","questionnaireId":3}]}"#).unwrap();
     let applicant = r#"{"id":123456789012345678901234567890,"type":"individual","externalUserId":42,"clientId":-1,"questionnaires":[{"id":3}],"agreement":{"recordIds":[5,"6"]},"review":{"levelName":7,"reviewId":8}}"#;
@@ -125,7 +125,7 @@ fn numbers_are_taken_as_ids_and_served_as_strings() {
     assert_eq!(shown["agreement"]["recordIds"], json!(["5", "6"]));
     let case = parsed(&aml_case(&world, id, true).unwrap());
     assert_eq!((&case["id"], &case["hits"][0]["id"]), (&json!("11"), &json!("12")));
-    // The same id as a string is the same record.
+    // The same id as a string names the same record.
     assert_eq!(
         import(&world, RecordKind::Applicants, &applicant.replace(id, &format!("\"{id}\"")))
             .unwrap()
@@ -144,7 +144,7 @@ fn numbers_are_taken_as_ids_and_served_as_strings() {
 }
 
 #[test]
-fn codes_of_travel_documents_are_countries_but_not_for_updates() {
+fn imports_accept_codes_of_travel_documents_and_updates_do_not() {
     let world = World::empty();
     let level = r#"{"name":"l","docSets":[{"idDocSetType":"IDENTITY","countries":["DEU","XKX","XXA"]}]}"#;
     import(&world, RecordKind::Levels, level).unwrap();

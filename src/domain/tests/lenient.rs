@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_lenient_import_leaves_out_the_smallest_part_at_fault_or_the_record() {
+fn a_lenient_import_leaves_out_the_smallest_faulty_part_or_skips_the_record() {
     use RecordKind::{AmlCases, Applicants, Documents, Levels};
     let world = World::new();
     let kept = |paths: &'static [&'static str], stored: Value| (paths, Some(stored));
@@ -77,7 +77,7 @@ fn a_lenient_import_leaves_out_the_smallest_part_at_fault_or_the_record() {
                 document(json!({"images": [{"imageId": "i", "reviewResult": {"clientComment": "c"}}]})),
             ),
         ),
-        // Without these, other documents and images would count.
+        // Without these members other documents and images would count.
         (Documents, document(json!({"active": "no"})), skipped(&["active"])),
         (
             Documents,
@@ -98,7 +98,7 @@ fn a_lenient_import_leaves_out_the_smallest_part_at_fault_or_the_record() {
         ),
         (AmlCases, case(json!({"active": "false"})), skipped(&["active"])),
         (AmlCases, case(json!({"targetEntityType": "company"})), skipped(&["targetEntityType"])),
-        // What a level accepts is never widened.
+        // A level never accepts more than its record says.
         (Levels, level(json!({"countries": ["DEU", "XX"]})), skipped(&["docSets[0].countries[1]"])),
         (Levels, level(json!({"minImages": {"PASSPORT": -1}})), skipped(&["docSets[0].minImages.PASSPORT"])),
         (Levels, level(json!({"dependsOn": "IDENTITY"})), skipped(&["docSets[0].dependsOn"])),
@@ -126,7 +126,7 @@ fn a_lenient_import_leaves_out_the_smallest_part_at_fault_or_the_record() {
             Some(expected) => {
                 let key = if matches!(kind, Documents | AmlCases) { "anna\0new" } else { "new" };
                 assert_eq!(parsed(&get(&world, kind.table(), key)), expected);
-                // What was kept is in order.
+                // The stored record passes a strict import.
                 let again = import(&world, kind, &get(&world, kind.table(), key)).unwrap();
                 assert_eq!((again.replaced, again.incomplete), (1, 0));
             }
@@ -135,7 +135,7 @@ fn a_lenient_import_leaves_out_the_smallest_part_at_fault_or_the_record() {
 }
 
 #[test]
-fn a_lenient_import_goes_on_behind_every_sort_of_line() {
+fn a_lenient_import_continues_after_every_kind_of_faulty_line() {
     let world = World::empty();
     let text = concat!(
         "{\"id\":\"a\",\"type\":\"company\"}\n",
@@ -160,7 +160,7 @@ fn a_lenient_import_goes_on_behind_every_sort_of_line() {
     assert_eq!((imported.stored, imported.incomplete, imported.skipped), (4, 1, 6));
     let lines: Vec<u64> = imported.refusals.iter().map(|own| own.line).collect();
     assert_eq!(lines, [2, 3, 4, 5, 6, 8, 9]);
-    // In an array the lines are those of the faults, and a file without an end is refused whole.
+    // In an array each fault has its own line. A file without an end is rejected as a whole.
     let array = "[{\"id\":\"i\",\n\"type\":\"company\",\n\"email\":7},\n{\"id\":\"j\"}]";
     let imported = import_leniently(&world, RecordKind::Applicants, array);
     let lines: Vec<u64> = imported.refusals.iter().map(|own| own.line).collect();
@@ -173,7 +173,7 @@ fn a_lenient_import_goes_on_behind_every_sort_of_line() {
 }
 
 #[test]
-fn a_record_of_nothing_but_faults_lists_ten_of_them() {
+fn at_most_ten_faults_of_a_record_are_listed() {
     let world = World::empty();
     let docs: Vec<Value> = (0..1000).map(|_| json!({"dob": "x"})).collect();
     let record = json!({"id": "a", "type": "individual", "info": {"idDocs": docs}});

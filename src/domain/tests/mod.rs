@@ -1,6 +1,7 @@
-//! The four operations on the sample data of `tests/data/domain`, and hostile input to each.
+//! Tests of operations 2 to 5 on the sample data of `tests/data/domain`, and with hostile input.
 
 mod changes;
+mod docs;
 mod export;
 mod forms;
 mod lenient;
@@ -75,7 +76,7 @@ fn import_leniently(store: &Store, kind: RecordKind, text: &str) -> Imported {
     imported.unwrap_or_else(|error: StoreError| panic!("{error}"))
 }
 
-/// What a store of an earlier version has.
+/// Stores a record without checks, as an earlier version may have stored it.
 fn put(store: &Store, kind: &str, key: &str, text: &str) {
     store.write_records(|records| records.put(kind, key, text).map(drop)).unwrap();
 }
@@ -84,7 +85,7 @@ fn get(store: &Store, kind: &str, key: &str) -> String {
     store.records().unwrap().get(kind, key).unwrap().unwrap()
 }
 
-/// The preview of an applicant.
+/// Returns the preview of an applicant.
 fn preview_of(store: &Store, id: &str) -> String {
     let token = mint_share_token(store, id, TimeDelta::hours(1), now()).unwrap();
     preview(store, &token, now()).unwrap()
@@ -98,7 +99,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Kind and description of what is wrong.
+/// Returns the kind and the description of an error.
 fn fault<T: std::fmt::Debug>(result: Result<T, DomainError>) -> (DomainErrorKind, String) {
     let error = result.unwrap_err();
     (error.kind(), error.to_string())
@@ -113,7 +114,7 @@ fn each_applicant_has_the_status_that_the_rules_give() {
         let found = step_status(&world, id).unwrap();
         assert_eq!(parsed(&found), expected["status"], "{id}: {}", expected["why"]);
     }
-    // Keys are in the order of the level, numbers as they were spelled.
+    // Keys have the order of the level. Numbers keep their spelling.
     let found = step_status(&world, "boris").unwrap();
     assert!(
         found.find("APPLICANT_DATA") < found.find("IDENTITY") && found.contains("\"score\":0.250"),
@@ -140,7 +141,7 @@ fn the_aml_case_is_the_latest_active_one_and_whole() {
         redacted.contains("\"nameMatchScore\":97.50") && redacted.contains("\"vendorRank\":1e2"),
         "{redacted}"
     );
-    // Of two of one moment the one with the greater id; what is ours alone is not served.
+    // Of two cases of the same time the one with the greater id is served, without `active`.
     let latest = parsed(&aml_case(&world, "boris", false).unwrap());
     assert_eq!((&latest["id"], latest.get("active")), (&json!("aml-9"), None));
     for id in ["chen", "dana", "nobody", "", "anna\0aml-1"] {
@@ -175,7 +176,7 @@ fn a_share_token_previews_until_it_is_used_or_expires() {
     assert_eq!(fault(use_share_token(&world, &token, now())), wrong);
     assert_eq!(fault(preview(&world, &token, now())), wrong);
     assert!(preview(&world, &other, now()).is_ok());
-    // A token that has expired is forgotten when the next is made.
+    // An expired token is removed when the next one is made.
     mint_share_token(&world, "anna", hour, now() + hour).unwrap();
     assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 1);
     assert_eq!(fault(mint_share_token(&world, "nobody", hour, now())).0, DomainErrorKind::NotFound);
@@ -185,7 +186,7 @@ fn a_share_token_previews_until_it_is_used_or_expires() {
 }
 
 #[test]
-fn a_token_is_used_once_however_many_try() {
+fn concurrent_callers_use_a_token_once() {
     let world = World::new();
     let token = mint_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     let store: &Store = &world;
@@ -212,7 +213,7 @@ fn a_preview_has_the_members_of_the_interface_document_and_no_others() {
     }
     expected["info"]["idDocs"][0].as_object_mut().unwrap().remove("scanScore").unwrap();
     expected["review"]["reviewResult"].as_object_mut().unwrap().remove("moderatorNames").unwrap();
-    // The level's, in the schema of the preview.
+    // The steps of the level, in the schema of the preview.
     expected["requiredIdDocs"] = json!({"docSets": [
         {"idDocSetType": "APPLICANT_DATA"},
         {"idDocSetType": "IDENTITY", "types": ["PASSPORT", "ID_CARD", "DRIVERS"], "videoRequired": "disabled",
@@ -247,7 +248,7 @@ fn an_update_sets_clears_and_transliterates_and_leaves_the_rest() {
     members.remove("placeOfBirthEn");
     members.insert("stateOfBirth".to_owned(), json!("NRW"));
     assert_eq!(parsed(&again), expected);
-    // The rest of the applicant is as it was.
+    // The rest of the applicant is unchanged.
     let stored = world.records().unwrap().get("applicant", "anna").unwrap().unwrap();
     assert!(stored.contains("\"internalScore\":1.50") && stored.contains(&again), "{stored}");
     let mut expected = parsed(SAMPLES[1].1.lines().next().unwrap());
@@ -256,7 +257,7 @@ fn an_update_sets_clears_and_transliterates_and_leaves_the_rest() {
     expected["infoChangedAt"] =
         json!({"lastName": time, "dob": time, "placeOfBirth": time, "stateOfBirth": time});
     assert_eq!(parsed(&stored), expected);
-    // An applicant without info gets some; clearing what is not there is no fault.
+    // An applicant without `info` gets it. Clearing an absent member is not an error.
     assert_eq!(
         update(&world, "dana", r#"{"firstName":"Ян","dob":null}"#).unwrap(),
         r#"{"firstName":"Ян","firstNameEn":"Ian"}"#
@@ -265,7 +266,7 @@ fn an_update_sets_clears_and_transliterates_and_leaves_the_rest() {
 }
 
 #[test]
-fn a_body_that_is_none_is_refused_with_every_place_and_changes_nothing() {
+fn an_invalid_body_is_rejected_with_the_place_of_each_error_and_changes_nothing() {
     let world = World::new();
     let stored = || world.records().unwrap().with_prefix("applicant", "").unwrap();
     let before = stored();
@@ -327,7 +328,7 @@ fn a_body_that_is_none_is_refused_with_every_place_and_changes_nothing() {
 }
 
 #[test]
-fn updates_at_the_same_time_all_count() {
+fn concurrent_updates_are_all_applied() {
     let world = World::new();
     let store: &Store = &world;
     let fields = ["firstName", "lastName", "placeOfBirth", "stateOfBirth"];
@@ -347,7 +348,7 @@ fn updates_at_the_same_time_all_count() {
 }
 
 #[test]
-fn an_import_is_refused_with_line_and_path_and_leaves_nothing() {
+fn a_rejected_import_names_line_and_path_and_stores_nothing() {
     use RecordKind::{AmlCases, Applicants, Documents, Levels};
     let world = World::new();
     let before = world.records().unwrap().with_prefix("applicant", "").unwrap();
@@ -372,7 +373,7 @@ fn an_import_is_refused_with_line_and_path_and_leaves_nothing() {
          "line 3: info.idDocs[0].country (byte 56): found `XX`, expected an ISO 3166-1 alpha-3 code"),
         (Applicants, "{\"id\":\"a\",\"type\":\"company\",\"review\":{\"levelName\":\"none\"}}".to_owned(), "review.levelName (byte 0): found no level `none`"),
         (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}".to_owned(), "line 1: (byte 29): found the end of the text, expected `]`"),
-        (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}]\nx".to_owned(), "line 2: (byte 31): found `x`, expected nothing behind an array or a search answer but more of them"),
+        (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}]\nx".to_owned(), "line 2: (byte 31): found `x`, expected another array, another search answer or the end of the file"),
         (Applicants, format!("[{{\"id\":\"ok\",\"type\":\"company\"}},\n{{\"id\":\"{}\"}}]", "x".repeat(17 << 20)),
          "line 2: (byte 0): found a longer element, expected a case of at most 16777216 bytes"),
         (Applicants, nested, "found nesting deeper than 128"),
@@ -405,7 +406,7 @@ fn an_import_is_refused_with_line_and_path_and_leaves_nothing() {
     let error = import(&world, Applicants, "{\"id\":\"a\",\"type\":\"x\"}").unwrap_err();
     assert_eq!(error.refusal().unwrap().error.kind, ErrorKind::BadValue);
     assert_eq!(world.records().unwrap().with_prefix("applicant", "").unwrap(), before);
-    // The store goes on, and a record takes the place of that of its key.
+    // The store remains usable, and a record replaces the one with its key.
     let imported = import(
         &world,
         Applicants,

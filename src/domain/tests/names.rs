@@ -1,11 +1,11 @@
-//! Names that operation 5 takes and refuses, and the Latin forms that it makes of them.
+//! Names that operation 5 accepts and rejects, and their Latin forms.
 
 use super::*;
 
 const FIELDS: [&str; 6] = ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
 
 #[test]
-fn text_that_is_empty_blank_or_has_control_characters_is_refused_with_what_clears_the_member() {
+fn empty_blank_and_control_text_is_rejected_and_null_is_suggested() {
     let world = World::new();
     let before = get(&world, "applicant", "anna");
     for field in FIELDS {
@@ -30,7 +30,7 @@ fn text_that_is_empty_blank_or_has_control_characters_is_refused_with_what_clear
         }
     }
     assert_eq!(get(&world, "applicant", "anna"), before);
-    // Joiners within words, marks of direction, and blanks within and beside a name are text.
+    // Joiners, direction marks, and blanks around and between words are accepted with other text.
     for name in ["علی\u{200c}رضا", "Anna\u{200f}", "Anna Maria", " Anna", "क्\u{200d}ष", "👩\u{200d}🔬"]
     {
         let info = update_info(&world, "anna", json!({"firstName": name}).to_string().as_bytes(), now());
@@ -39,20 +39,20 @@ fn text_that_is_empty_blank_or_has_control_characters_is_refused_with_what_clear
 }
 
 #[test]
-fn an_import_takes_such_text_as_it_came() {
+fn an_import_accepts_empty_blank_and_control_text() {
     let world = World::empty();
     let info = json!({"firstName": "", "lastName": "  ", "placeOfBirth": "a\0b", "stateOfBirth": "\t"});
     let record = json!({"id": "a", "type": "individual", "info": info});
     assert_eq!(import(&world, RecordKind::Applicants, &record.to_string()).unwrap().stored, 1);
     assert_eq!(import_leniently(&world, RecordKind::Applicants, &record.to_string()).notes.len(), 0);
     assert_eq!(parsed(&get(&world, "applicant", "a"))["info"], info);
-    // An update of another member leaves it.
+    // An update of another member keeps it.
     let updated = parsed(&update_info(&world, "a", b"{\"dob\":null}", now()).unwrap());
     assert_eq!((&updated["lastName"], &updated["placeOfBirth"]), (&json!("  "), &json!("a\0b")));
 }
 
 #[test]
-fn documents_then_country_then_country_of_birth_tell_the_language_of_a_name() {
+fn documents_then_country_then_country_of_birth_decide_the_language() {
     let world = World::empty();
     let update = |info: Value, body: Value| {
         let record = json!({"id": "a", "type": "individual", "info": info}).to_string();
@@ -73,7 +73,7 @@ fn documents_then_country_then_country_of_birth_tell_the_language_of_a_name() {
         let found = update(info.clone(), json!({"lastName": "Гнатюк"}));
         assert_eq!(found["lastNameEn"], json!(expected), "{info}");
     }
-    // The names of one record are written after the same rules, and anew when the evidence changes.
+    // The names of one record follow the same rules, and are written anew when the evidence changes.
     let info = json!({"lastName": "Гнатюк", "country": "DEU"});
     let found = update(info.clone(), json!({"firstName": "Андрій", "placeOfBirth": "Рогань"}));
     let latin = ["firstNameEn", "lastNameEn", "placeOfBirthEn"].map(|name| found[name].as_str().unwrap());

@@ -1,13 +1,15 @@
-//! Arabic, and Persian.
+//! Arabic and Persian.
 
-/// Arabic and Persian letters as a reader would write them; vowels where they are marked.
+/// Returns an Arabic or Persian letter in Latin letters, by its sound; `None` for other letters.
+///
+/// Short vowels are written only where the text marks them.
 pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Option<&'static str> {
-    // و and ي are vowels between and behind consonants, consonants in front of a vowel and at the start.
+    // و and ي are consonants at the start of a word, after an alef and before a vowel, and vowels otherwise.
     let is_vowel = before.is_some_and(|before| is_arabic(before) && !matches!(before, 'ا' | 'آ' | 'أ'))
         && !next.is_some_and(|next| matches!(next, 'ا' | 'و' | 'ي' | 'ی' | '\u{64e}'..='\u{650}'));
     Some(match c {
         'ا' | 'أ' | 'ٱ' | 'آ' | 'ع' | 'ى' | '\u{64e}' | '\u{670}' => {
-            // A vowel mark on an alef or ain says which vowel it is, and an alef behind a mark lengthens it.
+            // A vowel mark on an alef or ain gives its vowel. An alef after a mark only lengthens it.
             let is_said = matches!(next, Some('\u{64e}'..='\u{650}'))
                 || c == 'ا' && before == Some('\u{64e}')
                 || before.is_some_and(|before| matches!(before, 'ا' | 'ع')) && c == 'ا';
@@ -22,7 +24,7 @@ pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Optio
         'ج' => "j",
         'چ' => "ch",
         'ح' | 'ه' => "h",
-        // At the end of a word it is said as a.
+        // It sounds as a at the end of a word.
         'ة' => {
             if before == Some('\u{64e}') {
                 ""
@@ -62,7 +64,7 @@ pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Optio
                 "y"
             }
         }
-        // The mark of doubling is written with the consonant that it doubles.
+        // The consonant before the doubling mark is written twice.
         'ء' | 'ـ' | '\u{651}' | '\u{652}' => "",
         _ => return None,
     })
@@ -72,7 +74,7 @@ fn is_arabic(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}')
 }
 
-/// Whether the letter at the start is marked as double; the mark of its vowel may come first.
+/// Returns whether the first letter has the doubling mark, before or after the mark of its vowel.
 pub(super) fn is_doubled(rest: &[char]) -> bool {
     let mut marks = rest.iter().skip(1).take(2).take_while(|c| matches!(c, '\u{64b}'..='\u{652}'));
     rest.first().is_some_and(|c| matches!(c, '\u{620}'..='\u{64a}' | '\u{671}'..='\u{6d3}'))

@@ -1,9 +1,9 @@
-//! Cyrillic.
+//! Cyrillic letters, by the rules of one language.
 
 use super::language::Language;
 use super::letters::is_apostrophe;
 
-/// The place of a letter in its word: the character before it, in small form, and whether it is the first or the last one.
+/// The context of a letter in its word: the small form of the character before it, and whether it is the first or the last one.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) before: Option<char>,
@@ -11,7 +11,7 @@ pub(super) struct Place {
     pub(super) ends_word: bool,
 }
 
-/// A Cyrillic letter as the documents of the language's country have it.
+/// Returns a Cyrillic letter in Latin letters, as the documents of the language's country have it.
 pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<&'static str> {
     let own = match language {
         Language::Bulgarian => bulgarian(small, place),
@@ -21,7 +21,9 @@ pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<
     own.or_else(|| common(small))
 }
 
-/// The letters for which ICAO's table names a language. It writes the Serbian Г as H, too; Serbia's passports do not.
+/// The letters for which ICAO's table names a language.
+///
+/// The table also has H for the Serbian Г. Serbia's passports have G, and so has this function.
 fn exception(small: char, language: Language, place: Place) -> Option<&'static str> {
     use Language::{Belarusian, Macedonian, Serbian};
     Some(match (small, language) {
@@ -33,7 +35,7 @@ fn exception(small: char, language: Language, place: Place) -> Option<&'static s
         ('ѓ', Macedonian) => "gj",
         ('ќ', Macedonian) => "kj",
         ('џ', Macedonian) => "dj",
-        // The sign that keeps the sounds around it apart is not written.
+        // The apostrophe only separates the sounds around it.
         (c, Belarusian) if is_apostrophe(c) && !place.starts_word => "",
         _ => return None,
     })
@@ -42,7 +44,7 @@ fn exception(small: char, language: Language, place: Place) -> Option<&'static s
 /// The letters of Ukrainian that differ from ICAO's table for all languages (Resolution 55 of the Cabinet of Ministers, 2010).
 fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
-        // Зг is told from ж.
+        // Зг must differ from ж, which is zh.
         'г' if place.before == Some('з') => "gh",
         'г' => "h",
         'и' => "y",
@@ -71,7 +73,7 @@ fn bulgarian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// ICAO's table for all languages, and the letters of Kazakh without their marks.
+/// The letters of ICAO's table for all languages, and those of Kazakh without their marks.
 fn common(small: char) -> Option<&'static str> {
     Some(match small {
         'а' | 'ә' => "a",

@@ -1,16 +1,16 @@
-//! Greek.
+//! Greek, by ELOT 743.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::letters::{plain, small};
 
-/// The start of a Greek text, after ELOT 743, and how many characters it took.
+/// Returns the first letter or digraph of a Greek text in Latin letters, and the number of characters that it took.
 pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {
     let at = |at: usize| rest.get(at).and_then(|c| base(*c));
     let Some(first) = at(0) else {
         return (rest.first().map_or(String::new(), |c| plain(*c, small(*c))), 1);
     };
-    // A mark of separation on the second letter keeps the two apart, and so does an accent on the first.
+    // A diaeresis on the second letter separates the two, and so does an accent on the first.
     let second = match (rest.first(), rest.get(1)) {
         (Some(one), Some(two)) if is_accented(*one) && !is_accented(*two) || has_diaeresis(*two) => None,
         _ => at(1),
@@ -62,7 +62,7 @@ pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {
     (latin.to_owned(), 1)
 }
 
-/// A Greek letter, small and without marks.
+/// Returns a Greek letter in small form without marks; `None` for other characters.
 fn base(c: char) -> Option<char> {
     std::iter::once(small(c)).nfd().next().filter(|c| ('α'..='ω').contains(c))
 }

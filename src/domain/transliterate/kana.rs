@@ -1,14 +1,14 @@
-//! Kana.
+//! Kana, by the Hepburn romanisation of passports.
 
 use any_ascii::any_ascii_char;
 use unicode_normalization::UnicodeNormalization;
 
-/// Kana in the Hepburn of passports.
+/// Returns a run of kana in Latin letters.
 pub(super) fn kana(run: &[char]) -> String {
     let mut out = String::new();
-    // The small tsu doubles the consonant behind it.
+    // The small tsu doubles the next consonant.
     let mut doubles = false;
-    // Half-width kana carry their marks apart.
+    // Half-width kana have their marks as separate characters.
     let run: Vec<char> = run.iter().copied().nfkc().collect();
     for c in run {
         let syllable = match c {
@@ -25,13 +25,13 @@ pub(super) fn kana(run: &[char]) -> String {
             'ぅ' | 'ゥ' => replaced(&mut out, "u"),
             'ぇ' | 'ェ' => replaced(&mut out, "e"),
             'ぉ' | 'ォ' => replaced(&mut out, "o"),
-            // Spelt as they are said.
+            // Spelled by their sound.
             'ぢ' | 'ヂ' => "ji",
             'づ' | 'ヅ' => "zu",
             'を' | 'ヲ' => "o",
             _ => any_ascii_char(c),
         };
-        // No syllable but the one that is n ends so.
+        // Only the syllable n ends with this letter.
         if out.ends_with('n') && syllable.starts_with(['b', 'm', 'p']) {
             out.pop();
             out.push('m');
@@ -64,7 +64,7 @@ fn replaced<'s>(out: &mut String, small: &'s str) -> &'s str {
     small
 }
 
-/// Leaves the length of o and u out: ou and oo are o, uu is u, unless an e behind shows a syllable of its own.
+/// Shortens long vowels: ou and oo become o, and uu becomes u. An e after them shows a separate syllable, which stays.
 fn short_vowels(latin: &str) -> String {
     let letters: Vec<char> = latin.chars().collect();
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! The language of Cyrillic text.
+//! Detects the language of Cyrillic text.
 //!
-//! Each text rules out the languages that cannot write it: first the text itself, then the person's other texts. Among the languages
-//! that are left, the first country of the record that has one of them decides. The table is in the docs of [`crate::domain`].
+//! Each text rules out the languages that cannot write it: first the text itself, then the person's other texts. Then the first country
+//! of the record decides whose language is left. The docs of [`crate::domain`] have the table.
 
 use super::letters::{is_apostrophe, small};
 
@@ -15,11 +15,11 @@ pub(super) enum Language {
     Macedonian,
     Bulgarian,
     Kazakh,
-    /// Text that none of these can write. It is written as Russian is.
+    /// Text that none of these languages can write. It follows the rules for Russian.
     Other,
 }
 
-/// The languages in the order in which they are assumed when nothing else decides.
+/// The languages in the order of preference without other evidence.
 const ASSUMED: [Language; 7] = {
     use Language::{Belarusian, Bulgarian, Kazakh, Macedonian, Russian, Serbian, Ukrainian};
     [Russian, Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh]
@@ -27,32 +27,34 @@ const ASSUMED: [Language; 7] = {
 
 const VOWELS: &str = "аеёиоуыэюяіїє";
 
-/// Vowels that Ukrainian does not have after и. It has ї and є there, as in Київ.
+/// The vowels that Ukrainian does not have after и. It has ї and є there, as in Київ.
 const NOT_AFTER_Y: &str = "аеиоуюя";
 
 /// The evidence that a record gives about the language of a person's names.
 #[derive(Debug, Default)]
-pub(in crate::domain) struct Origin {
-    /// The texts of the person, in whatever script.
+pub(in crate::domain) struct Evidence {
+    /// The texts of the person, in any script.
     pub(in crate::domain) texts: Vec<String>,
-    /// Alpha-3 codes, the strongest evidence first.
+    /// The alpha-3 codes of countries, the strongest evidence first.
     pub(in crate::domain) countries: Vec<String>,
 }
 
-impl Origin {
-    /// The language of one of the person's texts.
+impl Evidence {
+    /// Returns the language of one of the person's texts.
     pub(super) fn language_of(&self, text: &[char]) -> Language {
         let words = words(text);
         if words.is_empty() {
             return Language::Other;
         }
-        let mut possible: Vec<Language> =
-            ASSUMED.into_iter().filter(|language| words.iter().all(|word| can_be(*language, word))).collect();
+        let mut possible: Vec<Language> = ASSUMED
+            .into_iter()
+            .filter(|language| words.iter().all(|word| can_write(*language, word)))
+            .collect();
         for text in &self.texts {
             let text: Vec<char> = text.chars().collect();
             let words = self::words(&text);
-            let fits = |language: &Language| words.iter().all(|word| can_be(*language, word));
-            // A text in another language than this one says nothing about this one.
+            let fits = |language: &Language| words.iter().all(|word| can_write(*language, word));
+            // A text in another language is no evidence about this one.
             if possible.iter().any(fits) {
                 possible.retain(fits);
             }
@@ -63,10 +65,10 @@ impl Origin {
     }
 }
 
-/// The language that the Cyrillic texts of a country are in; `None` for a country that writes none, which suggests nothing.
+/// Returns the language of Cyrillic texts in a country; `None` for a country that does not write Cyrillic.
 fn language_in(country: &str) -> Option<Language> {
     Some(match country {
-        // Documents of the other countries have the letters that these languages share with Russian written as Russian ones are.
+        // The other countries write the letters that their languages share with Russian as Russia does.
         "RUS" | "KGZ" | "MNG" | "TJK" | "TKM" | "UZB" => Language::Russian,
         "UKR" => Language::Ukrainian,
         "BLR" => Language::Belarusian,
@@ -78,7 +80,7 @@ fn language_in(country: &str) -> Option<Language> {
     })
 }
 
-/// The words of a text that have Cyrillic letters, in small letters. Apostrophes are part of a word.
+/// Returns the words of a text with Cyrillic letters, in small letters. Apostrophes are part of a word.
 fn words(text: &[char]) -> Vec<Vec<char>> {
     let words = text.split(|c| !c.is_alphabetic() && !is_apostrophe(*c));
     let words = words.filter(|word| word.iter().copied().any(is_cyrillic));
@@ -89,11 +91,13 @@ fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52f}')
 }
 
-/// Whether a language can write a word, by its alphabet and its spelling.
-fn can_be(language: Language, word: &[char]) -> bool {
+/// Returns whether a word fits the alphabet and the spelling of a language.
+fn can_write(language: Language, word: &[char]) -> bool {
     let letters = alphabet(language);
     let has_letters = word.iter().all(|c| !is_cyrillic(*c) || letters.contains(*c));
-    has_letters && (0..word.len()).all(|at| can_have(language, word, at)) && can_end(language, word)
+    has_letters
+        && (0..word.len()).all(|at| allows_letter(language, word, at))
+        && allows_ending(language, word)
 }
 
 fn alphabet(language: Language) -> &'static str {
@@ -109,24 +113,24 @@ fn alphabet(language: Language) -> &'static str {
     }
 }
 
-/// Whether the spelling of a language allows a letter where it stands.
-fn can_have(language: Language, word: &[char], at: usize) -> bool {
+/// Returns whether the spelling of a language allows the letter at a position of a word.
+fn allows_letter(language: Language, word: &[char], at: usize) -> bool {
     let letter = |at: Option<usize>| at.and_then(|at| word.get(at)).copied();
     let before = letter(at.checked_sub(1));
     let next = letter(at.checked_add(1));
     let is_consonant = |c: Option<char>| c.is_some_and(|c| is_cyrillic(c) && !VOWELS.contains(c));
     match (letter(Some(at)), language) {
-        // Russian separates a consonant from е ё ю я by it; in Bulgarian it is a vowel.
+        // Russian has it only between a consonant and е ё ю я. In Bulgarian it is a vowel.
         (Some('ъ'), Language::Russian | Language::Kazakh) => next.is_some_and(|c| "еёюя".contains(c)),
         (Some('ъ'), Language::Bulgarian) => !next.is_some_and(|c| "еюя".contains(c)),
         (Some('ь'), Language::Bulgarian) => next == Some('о'),
-        // Ukrainian has и after consonants alone, and before few vowels but in the prefix при.
+        // Ukrainian has и only after consonants. Before most vowels it has it only in the prefix при.
         (Some('и'), Language::Ukrainian) => {
             let is_prefix = at == 2 && word.starts_with(&['п', 'р']);
             let is_before_vowel = next.is_some_and(|c| NOT_AFTER_Y.contains(c));
             is_consonant(before) && (!is_before_vowel || is_prefix)
         }
-        // An apostrophe between a consonant and я, ю, є, ї, е, ё, і is a Ukrainian or Belarusian one.
+        // An apostrophe between a consonant and я, ю, є, ї, е, ё, і is Ukrainian or Belarusian.
         (Some(c), language) if is_apostrophe(c) => {
             let is_separating = is_consonant(before) && next.is_some_and(|c| "яюєїеёі".contains(c));
             !is_separating || matches!(language, Language::Ukrainian | Language::Belarusian)
@@ -135,8 +139,8 @@ fn can_have(language: Language, word: &[char], at: usize) -> bool {
     }
 }
 
-/// Whether words of a language have the ending of this one: Ukrainian surnames are in -ський, Russian ones in -ский.
-fn can_end(language: Language, word: &[char]) -> bool {
+/// Returns whether a language allows the ending of a word: Ukrainian surnames end in -ський, Russian ones in -ский.
+fn allows_ending(language: Language, word: &[char]) -> bool {
     let ends = |ending: &str| {
         let ending: Vec<char> = ending.chars().collect();
         word.ends_with(&ending)
@@ -144,7 +148,7 @@ fn can_end(language: Language, word: &[char]) -> bool {
     let ends_with = |endings: &[&str]| endings.iter().any(|ending| ends(ending));
     match language {
         Language::Ukrainian => !ends_with(&["ский", "зкий", "цкий"]),
-        // Short words in -ська are Russian pet names, such as Васька.
+        // Short words with -ська are Russian pet names, such as Васька.
         _ if word.len() > 6 && ends_with(&["ська", "зька", "цька"]) => false,
         _ => !ends_with(&["ський", "зький", "цький"]),
     }

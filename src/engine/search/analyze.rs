@@ -1,4 +1,4 @@
-//! Explaining requests.
+//! Explains requests.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ use crate::filter::order::SortKey;
 use crate::topk::BatchWalk;
 
 impl Engine {
-    /// How a request is answered; nothing is searched.
+    /// Explains how a request would be answered, without a search.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, Request};
@@ -34,17 +34,17 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// As [`search`](Self::search).
+    /// Like [`search`](Self::search).
     ///
     /// # Complexity
-    /// As planning a search: criteria times batches.
+    /// That of planning a search: criteria times batches.
     pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
         self.explained(request, None)
     }
 
-    /// How a request is answered, and what that cost: one search, and each criterion by itself on every batch.
+    /// Explains how a request is answered, and measures the cost of one search and of each criterion alone on every batch.
     ///
-    /// `clock` gives the time since any fixed moment.
+    /// `clock` returns the time since any fixed moment.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, Request};
@@ -59,7 +59,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// As [`search`](Self::search).
+    /// Like [`search`](Self::search).
     ///
     /// # Complexity
     /// Criteria times cases.
@@ -75,7 +75,7 @@ impl Engine {
         let order = self.check(request)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        // First, so that it meets the cases as any other search does.
+        // The search comes first, so that it runs like any other search, without earlier look-ups.
         let searched = clock.map(|clock| self.searched((request, order), view, clock));
         let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
         let query = bound.query();
@@ -135,7 +135,7 @@ impl Engine {
         })
     }
 
-    /// Searches as any search does, with notes taken of it.
+    /// Searches as any search does, and records the work.
     fn searched(
         &self,
         (request, order): (&Request, Option<SortKey>),
@@ -153,7 +153,7 @@ impl Engine {
     }
 }
 
-/// The nodes in the order in which they are evaluated.
+/// Returns the nodes in the order of evaluation.
 fn nodes(request: &Request, plans: &[Explained], measured: Option<&[Measured]>, asked: u64) -> Vec<Node> {
     let lines = request.filter.lines(|parent, children| {
         children.sort_by_key(|child| plans[parent].places.get(child).copied());

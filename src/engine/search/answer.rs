@@ -1,4 +1,4 @@
-//! The answer to a search.
+//! Answers to searches.
 #![expect(clippy::arithmetic_side_effects, reason = "sizes of documents in memory")]
 
 use std::ops::Range;
@@ -12,10 +12,9 @@ use crate::engine::Snapshot;
 use crate::engine::snapshot::View;
 use crate::filter::Request;
 
-/// The page of cases that a search found.
+/// A page of cases, the answer to a search.
 ///
-/// It keeps the cases as they were when it was found, so that documents are borrowed, never copied, and
-/// later writes do not change it.
+/// It holds the snapshot that was searched. So documents are borrowed, not copied, and later writes do not change the answer.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, Mode, Request};
@@ -32,7 +31,7 @@ use crate::filter::Request;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Answer {
-    /// The cases as they were; nothing, where the page has none of them.
+    /// The view that was searched; `None` for an empty page.
     view: Option<Arc<View>>,
     rows: Vec<RowAddr>,
     total: Option<u64>,
@@ -44,7 +43,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Of these rows of a view of the snapshot.
+    /// Creates the answer from rows of a view of the snapshot.
     pub(crate) fn new(
         snapshot: &Snapshot,
         view: &Arc<View>,
@@ -67,59 +66,59 @@ impl Answer {
         }
     }
 
-    /// With how many rows were in the batches that were asked.
+    /// Sets the number of examined rows.
     pub(crate) fn with_examined(self, examined: u64) -> Self {
         Self { examined, ..self }
     }
 
-    /// How many cases are on the page.
+    /// Returns the number of cases on the page.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// True when no case is on the page.
+    /// Returns true if no case is on the page.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// How many cases were selected before paging, when the request asked for it.
+    /// Returns the number of all selected cases, if the request asked for it.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// How many rows lie in the batches that had to be asked: a measure of the work, for hosts that watch it.
+    /// Returns the number of rows in the batches that the search had to evaluate, a measure of its work.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.examined
     }
 
-    /// The ids of the cases on the page, in order.
+    /// Returns the ids of the cases on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.rows.iter().map(|at| self.id(*at))
     }
 
-    /// The id of a case on the page.
+    /// Returns the id of a case on the page.
     #[cfg(feature = "service")]
     pub(crate) fn id_at(&self, place: usize) -> Option<&str> {
         self.rows.get(place).map(|at| self.id(*at))
     }
 
-    /// The number of the document of a case on the page, when documents are kept elsewhere.
+    /// Returns the number of the document of a case on the page, if documents are kept elsewhere.
     #[cfg(feature = "service")]
     pub(crate) fn document_number_at(&self, place: usize) -> Option<u64> {
         let at = self.rows.get(place)?;
         self.batch(*at)?.document_number(usize::from(at.row))
     }
 
-    /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
+    /// Returns the stored documents of the page, in order. They are empty if the engine keeps no documents.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.rows.iter().map(|at| self.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
     }
 
-    /// The numbers of the documents of the cases on the page, in order, when documents are kept elsewhere.
+    /// Returns the document numbers of the page, in order, if documents are kept elsewhere.
     #[cfg_attr(
         not(any(test, feature = "store")),
         expect(dead_code, reason = "the durable store builds on it")
@@ -138,9 +137,9 @@ impl Answer {
         self.view.as_ref().map_or("", |view| view.id(at))
     }
 
-    /// The answer as the interface has it: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
+    /// Returns the answer as JSON: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
     ///
-    /// Of an engine without documents, the items are objects with an `id` alone.
+    /// If the engine keeps no documents, each item is an object with an `id` only.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
@@ -148,11 +147,11 @@ impl Answer {
         out
     }
 
-    /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
+    /// Appends the JSON of [`to_json`](Self::to_json) to `out`.
     pub fn write_json(&self, out: &mut String) {
         let mut page = Page::begin(out);
-        // Finding them all before the first is copied has the misses of the cache overlap. They are gathered where they stay:
-        // moving room for a page takes longer than all else of a short answer.
+        // All documents are located before the first is copied, so that the cache misses overlap. The buffer stays on the stack:
+        // for a short answer, moving it would take longer than the rest.
         let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
         documents.extend(self.documents());
         out.reserve(FRAME_BYTES + documents.iter().map(|document| document.len() + 1).sum::<usize>());
@@ -167,14 +166,14 @@ impl Answer {
     }
 }
 
-/// Room for what stands around the documents.
+/// The bytes reserved for the text around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
-/// Few pages are longer.
+/// The page size up to which no allocation is needed.
 const USUAL_PAGE: usize = 128;
 
-/// An answer as the interface has it, being written behind what a text holds.
+/// A writer of an answer's JSON, appended to a text.
 ///
-/// Its parts may go to one text or to several.
+/// The parts may be written to one text or to several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     is_empty: bool,
@@ -186,13 +185,13 @@ impl Page {
         Self { is_empty: true }
     }
 
-    /// Returns how many bytes a document takes, with what stands before it.
+    /// Returns the bytes that a document takes, with its separator.
     #[cfg(feature = "service")]
     pub(crate) fn bytes(&self, document: &str) -> usize {
         document.len() + usize::from(!self.is_empty)
     }
 
-    /// As [`bytes`](Self::bytes), of a document after which others follow.
+    /// Like [`bytes`](Self::bytes), but more documents follow.
     #[cfg(feature = "service")]
     pub(crate) fn pass(&mut self, document: &str) -> usize {
         let bytes = self.bytes(document);
@@ -200,7 +199,7 @@ impl Page {
         bytes
     }
 
-    /// Adds a document; gives where it lies.
+    /// Appends a document, and returns its position.
     pub(crate) fn document(&mut self, out: &mut String, document: &str) -> Range<usize> {
         if !std::mem::take(&mut self.is_empty) {
             out.push(',');
@@ -210,14 +209,14 @@ impl Page {
         start..out.len()
     }
 
-    /// Adds a case without a document.
+    /// Appends a case without a document.
     fn id(&mut self, out: &mut String, id: &str) {
-        // Every string has a JSON form.
+        // Every string has a JSON form, so this cannot fail.
         let id = serde_json::to_string(id).unwrap_or_default();
         self.document(out, &format!("{{\"id\":{id}}}"));
     }
 
-    /// With the number of all cases selected, if it was asked for, and the page's offset and limit.
+    /// Appends the end of the JSON: the total, if there is one, and the page's offset and limit.
     pub(crate) fn end(self, out: &mut String, total: Option<u64>, (offset, limit): (u64, u64)) {
         out.push(']');
         let mut digits = itoa::Buffer::new();

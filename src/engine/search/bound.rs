@@ -1,4 +1,4 @@
-//! A request bound to one view of the cases.
+//! A request bound to one view.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::{LazyCell, OnceCell};
@@ -15,9 +15,9 @@ use crate::topk::{
     PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
 };
 
-/// A request bound to one view: what [strategies](super::strategy) are chosen by, and what they do.
+/// A request bound to one view, on which the [strategies](super::strategy) are chosen and run.
 ///
-/// What is looked up for a strategy is kept for those after it, and for the search.
+/// The results of look-ups are kept for later strategies, and for the search.
 pub(super) struct BoundRequest<'s> {
     catalog: &'s Catalog,
     request: &'s Request,
@@ -25,14 +25,14 @@ pub(super) struct BoundRequest<'s> {
     view: &'s View,
     trace: Option<&'s Trace<'s>>,
     query: OnceCell<Query<'s>>,
-    /// See [`numbers`](Self::numbers).
+    /// Cached result of [`numbers`](Self::numbers).
     numbers: OnceCell<Vec<usize>>,
-    /// See [`index_total`](Self::index_total).
+    /// Cached result of [`index_total`](Self::index_total).
     index_total: OnceCell<Option<Counted>>,
 }
 
 impl<'s> BoundRequest<'s> {
-    /// `trace` notes the work, if there is one.
+    /// Binds a request. `trace` records the work, if there is one.
     pub(super) fn new(
         catalog: &'s Catalog,
         (request, order): (&'s Request, Option<SortKey>),
@@ -59,15 +59,14 @@ impl<'s> BoundRequest<'s> {
         SortBy::new(self.order, self.catalog.fields())
     }
 
-    /// Returns the offset and the limit of the page, both at most the number of rows that a view can have, so that sums of them do
-    /// not overflow.
+    /// Returns the offset and the limit of the page, both at most the rows that a view can have, so that sums do not overflow.
     pub(super) fn page(&self) -> (usize, usize) {
         const MOST_ROWS: u64 = (MAX_BATCHES * MAX_ROWS) as u64;
         let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX);
         (number(self.request.offset), number(self.request.limit))
     }
 
-    /// The filter, looked up in the index.
+    /// Returns the query: the filter, looked up in the index.
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
@@ -79,7 +78,7 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// The numbers of the batches that may have a selected row: of the indexed ones, ascending, then of all others.
+    /// Returns the numbers of the batches that may have a selected row: first the indexed ones, ascending, then all others.
     pub(super) fn numbers(&self) -> &[usize] {
         self.numbers.get_or_init(|| self.numbers_of(self.query()))
     }
@@ -96,13 +95,13 @@ impl<'s> BoundRequest<'s> {
         view.visits(self.numbers().iter().copied())
     }
 
-    /// The total from the index alone; `None` where it does not know it. Small batches written of late, which it does not
-    /// cover, are asked.
+    /// Returns the total from the index; `None` if the index does not determine it. Uncovered batches are counted by evaluating
+    /// them.
     pub(super) fn index_total(&self) -> Option<Counted> {
         *self.index_total.get_or_init(|| {
             let unindexed: Vec<usize> = self.view.uncovered_numbers().collect();
             if unindexed.is_empty() {
-                // Looking up the strings takes less than a query.
+                // Looking up the strings is cheaper than building a query.
                 let predicate = self.request.filter.predicate();
                 if let Some((field, found)) = exec::counted_strings(predicate, self.view.index()) {
                     let selected = self.view.known_count(&Known::Strings(field, &found))?;
@@ -115,12 +114,12 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// How many rows are selected, batch by batch.
+    /// Counts the selected rows, batch by batch.
     pub(super) fn counted(&self) -> Counted {
         counting::count(self.query(), self.view, self.numbers())
     }
 
-    /// How many rows are selected: by the branches that the key index lists, and beside them.
+    /// Counts the selected rows: those of branches that the key index lists, and those of the other branches.
     pub(super) fn counted_beside(&self) -> Counted {
         let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
@@ -129,7 +128,7 @@ impl<'s> BoundRequest<'s> {
         beside.and(listed)
     }
 
-    /// The page of rows that the key index lists, and of those of batches that it does not cover.
+    /// Returns the page from the rows that the key index lists and from the rows of uncovered batches.
     pub(super) fn listed_page<'q>(&'q self, scan: &Scan<'q>) -> Vec<RowAddr> {
         let listed = self.query().listed().unwrap_or_default();
         scan.examine(listed.len() as u64);
@@ -147,27 +146,28 @@ impl<'s> BoundRequest<'s> {
         listed_page(scan, rows, unindexed, self.sort_by(), self.page())
     }
 
-    /// The page in the order in which rows are stored.
+    /// Returns the page in the order in which rows are stored.
     pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> PageRows {
         let mut page = StoredPage::new(self.page(), with_total);
         scan.run(self.visits(), &mut page);
         page.finish()
     }
 
-    /// The first rows of all indexed batches in the order of the page, if they are known and asking them one by one is fast.
+    /// Returns the top rows of all indexed batches in the order of the page, if they are known and row-at-a-time evaluation is
+    /// fast.
     fn top_rows(&self) -> Option<(SortKey, &'s TopRows)> {
         let order = self.order.filter(|_| self.query().asks_rows_fast())?;
         Some((order, self.view.index().first(order.field, order.descending)?))
     }
 
-    /// True when the first rows of all indexed batches are known, and enough of them for the page.
+    /// Returns true if the index has enough top rows for the page.
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
         let wanted = offset + limit;
         self.top_rows().is_some_and(|(_, top_rows)| TopRowsPage::may_have(top_rows.rows(), wanted))
     }
 
-    /// The page from the first rows of all indexed batches; `None` where they are not known, or other ways are faster.
+    /// Returns the page from the top rows; `None` if they are not known, or if another strategy is faster.
     pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
         let (order, top_rows) = self.top_rows()?;
         let view: &'q View = self.view;
@@ -186,7 +186,7 @@ impl<'s> BoundRequest<'s> {
         top_rows.page(scan, view.visits(others.iter().copied()), self.sort_by(), self.page())
     }
 
-    /// The search for a sorted page batch by batch.
+    /// Returns the batch-by-batch search for a sorted page.
     pub(super) fn sorted_search<'a, 'q: 'a>(
         &'q self,
         scan: &'a Scan<'q>,
@@ -214,7 +214,7 @@ impl<'s> BoundRequest<'s> {
         InOrder { numbers: in_order.iter().copied().filter(is_kept), kept, all, others }
     }
 
-    /// Of the rows from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
+    /// Evaluates at most 64 top rows from `64 * chunk` on. Returns a bit for each live, selected one.
     fn select_top_rows<'q>(
         &'q self,
         scan: &Scan<'q>,
@@ -233,14 +233,14 @@ impl<'s> BoundRequest<'s> {
     }
 }
 
-/// The batches that may have a selected row, as far as the order of their first keys is known.
+/// The batches that may have a selected row, divided by whether the order of their first keys is known.
 struct InOrder<'n, I> {
-    /// Those whose order is known, in that order.
+    /// The batches in the known order.
     numbers: I,
-    /// How many these are.
+    /// The number of batches in `numbers`.
     kept: usize,
-    /// Of how many batches the order is known, those that are ruled out counted too.
+    /// The number of batches with a known order, including those that the index rules out.
     all: usize,
-    /// All others.
+    /// All other batches.
     others: &'n [usize],
 }

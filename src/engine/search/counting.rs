@@ -1,4 +1,4 @@
-//! How many rows of all batches a query selects, on several threads when that takes long.
+//! Counts the selected rows of all batches, on several threads if that takes long.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows, in 64 bits, of which those left out were counted before; estimates of work saturate"
@@ -14,12 +14,12 @@ use crate::exec::{Collector, Need, Query, RangeCount, Scan, Selected, Visit};
 #[cfg(feature = "parallel")]
 use crate::exec::{Notes, Trace};
 
-/// What counting came to.
+/// The result of counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// The selected live rows.
+    /// The number of selected live rows.
     pub(super) selected: u64,
-    /// The rows of the batches that were asked.
+    /// The number of rows in the evaluated batches.
     pub(super) examined: u64,
 }
 
@@ -29,9 +29,9 @@ impl Counted {
     }
 }
 
-/// Counts in the batches of these numbers; rows that the query leaves out are not counted, whether selected or not.
+/// Counts the selected rows of these batches, except rows that the query leaves out.
 ///
-/// The first ones tell what the others will take; if that is long, threads of rayon's pool help this one.
+/// The first batches give an estimate for the others. If that is long, threads of rayon's pool help.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
     #[cfg(feature = "parallel")]
     return count_shared(query, view, numbers, LONG);
@@ -39,11 +39,10 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
     count_here(query, view, numbers.iter().copied()).0
 }
 
-/// Counts on several threads if that takes at least the effort `long`.
+/// Counts on several threads if the expected effort is at least `long`.
 ///
-/// This thread is one of them, and each takes the next few batches whenever it is done with some, so that little is lost
-/// when the others, which the system wakes some tens of microseconds later or not at once on a processor of their own,
-/// come late. It still waits until each of them has run.
+/// This thread is one of them. Each thread takes a few batches at a time, so a helper that starts late costs little. (The system
+/// may take tens of microseconds to wake one.) This thread still waits until each helper has run.
 #[cfg(feature = "parallel")]
 fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
     let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied()).0;
@@ -92,17 +91,17 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
     own.and(counted)
 }
 
-/// So many batches are counted before it is known whether to share the others.
+/// The number of batches that are counted before the decision to share the others.
 #[cfg(feature = "parallel")]
 const SAMPLE: usize = 4;
-/// Batches that a thread takes at a time.
+/// The number of batches that a thread takes at a time.
 #[cfg(feature = "parallel")]
 const CHUNK: usize = 4;
-/// From this effort on, about half a millisecond, threads are woken, so many that each has a quarter of it at least.
+/// The effort from which on helpers are used: about half a millisecond. Each helper gets at least a quarter of it.
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
-/// Counts on this thread; gives the effort that it took, too.
+/// Counts on this thread. Returns the count and its effort.
 fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usize>) -> (Counted, usize) {
     let scan = Scan::new(query);
     let range_count = RangeCount::new(query);
@@ -113,22 +112,21 @@ fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usiz
     (Counted { selected, examined: scan.examined() }, count.effort)
 }
 
-/// Counts the selected rows of each batch.
+/// A counter of the selected rows of each batch.
 struct RowCount<'q> {
-    /// For a query that is a range, or a range and a string.
+    /// Precomputed counts, for a query that is a range, or a range and a string.
     range_count: Option<RangeCount<'q>>,
     query: &'q Query<'q>,
-    /// A batch that is planned and not yet counted: what the next batch is counted from is on its way from memory while the
-    /// one before it is counted.
+    /// The next batch, planned and not yet counted. Its data are prefetched while the batch before it is counted.
     next: Option<Selected<'q>>,
     selected: u64,
-    /// Rows among them that the query leaves out.
+    /// The number of counted rows that the query leaves out.
     left_out: u64,
     effort: usize,
 }
 
 impl<'q> RowCount<'q> {
-    /// Counts the batch that is planned, and puts another one in its place.
+    /// Counts the planned batch, and replaces it by the next one.
     fn take_next(&mut self, next: Option<Selected<'q>>) {
         let planned = std::mem::replace(&mut self.next, next);
         let count = planned.as_ref().map_or(0, Selected::count);
@@ -174,7 +172,7 @@ mod tests {
     #[cfg(feature = "parallel")]
     use crate::filter::Request;
 
-    /// Cases in batches of four, whose days follow each other.
+    /// Creates cases in batches of four, with ascending years.
     fn engine() -> Engine {
         let engine = Engine::builder(Catalog::cases()).batch_rows(4).build();
         let mut cases = Vec::new();
@@ -200,7 +198,7 @@ mod tests {
         number / 20 < 5
     }
 
-    /// A filter, and whether it selects the case of a number.
+    /// A filter, and a function that returns true for the numbers of the cases that it selects.
     type Selecting = (&'static str, fn(u64) -> bool);
 
     const FILTERS: [Selecting; 4] = [
@@ -208,7 +206,7 @@ mod tests {
         ("createdAt < '2005-01-01 00:00:00' or status = blocked", |number| {
             is_early(number) || number % 3 == 1
         }),
-        // The same criterion stands below a range that most batches are out of, and beside it.
+        // The same criterion occurs below a range that excludes most batches, and outside it.
         (
             "createdAt < '2005-01-01 00:00:00' and status = open or priority = high and (status = open or id = 4)",
             |number| {
@@ -219,7 +217,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_zone_maps_settle_in_one_place_counts_in_another() {
+    fn zone_maps_that_settle_one_branch_do_not_affect_another() {
         let engine = engine();
         for (text, selects) in FILTERS {
             let filter = Filter::compile_text(engine.catalog(), text).unwrap();
@@ -228,7 +226,8 @@ mod tests {
         }
     }
 
-    /// Cases in batches of 128, in some of which a string is in no row, in few, in many or in all, and ranges take in none or all.
+    /// Returns cases for batches of 128. A string is in no row of a batch, in few, in many or in all. A range selects none or all
+    /// of some batches.
     fn varied() -> Vec<String> {
         let case = |number: u64| {
             let batch = number / 128;
@@ -265,7 +264,7 @@ mod tests {
         (0..5_000).map(case).collect()
     }
 
-    /// Filters of all kinds on these.
+    /// Filters of all kinds on these cases.
     const VARIED: [&str; 10] = [
         "status = open",
         "status <> open",
@@ -280,7 +279,7 @@ mod tests {
     ];
 
     #[test]
-    fn batches_of_other_kinds_are_counted_one_after_the_other() {
+    fn batches_of_different_kinds_are_counted_in_a_row() {
         let cases = varied();
         let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
         engine.upsert_many(format!("[{}]", cases.join(",")).as_bytes()).unwrap();
@@ -294,20 +293,20 @@ mod tests {
         };
         let mut cases: HashMap<usize, String> = cases.into_iter().enumerate().collect();
         check(&cases, "as stored at once");
-        // Some rows of some batches die.
+        // Some rows of some batches are deleted.
         for number in (3..5_000).step_by(1_111) {
             assert!(engine.delete(&number.to_string()));
             cases.remove(&number);
         }
         check(&cases, "without some");
-        // Others are written again, and stand in batches apart.
+        // Others are replaced, and are now in uncovered batches.
         for number in (100..5_000).step_by(97) {
             let Some(case) = cases.get_mut(&number) else { continue };
             *case = case.replace("\"low\"", "\"high\"").replace("blocked", "open");
             engine.upsert(case.as_bytes()).unwrap();
         }
         check(&cases, "with some written again");
-        // Whole batches go, and their numbers come to stand for others.
+        // Whole batches are deleted, and their numbers are reused.
         for number in 512..1_700 {
             engine.delete(&number.to_string());
             cases.remove(&number);
@@ -325,7 +324,7 @@ mod tests {
 
     #[cfg(feature = "parallel")]
     #[test]
-    fn threads_count_what_one_thread_counts() {
+    fn threads_count_the_same_as_one_thread() {
         let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
         engine.upsert_many(format!("[{}]", varied().join(",")).as_bytes()).unwrap();
         let snapshot = engine.current.load();
@@ -342,7 +341,7 @@ mod tests {
                     count_shared(query, view, numbers, usize::MAX),
                 ]
             };
-            // From a thread of the pool, and from one that is none.
+            // From a thread of the pool, and from another thread.
             for _ in 0..20 {
                 let [alone, shared, not_shared] = threads.install(count);
                 assert_eq!((shared, not_shared), (alone, alone), "{text}");

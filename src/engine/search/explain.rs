@@ -1,5 +1,5 @@
-//! How a request is answered, and what that cost: what [`Engine::explain`](crate::Engine::explain) and
-//! [`Engine::analyze`](crate::Engine::analyze) tell.
+//! Explanations of requests, the results of [`Engine::explain`](crate::Engine::explain) and
+//! [`Engine::analyze`](crate::Engine::analyze).
 
 pub use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
 pub use super::strategy::{PageStrategy, TotalStrategy};

@@ -7,36 +7,36 @@ use serde::{Serialize, Serializer};
 use super::strategy::{PageStrategy, TotalStrategy};
 use crate::exec::{Means, Work};
 
-/// How a request is answered, and after [`Engine::analyze`](crate::Engine::analyze) what that cost.
+/// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
-/// It is made by the planner that searches use, on the cases as they are now. Printed, it is a tree to read.
+/// It comes from the planner that searches use, for the current cases. `Display` prints it as a tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// How many cases there are.
+    /// The number of cases.
     pub cases: u64,
-    /// The batches that they lie in.
+    /// The number of batches.
     pub batches: Batches,
-    /// The criteria of the normal form, each before those it is made of; those come in the order in which
-    /// most batches evaluate them.
+    /// The criteria of the normal form. Each comes before its children. Children are in the order in which most batches evaluate
+    /// them.
     pub nodes: Vec<Node>,
-    /// How the page is found.
+    /// The strategy for the page.
     pub page: Page,
-    /// How the number of all selected cases is found.
+    /// The strategy for the number of all selected cases.
     pub total: Total,
-    /// What a search did and took.
+    /// The measured work and time of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
 }
 
-/// The batches of an engine, as one request sees them.
+/// The number of batches of an engine, as one request uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Batches {
-    /// All that there are.
+    /// All batches.
     pub all: u64,
-    /// Those that indexes over all batches rule out, and that are not asked. Counting [beside](TotalStrategy::Beside) what is
-    /// listed may ask fewer.
+    /// The batches that the index rules out, so that they are not evaluated. The strategy [`Beside`](TotalStrategy::Beside) may
+    /// evaluate even fewer.
     pub ruled_out: u64,
 }
 
@@ -44,99 +44,99 @@ pub struct Batches {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Node {
-    /// How many criteria it lies in.
+    /// The number of criteria that contain it.
     pub depth: usize,
-    /// What it demands: `all of`, `any of`, `every case`, `no case`, or a test in the text syntax.
+    /// The test: `all of`, `any of`, `every case`, `no case`, or a test in the text syntax.
     pub test: String,
-    /// What answers it in the batches that are not ruled out.
+    /// The means that evaluate it, in the batches that are not ruled out.
     pub answered: Vec<Answered>,
-    /// How many rows of those the planner expects it to select, replaced and deleted cases counted too.
+    /// The number of rows that the planner expects it to select, including replaced and deleted cases.
     pub expected: u64,
-    /// True when that is known, not guessed.
+    /// True if the expectation is exact.
     pub exact: bool,
-    /// What the planner expects evaluating it to take; one is about what combining 64 rows takes.
+    /// The cost that the planner expects. The unit is about the cost of combining 64 rows.
     pub work: u64,
-    /// How many cases it selects by itself, in all batches.
+    /// The number of cases that it selects alone, in all batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
-    /// What it takes by itself, in all batches: a test to be planned and answered, a branch to combine what is below it.
+    /// The time that it takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
     #[serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none")]
     pub time: Option<Duration>,
 }
 
-/// By what a criterion is answered, in how many batches.
+/// The means that evaluate a criterion in some of the batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Answered {
-    /// What answers it.
+    /// The means.
     pub by: Means,
-    /// Whether it is settled so for every row, or for none, and nothing is left to evaluate.
+    /// The result, if it is the same for every row of these batches, so that nothing is left to evaluate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<bool>,
-    /// In how many batches.
+    /// The number of batches.
     pub batches: u64,
 }
 
-/// How the page of a request is found.
+/// The strategy for the page of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Page {
-    /// The first way that applies.
+    /// The first strategy that applies.
     pub by: PageStrategy,
-    /// The field that cases are sorted by, `-` in front for descending.
+    /// The field that cases are sorted by, with a leading `-` for descending order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
-    /// How many selected cases are passed over.
+    /// The number of selected cases before the page.
     pub offset: u64,
-    /// How many are wanted.
+    /// The largest number of cases on the page.
     pub limit: u64,
-    /// Whether the search ends when the page is full; otherwise every batch is asked.
+    /// True if the search ends when the page is full. Otherwise it evaluates every batch.
     pub stops_early: bool,
-    /// Batches whose rows can be met in the order of their sorted values.
+    /// The number of batches whose rows are read in the order of their sorted index.
     pub by_sorted_rows: u64,
-    /// Batches whose rows can be met string by string.
+    /// The number of batches whose rows are read string by string.
     pub by_strings: u64,
-    /// Batches whose selected rows have to be gathered and sorted.
+    /// The number of batches whose selected rows are collected and sorted.
     pub by_gathering: u64,
 }
 
-/// How the number of all selected cases is found.
+/// The strategy for the number of all selected cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Total {
-    /// Which way.
+    /// The strategy.
     pub by: TotalStrategy,
-    /// The total, if the index alone knows it.
+    /// The total, if the index determines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cases: Option<u64>,
-    /// Batches whose indexes know how many they have, so that no row of them need be evaluated for it.
+    /// The number of batches whose indexes determine their count, so that no row is evaluated for it.
     pub known_batches: u64,
 }
 
-/// What one search did and took.
+/// The measured work and time of one search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Analysis {
-    /// How many cases are selected.
+    /// The number of selected cases.
     pub selected: u64,
-    /// How many are on the page.
+    /// The number of cases on the page.
     pub on_page: u64,
-    /// How the page was found: as the plan says, or, where that did not lead to a page, by a later way of the list.
+    /// The strategy that found the page. It is later in the list than the planned one if that one did not lead to a page.
     pub page_by: PageStrategy,
-    /// What was done.
+    /// The work.
     pub work: Work,
-    /// What it took, in order; whoever compiled the filter may put that in front.
+    /// The times, in order. The caller may insert the time to compile the filter at the front.
     pub phases: Vec<Phase>,
 }
 
-/// A part of the time that a request takes.
+/// A phase of a request and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase {
-    /// `plan`: looking the filter up in the index and ordering its evaluation. `evaluate`: finding the rows of
-    /// whole batches. `page`: everything else, such as asking rows one by one in the order of the page. Where several threads
-    /// count, the first two are the sums over all of them.
+    /// The name. `plan`: looking the filter up in the index, and ordering its evaluation. `evaluate`: finding the selected rows
+    /// of whole batches. `page`: everything else, such as evaluating single rows in the order of the page. If several threads
+    /// count, the first two are sums over all threads.
     pub name: &'static str,
-    /// How long.
+    /// The duration.
     #[serde(rename = "time_us", serialize_with = "microseconds")]
     pub time: Duration,
 }
@@ -145,6 +145,6 @@ fn microseconds<'t, S: Serializer>(
     time: impl Into<Option<&'t Duration>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    // Nanoseconds are as fine as clocks are.
+    // Clocks have a resolution of a nanosecond at most.
     time.into().map(|time| time.as_nanos() as f64 / 1e3).serialize(serializer)
 }

@@ -1,4 +1,4 @@
-//! An explanation to read.
+//! The text form of an explanation.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, T
 use super::strategy::{PageStrategy, TotalStrategy};
 use crate::exec::Work;
 
-/// Columns are as wide as their widest text up to this many characters.
+/// The widest column in characters. Longer texts stick out.
 const WIDEST: usize = 72;
 
 impl fmt::Display for Explanation {
-    /// A table of the criteria, indented as they nest, and a line on each of what else is done.
+    /// Prints a table of the criteria, indented by nesting, then one line per other part.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Batches { all, ruled_out } = self.batches;
         let expected = match ruled_out {
@@ -37,7 +37,7 @@ impl fmt::Display for Explanation {
         write!(f, "\nBatches: {}, of {cases}", grouped(all))?;
         match ruled_out {
             0 => writeln!(f, ".")?,
-            _ => writeln!(f, "; indexes over all of them rule out {}.", grouped(ruled_out))?,
+            _ => writeln!(f, "; the index rules out {}.", grouped(ruled_out))?,
         }
         writeln!(f, "{}", self.page)?;
         self.total(f)?;
@@ -45,7 +45,7 @@ impl fmt::Display for Explanation {
             Some(analysis) => {
                 if analysis.page_by != self.page.by {
                     let page = Page { by: analysis.page_by, ..self.page.clone() };
-                    writeln!(f, "That did not lead to a page, so it was found another way. {page}")?;
+                    writeln!(f, "That strategy found no page, so another one was used. {page}")?;
                 }
                 write!(f, "{analysis}")
             }
@@ -60,34 +60,31 @@ impl Explanation {
         let asked = self.batches.all.saturating_sub(self.batches.ruled_out);
         let known = match known_batches {
             0 => "from the rows".to_owned(),
-            _ if known_batches == asked => "from what indexes know".to_owned(),
+            _ if known_batches == asked => "from the indexes".to_owned(),
             _ => {
                 let batches = counted(asked, "batch", "batches");
-                format!("in {} of {batches} from what indexes know", grouped(known_batches))
+                format!("in {} of {batches} from the indexes", grouped(known_batches))
             }
         };
         match by {
-            TotalStrategy::NotAsked => writeln!(f, "Total: not asked for."),
+            TotalStrategy::NotAsked => writeln!(f, "Total: not requested."),
             TotalStrategy::Directory => {
                 let cases = grouped(cases.unwrap_or_default());
-                writeln!(f, "Total: {cases}, which an index over all batches knows.")
+                writeln!(f, "Total: {cases}, from the index.")
             }
             TotalStrategy::Ranges => {
-                writeln!(f, "Total: counted apart from the page, by binary searches in sorted rows.")
+                writeln!(f, "Total: counted separately from the page, by binary searches in sorted rows.")
             }
-            TotalStrategy::Counting => writeln!(f, "Total: counted apart from the page, {known}."),
+            TotalStrategy::Counting => writeln!(f, "Total: counted separately from the page, {known}."),
             TotalStrategy::Beside => {
-                writeln!(
-                    f,
-                    "Total: an index over all batches lists some, the others are counted beside them."
-                )
+                writeln!(f, "Total: the index lists some cases, and the others are counted.")
             }
             TotalStrategy::WithPage => writeln!(f, "Total: counted along with the page, {known}."),
         }
     }
 }
 
-/// The cells of a criterion.
+/// Returns the cells of a criterion's line.
 fn cells(node: &Node) -> [String; 5] {
     let Node { depth, test, answered, expected, exact, kept, time, .. } = node;
     let answered: Vec<String> = answered.iter().map(ToString::to_string).collect();
@@ -115,27 +112,27 @@ impl fmt::Display for Answered {
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let page = format!("Page: {} from {}", counted(self.limit, "case", "cases"), grouped(self.offset));
-        let order = self.order.as_deref().unwrap_or("the order in which they were first stored");
+        let order = self.order.as_deref().unwrap_or("insertion order");
         match self.by {
-            PageStrategy::Empty => return write!(f, "Page: none is asked for."),
+            PageStrategy::Empty => return write!(f, "Page: not requested."),
             PageStrategy::Listed => {
-                return write!(f, "{page} by {order}, of those that an index over all batches lists.");
+                return write!(f, "{page} by {order}, from the list of the key index.");
             }
-            PageStrategy::Stored => write!(f, "{page} as they are stored, batch by batch")?,
+            PageStrategy::Stored => write!(f, "{page} in stored order, batch by batch")?,
             PageStrategy::TopRows => {
-                return write!(f, "{page} by {order}, of the first rows of all batches; until it is full.");
+                return write!(f, "{page} by {order}, from the top rows of all batches; until it is full.");
             }
             PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted => {
                 write!(f, "{page} by {order}; batches by their first value")?;
                 match self.by {
                     PageStrategy::Seek => f.write_str(", from a key shortly before the offset")?,
-                    PageStrategy::Shares => f.write_str(", each as far as its share")?,
+                    PageStrategy::Shares => f.write_str(", each up to its share")?,
                     _ => {}
                 }
                 let ways = [
-                    (self.by_sorted_rows, "walked in the order of sorted rows"),
-                    (self.by_strings, "walked string by string"),
-                    (self.by_gathering, "gathered and sorted"),
+                    (self.by_sorted_rows, "read in the order of sorted rows"),
+                    (self.by_strings, "read string by string"),
+                    (self.by_gathering, "collected and sorted"),
                 ];
                 for (batches, way) in ways.into_iter().filter(|(batches, _)| *batches > 0) {
                     write!(f, ", {} {way}", grouped(batches))?;
@@ -158,34 +155,30 @@ impl fmt::Display for Analysis {
 }
 
 impl fmt::Display for Work {
-    /// What was done, without what was not.
+    /// Prints the work, without zero counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             (self.batches, "batch planned", "batches planned"),
             (self.counts_known, "count known", "counts known"),
             (self.evaluations, "evaluation", "evaluations"),
             (self.rows_evaluated, "row in it", "rows in them"),
-            (
-                self.rows_ranked,
-                "row asked in the order of all batches",
-                "rows asked in the order of all batches",
-            ),
-            (self.passed_over, "batch passed over", "batches passed over"),
-            (self.walked_sorted, "walked in the order of sorted rows", "walked in the order of sorted rows"),
-            (self.walked_strings, "walked string by string", "walked string by string"),
-            (self.gathered, "gathered", "gathered"),
-            (self.rows_asked, "row asked by itself", "rows asked one by one"),
+            (self.rows_ranked, "top row evaluated", "top rows evaluated"),
+            (self.passed_over, "batch skipped", "batches skipped"),
+            (self.walked_sorted, "read in the order of sorted rows", "read in the order of sorted rows"),
+            (self.walked_strings, "read string by string", "read string by string"),
+            (self.gathered, "collected", "collected"),
+            (self.rows_asked, "single row evaluated", "single rows evaluated"),
         ];
         let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
         let done: Vec<String> = parts.map(|(number, one, many)| counted(number, one, many)).collect();
         if done.is_empty() {
-            return f.write_str("no batch was asked");
+            return f.write_str("no batch was evaluated");
         }
         f.write_str(&done.join(", "))
     }
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -198,12 +191,12 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// A number and what it counts.
+/// Formats a number with its noun.
 fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
-/// A duration in a unit to read.
+/// Formats a duration in a readable unit.
 fn duration(time: Duration) -> String {
     let us = time.as_secs_f64() * 1e6;
     match us {

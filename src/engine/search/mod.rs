@@ -1,4 +1,4 @@
-//! Searches on one snapshot: the page, the total, and how they are found.
+//! Searches on one snapshot: page, total, strategies and explanations.
 
 mod analyze;
 mod answer;

@@ -1,4 +1,4 @@
-//! Answering requests.
+//! The search API of the engine.
 
 use super::answer::Answer;
 use super::bound::BoundRequest;
@@ -9,7 +9,7 @@ use crate::filter::Filter;
 use crate::filter::Request;
 use crate::filter::order::SortKey;
 
-/// What errors about catalogues call an engine.
+/// The name of an engine in errors about catalogues.
 const ENGINE: &str = "engine";
 
 impl Engine {
@@ -26,16 +26,16 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) when the limit is above
-    ///   [`Limits::page`](crate::Limits::page) of the engine, as for a request by [`Request::parse`].
-    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter was compiled for
-    ///   a catalogue that is not [within](crate::Catalog::is_within) the engine's, or for one that hides the field of the order.
+    /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge): the limit is above [`Limits::page`](crate::Limits::page) of
+    ///   the engine, as in [`Request::parse`].
+    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter belongs to a
+    ///   catalogue that is not [within](crate::Catalog::is_within) the engine's, or that hides the field of the order.
     pub fn search(&self, request: &Request) -> Result<Answer, Error> {
         request.check_page(&self.limits)?;
         self.search_any_page(request)
     }
 
-    /// As [`search`](Self::search), with a page of any size.
+    /// Like [`search`](Self::search), with a page of any size.
     pub(crate) fn search_any_page(&self, request: &Request) -> Result<Answer, Error> {
         let order = request.check(&self.catalog, ENGINE)?;
         let snapshot = self.current.load();
@@ -45,7 +45,7 @@ impl Engine {
         Ok(Answer::new(&snapshot, view, rows, total, request).with_examined(examined))
     }
 
-    /// How many cases the filter selects.
+    /// Counts the cases that the filter selects.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter};
@@ -55,13 +55,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`search`](Self::search).
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as in [`search`](Self::search).
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         let answer = self.search(&Request::new(filter.clone()).limit(0).count(true))?;
         Ok(answer.total().unwrap_or(0))
     }
 
-    /// Checks a request that is only explained; gives what its cases are sorted by.
+    /// Checks a request, and returns its sort key.
     pub(crate) fn check(&self, request: &Request) -> Result<Option<SortKey>, Error> {
         request.check_page(&self.limits)?;
         request.check(&self.catalog, ENGINE)

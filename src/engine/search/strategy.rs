@@ -1,13 +1,12 @@
-//! The ways to find a total and a page, in the order in which they are tried.
+//! The strategies to find the total and the page of a request, in the order in which they are tried.
 //!
-//! A search takes the first way of each list that [applies](TotalStrategy::applies). A way to find a page may still turn
-//! out not to lead to one, by what it meets; then the next that applies is tried. The last of each list always leads to an
-//! answer, so each other way has to earn its lines: it names the line of the tables in `benches/README.md` that shows what
-//! it brings.
+//! A search takes the first strategy of each list that [applies](TotalStrategy::applies). A page strategy may still fail on the
+//! actual data; then the next one that applies is tried. The last strategy of each list always succeeds, so each other one must
+//! be faster. Its doc names the line in `benches/README.md` that shows this.
 //!
 //! | total | page |
 //! |---|---|
-//! | [not asked](TotalStrategy::NotAsked) | [empty](PageStrategy::Empty) |
+//! | [not requested](TotalStrategy::NotAsked) | [empty](PageStrategy::Empty) |
 //! | [from the index](TotalStrategy::Directory) | [listed](PageStrategy::Listed) |
 //! | [with the page](TotalStrategy::WithPage) | [stored order](PageStrategy::Stored) |
 //! | [beside the key index](TotalStrategy::Beside) | [top rows](PageStrategy::TopRows) |
@@ -23,67 +22,65 @@ use crate::batch::RowAddr;
 use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
-/// How the number of all selected cases is found.
+/// A strategy to find the number of all selected cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TotalStrategy {
-    /// The request does not ask for it.
+    /// The request has no total.
     NotAsked,
-    /// The index over all batches knows it: the filter is one test of strings, which it counts or lists. Dead rows are
-    /// taken off by string, and small batches written of late are asked. It costs a look for each string, whatever the
-    /// number of cases (lines c1 and p5).
+    /// The index determines the total: the filter is one test of strings, which the index counts or lists. Deleted rows are
+    /// subtracted per string, and recent small batches are evaluated. It takes one look-up per string, for any number of cases
+    /// (lines c1 and p5).
     Directory,
-    /// Each batch is asked once, for its part of the page and for how many rows it has: a page is wanted too, and to find
-    /// the rows twice costs more.
+    /// Each batch is evaluated once, for its part of the page and for its count. The request has a page too, and evaluating twice
+    /// would cost more.
     WithPage,
-    /// The filter is an `or`, of which the key index lists the rows of some branches. They are counted from the index, and
-    /// batches are asked for the other branches alone; many of them are ruled out by those (line p6).
+    /// The filter is an `or`, and the key index lists the rows of some branches. These are counted from the index. Batches are
+    /// evaluated only for the other branches, which often rule batches out (line p6).
     Beside,
-    /// The filter is a range, or a range and a string. Each batch is counted by two binary searches in its sorted rows
-    /// and, for the string, one count of bits, without a plan (lines c2 and c7).
+    /// The filter is a range, or a range and a string. Each batch is counted without a plan: by two binary searches in its sorted
+    /// rows and, for the string, one count of bits (lines c2 and c7).
     Ranges,
     /// Each batch is planned and counted, on several threads if that takes long (lines c3 to c6).
     Counting,
 }
 
-/// How the cases of the page are found.
+/// A strategy to find the cases of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PageStrategy {
-    /// No case is asked for.
+    /// The page is empty.
     Empty,
-    /// The key index over all batches lists the few cases that match, which are sorted; only small batches written of late
-    /// are asked (line p4).
+    /// The key index lists the few matching cases, which are sorted. Only recent small batches are evaluated (line p4).
     Listed,
-    /// Batch after batch as they are stored, until the page is full: no order is asked for, or the one in which cases were
-    /// first stored.
+    /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
+    /// order.
     Stored,
-    /// The first rows of all batches together, which are kept in one order, are asked one by one until the page is full. It
-    /// costs what passing over that many rows costs, whatever the number of batches; without it, each of the batches that
-    /// overlap is asked for its first rows (line p3). It gives way where the selected rows are too rare, or the batches do
-    /// not overlap.
+    /// The top rows of all batches, which the index keeps in order, are evaluated one by one until the page is full. The cost
+    /// depends on the number of rows skipped, not on the number of batches. Without this strategy, each overlapping batch is read
+    /// for its first rows (line p3). It fails if the selected rows are too rare, or if the batches do not overlap.
     TopRows,
-    /// A long offset into batches that overlap: a key shortly before the row at the offset is sought by counting smaller keys
-    /// in all batches, and rows before it are passed over. Without it, as many rows as the offset has are sorted (criterion
-    /// bench `page/after single writes`). It gives way where batches keep no sorted rows.
+    /// Seek, for a large offset into overlapping batches: counts of smaller keys in all batches locate a key shortly before the
+    /// offset. Without it, as many rows as the offset are sorted (criterion bench `page/after single writes`). It fails if
+    /// batches have no sorted rows.
     Seek,
-    /// Batches that overlap are each walked in the order of their sorted rows as far as their share of the page reaches,
-    /// by an estimate of the page's last key. Without it, the first batches are walked as far as if they had the whole page
-    /// (criterion bench `page/overlapping batches`). It gives way where the estimate proves too small.
+    /// Each overlapping batch is read in the order of its sorted rows, up to an estimate of the page's last key. Without it, the
+    /// first batches are read as if they had the whole page (criterion bench `page/overlapping batches`). It fails if the
+    /// estimate is too small.
     Shares,
-    /// Batches in the order of the first key that each can have, their rows in a heap of the best so far, until no later
-    /// batch can have a better one. Batches that an offset passes over whole are counted, not sorted (lines p1 and p2).
+    /// Top-k: batches in the order of their smallest possible key, with the best rows so far in a heap, until no later batch can
+    /// have a better one. Batches completely before the offset are counted, not sorted (lines p1 and p2).
     Sorted,
 }
 
 impl TotalStrategy {
-    /// All of them, in the order in which they are tried.
+    /// All strategies, in the order in which they are tried.
     const ALL: [Self; 6] =
         [Self::NotAsked, Self::Directory, Self::WithPage, Self::Beside, Self::Ranges, Self::Counting];
 
-    /// Returns the first that applies.
+    /// Returns the first strategy that applies.
     pub(super) fn of(bound: &BoundRequest<'_>) -> Self {
         Self::ALL.into_iter().find(|strategy| strategy.applies(bound)).unwrap_or(Self::Counting)
     }
@@ -99,7 +96,7 @@ impl TotalStrategy {
         }
     }
 
-    /// Returns the total, unless none is asked for or it comes with the page.
+    /// Returns the total; `None` if the request has none, or if it is counted with the page.
     fn run(self, bound: &BoundRequest<'_>) -> Option<Counted> {
         match self {
             Self::NotAsked | Self::WithPage => None,
@@ -111,11 +108,11 @@ impl TotalStrategy {
 }
 
 impl PageStrategy {
-    /// All of them, in the order in which they are tried.
+    /// All strategies, in the order in which they are tried.
     const ALL: [Self; 7] =
         [Self::Empty, Self::Listed, Self::Stored, Self::TopRows, Self::Seek, Self::Shares, Self::Sorted];
 
-    /// Returns those that apply, in the order in which they are tried; `total` is how the total is found.
+    /// Returns the strategies that apply, in the order in which they are tried. `total` is the strategy for the total.
     pub(super) fn candidates(bound: &BoundRequest<'_>, total: TotalStrategy) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |strategy| strategy.applies(bound, total))
     }
@@ -135,7 +132,7 @@ impl PageStrategy {
     }
 }
 
-/// Finds the page by the first of these ways that leads to it, and the total if that is counted along with it.
+/// Finds the page by the first strategy that succeeds, and the total if that is counted with it.
 fn page<'q>(
     bound: &'q BoundRequest<'_>,
     scan: &Scan<'q>,
@@ -143,7 +140,7 @@ fn page<'q>(
     candidates: impl Iterator<Item = PageStrategy>,
 ) -> Option<(PageStrategy, PageRows)> {
     let with_total = total == TotalStrategy::WithPage;
-    // The ways to a sorted page go through the batches in one order.
+    // All strategies for a sorted page use the batches in the same order.
     let mut sorted = None;
     for strategy in candidates {
         let found = match strategy {
@@ -167,23 +164,23 @@ fn page<'q>(
     None
 }
 
-/// What a search found, and the ways that led to it.
+/// The result of a search, with the strategy that found the page.
 pub(super) struct SearchOutcome {
     pub(super) rows: Vec<RowAddr>,
     /// The number of all selected cases, if the request asks for it.
     pub(super) total: Option<u64>,
     pub(super) page_by: PageStrategy,
-    /// The rows of the batches that had to be asked.
+    /// The number of rows in the evaluated batches.
     pub(super) examined: u64,
 }
 
-/// Searches.
+/// Runs the search.
 pub(super) fn run(bound: &BoundRequest<'_>) -> SearchOutcome {
     let total_by = TotalStrategy::of(bound);
     let counted = total_by.run(bound);
     let Counted { selected, examined } = counted.unwrap_or_default();
     if bound.request().limit == 0 {
-        // No query was made, if the index alone knew the total.
+        // If the index determined the total, no query was built.
         let total = counted.map(|_| selected);
         return SearchOutcome { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
     }
@@ -206,8 +203,8 @@ mod tests {
     use crate::filter::Request;
     use crate::filter::order::Order;
 
-    /// Cases in batches that overlap in some orders and lie apart in others, with single writes since: these numbers are
-    /// written again.
+    /// Creates cases in batches that overlap in some orders and are disjoint in others, and then single writes. The cases with
+    /// numbers in `again` are written twice.
     fn engine(again: std::ops::Range<u64>) -> Engine {
         let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
         let case = |number: u64| {
@@ -232,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_that_leads_to_a_page_leads_to_the_same() {
+    fn all_page_strategies_find_the_same_page() {
         let mut led = BTreeSet::new();
         for engine in [engine(17..40), engine(0..0)] {
             check_pages(&engine, &mut led);
@@ -240,7 +237,7 @@ mod tests {
         assert_eq!(Vec::from_iter(led), ["Listed", "Seek", "Shares", "Sorted", "Stored", "TopRows"]);
     }
 
-    /// Adds the ways that led to a page.
+    /// Checks that all strategies find the same page, and adds those that did to `led`.
     fn check_pages(engine: &Engine, led: &mut BTreeSet<String>) {
         let (snapshot, limits) = (engine.current.load(), [1, 20, 300]);
         let view = snapshot.view(&engine.catalog, engine.keep);
@@ -283,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_that_leads_to_a_total_leads_to_the_same() {
+    fn all_total_strategies_find_the_same_total() {
         let engine = engine(17..40);
         let snapshot = engine.current.load();
         let view = snapshot.view(&engine.catalog, engine.keep);

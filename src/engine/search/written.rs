@@ -1,17 +1,17 @@
-//! The answer to a search whose documents are not in memory.
+//! Answers whose documents are not in memory.
 
 use std::ops::Range;
 
 use super::answer::{FRAME_BYTES, Page};
 use crate::filter::Request;
 
-/// The page of cases that a search found in a file or on a server, written as the interface has it.
+/// A page of cases that were found in a file or on a server, already written as JSON.
 ///
-/// Each document was copied once, into the text of the answer.
+/// Each document was copied once, into the JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenAnswer {
     json: String,
-    /// All ids, one behind the other.
+    /// All ids, concatenated.
     ids: String,
     items: Vec<Item>,
     total: Option<u64>,
@@ -21,13 +21,13 @@ pub struct WrittenAnswer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
-    /// In `ids`.
+    /// Its range in `ids`.
     id: Range<usize>,
-    /// In `json`.
+    /// Its range in `json`.
     document: Range<usize>,
 }
 
-/// A [`WrittenAnswer`] that is being written.
+/// A writer of a [`WrittenAnswer`].
 pub(crate) struct AnswerWriter {
     answer: WrittenAnswer,
     page: Page,
@@ -35,7 +35,7 @@ pub(crate) struct AnswerWriter {
 }
 
 impl AnswerWriter {
-    /// The answer to a request, with no document yet of those expected.
+    /// Begins the answer to a request. `expected` is the number of documents to come.
     pub(crate) fn new(request: &Request, total: Option<u64>, examined: u64, expected: usize) -> Self {
         let page = (request.offset, request.limit);
         let mut json = String::with_capacity(FRAME_BYTES);
@@ -45,11 +45,11 @@ impl AnswerWriter {
         Self { answer, page: writer, expected }
     }
 
-    /// Adds a case.
+    /// Appends a case.
     pub(crate) fn push(&mut self, id: &str, document: &str) {
         let WrittenAnswer { json, ids, items, .. } = &mut self.answer;
         if items.is_empty() {
-            // Documents are of about the same size, most times.
+            // Documents usually have about the same size.
             let size = document.len().saturating_add(document.len() / 8).saturating_mul(self.expected);
             json.reserve(size.min(MOST_RESERVED).saturating_add(FRAME_BYTES));
             ids.reserve(id.len().saturating_mul(self.expected).min(MOST_RESERVED));
@@ -60,7 +60,7 @@ impl AnswerWriter {
         items.push(Item { id: id_start..ids.len(), document });
     }
 
-    /// Sets how many cases were selected, when that is known only after the page.
+    /// Sets the number of all selected cases, if it is known only after the page.
     #[cfg(feature = "postgres")]
     pub(crate) fn set_total(&mut self, total: Option<u64>) {
         self.answer.total = total;
@@ -73,11 +73,11 @@ impl AnswerWriter {
     }
 }
 
-/// More bytes than this are only taken as documents come.
+/// The most bytes that are reserved in advance.
 const MOST_RESERVED: usize = 1 << 20;
 
 impl WrittenAnswer {
-    /// The answer to a request, of cases that were found elsewhere: ids and documents, in order.
+    /// Creates the answer to a request from the ids and documents of cases found elsewhere, in order.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Request, WrittenAnswer};
@@ -98,47 +98,47 @@ impl WrittenAnswer {
         writer.finish()
     }
 
-    /// How many cases are on the page.
+    /// Returns the number of cases on the page.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// True when no case is on the page.
+    /// Returns true if no case is on the page.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// How many cases were selected before paging, when the request asked for it.
+    /// Returns the number of all selected cases, if the request asked for it.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// As [`Answer::examined`](crate::Answer::examined); 0 for the rows of a server.
+    /// Like [`Answer::examined`](crate::Answer::examined); 0 for the rows of a server.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.examined
     }
 
-    /// The ids of the cases on the page, in order.
+    /// Returns the ids of the cases on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.items.iter().map(|item| self.ids.get(item.id.clone()).unwrap_or_default())
     }
 
-    /// The documents of the cases on the page as stored, in order.
+    /// Returns the stored documents of the page, in order.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.items.iter().map(|item| self.json.get(item.document.clone()).unwrap_or_default())
     }
 
-    /// The answer as the interface has it, the same text as that of [`Answer`](crate::Answer::to_json).
+    /// Returns the answer as JSON, in the form of [`Answer::to_json`](crate::Answer::to_json).
     #[must_use]
     pub fn as_json(&self) -> &str {
         &self.json
     }
 
-    /// As [`as_json`](Self::as_json), without a copy.
+    /// Like [`as_json`](Self::as_json), without a copy.
     #[must_use]
     pub fn into_json(self) -> String {
         self.json

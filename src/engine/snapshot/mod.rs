@@ -1,4 +1,4 @@
-//! The cases at one moment: sealed batches, and the small writes since, which are sealed when a search asks.
+//! A snapshot: sealed batches, and a head of small writes that the first search seals.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -17,21 +17,21 @@ use crate::batch::{Batch, BufferedRow, Keep};
 use crate::catalog::Catalog;
 use crate::column::Selection;
 
-/// One small write since the head was last sealed: a case stored, a row's death, or both.
+/// One small write since the head was last sealed: a stored case, a deleted row, or both.
 #[derive(Debug)]
 pub(crate) struct Edit {
     before: Option<Arc<Edit>>,
     pub(crate) stored: Option<Arc<BufferedRow>>,
-    pub(crate) died: Option<StoredAddr>,
+    pub(crate) deleted: Option<StoredAddr>,
 }
 
-/// The small writes since the head was last sealed, the newest first: adding one, and keeping an older
-/// state, costs the same whatever their number.
+/// A persistent list of the small writes since the head was last sealed, the newest first. Adding one and keeping an older state
+/// both take constant time.
 ///
-/// The cases stored are the rows of the batch that the head will become, in order; their deaths name them so.
+/// The stored cases are the rows of the batch that the head will become, in order. Deletions use these row numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
-    /// The number of the batch that the head will become.
+    /// The id of the batch that the head will become.
     pub(crate) id: BatchId,
     last: Option<Arc<Edit>>,
     edits: usize,
@@ -48,23 +48,23 @@ impl Head {
         self.edits
     }
 
-    /// Returns the number of cases stored, deleted ones too.
+    /// Returns the number of stored cases, deleted ones included.
     pub(crate) fn rows(&self) -> u16 {
         self.rows
     }
 
-    /// Returns the size of all documents stored.
+    /// Returns the bytes of all stored documents.
     pub(crate) fn document_bytes(&self) -> usize {
         self.document_bytes
     }
 
-    /// Adds edits: cases stored, in order, and deaths of whichever rows.
-    pub(crate) fn extend(&mut self, rows: &[Arc<BufferedRow>], dead: impl Iterator<Item = StoredAddr>) {
-        let mut dead = dead.fuse();
+    /// Adds edits: stored cases, in order, and deletions of any rows.
+    pub(crate) fn extend(&mut self, rows: &[Arc<BufferedRow>], deletions: impl Iterator<Item = StoredAddr>) {
+        let mut deletions = deletions.fuse();
         let mut rows = rows.iter();
         loop {
-            let (stored, died) = (rows.next().cloned(), dead.next());
-            if stored.is_none() && died.is_none() {
+            let (stored, deleted) = (rows.next().cloned(), deletions.next());
+            if stored.is_none() && deleted.is_none() {
                 return;
             }
             let bytes = stored.as_ref().map_or(0, |row| row.document().size_bytes());
@@ -72,16 +72,16 @@ impl Head {
             self.rows += u16::from(stored.is_some());
             self.edits += 1;
             let before = self.last.take();
-            self.last = Some(Arc::new(Edit { before, stored, died }));
+            self.last = Some(Arc::new(Edit { before, stored, deleted }));
         }
     }
 
-    /// The edits, the newest first.
+    /// Returns the edits, the newest first.
     fn newest_first(&self) -> impl Iterator<Item = &Edit> {
         std::iter::successors(self.last.as_deref(), |edit| edit.before.as_deref())
     }
 
-    /// The edits, the oldest first.
+    /// Returns the edits, the oldest first.
     pub(crate) fn edits(&self) -> Vec<&Edit> {
         let mut edits: Vec<&Edit> = self.newest_first().collect();
         edits.reverse();
@@ -89,26 +89,26 @@ impl Head {
     }
 }
 
-/// A value of the host's that belongs to a snapshot; the engine only keeps it as long as the snapshot.
+/// A value of the host that lives as long as its snapshot.
 #[cfg(feature = "store")]
 pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
 
-/// The cases at one moment; never changed.
+/// The cases at one moment. It never changes.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) base: Arc<View>,
     pub(crate) head: Head,
     cases: usize,
-    /// The base with the head sealed and its deaths applied, made by the first search.
+    /// The base with the sealed head and its deletions. The first search makes it.
     view: OnceLock<Arc<View>>,
-    /// The view of an earlier snapshot with the same base, if one was made, and the number of edits its head had.
+    /// The view of an earlier snapshot with the same base, if a search made one, and the number of edits in its head.
     earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
     pub(crate) attachment: arc_swap::ArcSwapOption<Attachment>,
 }
 
 impl Snapshot {
-    /// `cases` are the live ones of base and head together.
+    /// Creates a snapshot. `cases` is the number of live cases in base and head.
     pub(crate) fn new(base: Arc<View>, head: Head, cases: usize) -> Self {
         Self {
             base,
@@ -121,7 +121,7 @@ impl Snapshot {
         }
     }
 
-    /// This snapshot, which has the base of the one before it and a head that only grew.
+    /// Links this snapshot to the one before it. Both have the same base, and this head extends the other.
     pub(crate) fn following(self, before: &Self) -> Self {
         let made = before.view.get().map(|view| (Arc::clone(view), before.head.edits));
         Self { earlier: made.or_else(|| before.earlier.clone()), ..self }
@@ -131,12 +131,12 @@ impl Snapshot {
         self.cases
     }
 
-    /// Returns the number of batches. The head counts if it is not empty.
+    /// Returns the number of batches, including a head that is not empty.
     pub(crate) fn batches(&self) -> usize {
         self.base.slots().count() + usize::from(self.head.edits > 0)
     }
 
-    /// Returns the view that searches see; the first call seals the head.
+    /// Returns the view that searches use. The first call seals the head.
     pub(crate) fn view(&self, catalog: &Catalog, keep: Keep) -> &Arc<View> {
         if self.head.last.is_none() {
             return &self.base;
@@ -149,18 +149,18 @@ impl Snapshot {
         let mut view = View::clone(view);
         view.pop_uncovered(self.head.id);
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
-        let mut dead = Vec::new();
+        let mut deletions = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
-            // The head is sealed anew. All other deletions are in the earlier view already.
-            let is_in_head = matches!(edit.died, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
-            dead.extend(edit.died.filter(|_| is_in_head || number >= known));
+            // The head is sealed anew. The earlier view already has all other deletions.
+            let is_in_head = matches!(edit.deleted, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
+            deletions.extend(edit.deleted.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {
             let batch = Batch::lazy(catalog, keep, rows);
             view.push_uncovered(Slot::new(self.head.id, batch, Selection::All));
         }
-        view.delete_rows(dead);
+        view.delete_rows(deletions);
         view.settle();
         view
     }
@@ -169,13 +169,13 @@ impl Snapshot {
         let view = self.view(catalog, keep);
         view.validate(catalog)?;
         if view.cases() != self.cases {
-            return Err(format!("{} cases, counted as {}", view.cases(), self.cases));
+            return Err(format!("{} cases, but the count says {}", view.cases(), self.cases));
         }
         if self.head.newest_first().count() != self.head.edits
             || self.head.newest_first().filter(|edit| edit.stored.is_some()).count()
                 != usize::from(self.head.rows)
         {
-            return Err("a head of another length".into());
+            return Err("the length of the head is wrong".into());
         }
         Ok(())
     }

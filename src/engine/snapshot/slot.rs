@@ -1,4 +1,4 @@
-//! One batch of a view, its live rows, and the names of batches and rows that outlive a view.
+//! One batch of a view with its live rows, and addresses of batches and rows that outlive a view.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
-/// Names a batch for the life of an engine; later batches have greater numbers. One that a head is joined to keeps its
-/// own, and its rows keep theirs.
+/// The id of a batch for the life of an engine. Later batches have greater ids. A batch that a head is joined to keeps its id,
+/// and its rows keep their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
-/// The address of a stored row that writers keep from one snapshot to the next. It holds until the row's batch is merged.
+/// The address of a stored row that writers keep across snapshots. It is valid until the row's batch is merged.
 ///
-/// Within one view a row has a [`RowAddr`](crate::batch::RowAddr), by the number of its batch there, and in keys of the index its packed
-/// form, [`GlobalRow`](crate::index::GlobalRow). Numbers of uncovered batches change when the covered ones grow, so that writers
-/// name these by their ids.
+/// Within one view, a row has a [`RowAddr`](crate::batch::RowAddr) with the number of its batch. Keys of the index store it
+/// packed, as [`GlobalRow`](crate::index::GlobalRow). The numbers of uncovered batches change when covered batches are added, so
+/// writers use ids for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum StoredAddr {
-    /// In the covered batch of this number.
+    /// A row of the covered batch with this number.
     Covered(u32, u16),
-    /// In an uncovered batch, or in the head.
+    /// A row of an uncovered batch or of the head.
     Uncovered(BatchId, u16),
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn row_number(row: usize) -> u16 {
     row as u16
 }
 
-/// A batch and those of its rows that were neither replaced nor deleted.
+/// A batch and its live rows: those that were neither replaced nor deleted.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) id: BatchId,
@@ -53,7 +53,7 @@ impl Slot {
         Self { id, batch, live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// Returns the same batch with fewer live rows.
+    /// Returns the same batch with these rows deleted.
     pub(crate) fn without(&self, deleted: impl IntoIterator<Item = u16>) -> Self {
         let rows = self.batch.rows();
         let mut deleted: Vec<u16> = deleted.into_iter().filter(|row| self.is_live(*row)).collect();
@@ -74,8 +74,8 @@ impl Slot {
         Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// Returns the number of deleted rows that have each string of a field, by code; `None` if they are not counted.
-    pub(crate) fn tombstone_counts(&self, field: FieldId) -> Option<&[u32]> {
+    /// Returns the number of deleted rows per string of a field, by code; `None` if they are not counted.
+    pub(crate) fn deleted_counts(&self, field: FieldId) -> Option<&[u32]> {
         match &self.tombstones {
             Some(tombstones) => tombstones.counts(&self.batch, &self.live, field),
             None => Some(&[]),
@@ -92,7 +92,7 @@ impl Slot {
             None => return Err("deleted rows that are not counted".into()),
         }
         if self.live_rows != self.live.count(self.batch.rows()) {
-            return Err("live rows counted wrongly".into());
+            return Err("the count of live rows is wrong".into());
         }
         Ok(())
     }

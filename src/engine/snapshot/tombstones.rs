@@ -6,17 +6,17 @@ use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::Selection;
 
-/// Columns of more strings than this are not counted by string: noting a death copies all counts.
+/// The most strings of a column that is counted by string. Each deletion copies all counts.
 const MOST_STRINGS: usize = 1 << 10;
 
-/// The deleted rows of one batch: for each field that a search asked about, the number that have each string, by code.
+/// The counts of one batch's deleted rows per string, for each field that a search needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Tombstones {
-    /// By field number.
+    /// The counts by field number.
     counts: Box<[OnceLock<Counts>]>,
 }
 
-/// The counts of one field, by code of its column; none when it has too many strings, or is of another type.
+/// The counts of one field, by code of its column. `None` for a field of another type or with too many strings.
 #[derive(Clone, Debug)]
 struct Counts {
     field: FieldId,
@@ -28,7 +28,7 @@ impl Tombstones {
         Self { counts: (0..batch.fields()).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Returns the counts of a field by code; `None` if it has too many strings, or none.
+    /// Returns the counts of a field by code; `None` if they are not counted.
     pub(crate) fn counts(&self, batch: &Batch, live: &Selection, field: FieldId) -> Option<&[u32]> {
         let count = || {
             let column = batch.column(field)?;
@@ -41,7 +41,7 @@ impl Tombstones {
         counts.get_or_init(|| Counts { field, by_code: count() }).by_code.as_deref()
     }
 
-    /// Returns the counts with further rows, each of which was live.
+    /// Returns the counts after the deletion of further rows, each of which was live.
     pub(crate) fn with(&self, batch: &Batch, rows: &[u16]) -> Self {
         let with = |counts: &Counts| {
             let mut counts = counts.clone();
@@ -53,12 +53,12 @@ impl Tombstones {
         Self { counts: self.counts.iter().map(|counts| counts.get().map(with).unwrap_or_default()).collect() }
     }
 
-    /// Checks each count against the batch.
+    /// Recounts, and compares.
     pub(crate) fn validate(&self, batch: &Batch, live: &Selection) -> Result<(), String> {
         let exact = Self::new(batch);
         for Counts { field, by_code } in self.counts.iter().filter_map(OnceLock::get) {
             if by_code.as_deref() != exact.counts(batch, live, *field) {
-                return Err(format!("deleted rows of field {} counted wrongly", field.index()));
+                return Err(format!("the counts of deleted rows of field {} are wrong", field.index()));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The view of a search: sealed batches with their live rows, and the index over all of them.
+//! The view of a search: sealed batches with their live rows, and the index over the covered ones.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::catalog::{Catalog, FieldId};
 use crate::exec::{Known, Visit, find_keys};
 use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 
-/// Sealed batches at one moment; never changed once it is shared.
+/// The sealed batches at one moment. It never changes once it is shared.
 ///
-/// Batches are numbered: first the covered ones, as the index numbers them, with gaps where one was
-/// retired; after them the uncovered ones, ascending by [`BatchId`].
+/// Each batch has a number. First come the covered batches with their numbers in the index, with gaps where one was dropped. Then
+/// come the uncovered batches, by ascending [`BatchId`].
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     covered: Vec<Option<Slot>>,
@@ -21,11 +21,11 @@ pub(crate) struct View {
     cases: usize,
     ordered: bool,
     /// The numbers of the covered batches with deleted rows, ascending.
-    with_dead: Vec<usize>,
+    with_tombstones: Vec<usize>,
 }
 
 impl View {
-    /// No batch.
+    /// Returns a view without batches.
     pub(crate) fn empty() -> Self {
         Self {
             covered: Vec::new(),
@@ -33,7 +33,7 @@ impl View {
             index: Arc::default(),
             cases: 0,
             ordered: true,
-            with_dead: Vec::new(),
+            with_tombstones: Vec::new(),
         }
     }
 
@@ -68,11 +68,11 @@ impl View {
     }
 
     /// Returns the covered batches with deleted rows, with their numbers.
-    pub(crate) fn covered_with_dead(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        self.with_dead.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
+    pub(crate) fn covered_with_tombstones(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        self.with_tombstones.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
     }
 
-    /// Returns true if the batches, walked by number, have the cases in the order of their places.
+    /// Returns true if the batches, in order of their numbers, hold the cases in insertion order.
     pub(crate) fn is_ordered(&self) -> bool {
         self.ordered
     }
@@ -97,8 +97,8 @@ impl View {
         }
     }
 
-    /// Live rows of covered batches that have this id, by its hash: one at most, but for deaths that the
-    /// view does not know of yet.
+    /// Returns the live rows of covered batches with this id and its hash. There is at most one, except for deletions that the
+    /// view does not contain yet.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
         self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
@@ -124,13 +124,13 @@ impl View {
         found
     }
 
-    /// The batch of this number, to be searched.
+    /// Returns the batch with this number, for a search.
     pub(crate) fn visit(&self, number: usize) -> Option<Visit<'_>> {
         let slot = self.slot(number)?;
         Some(Visit { number, batch: &slot.batch, live: &slot.live })
     }
 
-    /// The batches of these numbers, to be searched.
+    /// Returns the batches with these numbers, for a search.
     pub(crate) fn visits<'v>(
         &'v self,
         numbers: impl Iterator<Item = usize> + Clone,
@@ -138,22 +138,22 @@ impl View {
         numbers.filter_map(move |number| self.visit(number))
     }
 
-    /// Returns the number of selected live rows of the covered batches, from the index's counts of all rows.
+    /// Returns the number of selected live rows in the covered batches, from the counts of the index.
     ///
-    /// `None` if a batch has deleted rows with too many different strings.
+    /// Returns `None` if a batch has deleted rows and too many different strings to count them by string.
     pub(crate) fn known_count(&self, known: &Known<'_>) -> Option<u64> {
         match known {
             Known::Rows(rows) => Some(self.count_live(rows)),
             Known::Strings(field, found) => {
                 let mut rows: u64 = found.iter().map(|occurrences| occurrences.rows).sum();
-                for (number, slot) in self.covered_with_dead() {
-                    let counts = slot.tombstone_counts(*field)?;
-                    let dead = found.iter().filter_map(|occurrences| {
+                for (number, slot) in self.covered_with_tombstones() {
+                    let counts = slot.deleted_counts(*field)?;
+                    let deleted = found.iter().filter_map(|occurrences| {
                         counts.get(occurrences.code(number)? as usize).copied().map(u64::from)
                     });
-                    let dead: u64 = dead.sum();
-                    debug_assert!(dead <= rows, "{dead} deleted rows of {rows}");
-                    rows -= dead;
+                    let deleted: u64 = deleted.sum();
+                    debug_assert!(deleted <= rows, "{deleted} deleted rows of {rows}");
+                    rows -= deleted;
                 }
                 Some(rows)
             }
@@ -162,7 +162,7 @@ impl View {
 
     /// Returns how many of these rows of covered batches are live.
     pub(crate) fn count_live(&self, rows: &[GlobalRow]) -> u64 {
-        match self.covered_with_dead().next() {
+        match self.covered_with_tombstones().next() {
             None => rows.len() as u64,
             Some(_) => rows.iter().filter(|row| self.is_live(**row)).count() as u64,
         }
@@ -173,14 +173,14 @@ impl View {
         self.slot(number).is_some_and(|slot| slot.is_live(row))
     }
 
-    /// Marks rows as deleted. Rows of other batches are left out.
-    pub(crate) fn delete_rows(&mut self, mut dead: Vec<StoredAddr>) {
-        dead.sort_unstable();
+    /// Marks rows as deleted. Ignores rows of batches that are not in the view.
+    pub(crate) fn delete_rows(&mut self, mut deleted: Vec<StoredAddr>) {
+        deleted.sort_unstable();
         let batch = |at: &StoredAddr| match at {
             StoredAddr::Covered(number, _) => (Some(*number), None),
             StoredAddr::Uncovered(id, _) => (None, Some(*id)),
         };
-        for group in dead.chunk_by(|a, b| batch(a) == batch(b)) {
+        for group in deleted.chunk_by(|a, b| batch(a) == batch(b)) {
             let slot = match group.first() {
                 Some(StoredAddr::Covered(number, _)) => {
                     self.covered.get_mut(*number as usize).and_then(Option::as_mut)
@@ -199,18 +199,18 @@ impl View {
         }
     }
 
-    /// Adds a batch that searches ask by itself, which must be the newest.
+    /// Adds an uncovered batch, which must be the newest.
     pub(crate) fn push_uncovered(&mut self, slot: Slot) {
         debug_assert!(self.uncovered.last().is_none_or(|last| last.id < slot.id), "ascending");
         self.uncovered.push(slot);
     }
 
-    /// Drops the newest batch if it is this one.
+    /// Removes the newest batch if it has this id.
     pub(crate) fn pop_uncovered(&mut self, id: BatchId) {
         self.uncovered.pop_if(|last| last.id == id);
     }
 
-    /// Puts a batch that the newest one was joined to in the place of both.
+    /// Replaces a batch and the newest one by the batch that both were joined to.
     pub(crate) fn join_newest(&mut self, slot: Slot) {
         let found = self.uncovered.binary_search_by_key(&slot.id, |slot| slot.id);
         debug_assert!(found.is_ok_and(|at| at + 1 < self.uncovered.len()), "an older batch");
@@ -220,7 +220,7 @@ impl View {
         }
     }
 
-    /// Adds a batch that the index covers from now on; an uncovered one if there is no number for it. `keys` as for
+    /// Adds a batch to the index. Adds it as an uncovered batch if the index has no free number. `keys` are those of
     /// [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let index = Arc::make_mut(&mut self.index);
@@ -233,12 +233,12 @@ impl View {
         }
     }
 
-    /// Puts in what came of work on the index's keys.
+    /// Stores the result of work on the index's keys.
     pub(crate) fn put_keys(&mut self, work: KeyWork) {
         Arc::make_mut(&mut self.index).put(work);
     }
 
-    /// Drops the batches that `is_dropped` names.
+    /// Drops the batches for which `is_dropped` returns true.
     pub(crate) fn drop_where(&mut self, catalog: &Catalog, is_dropped: impl Fn(&Slot) -> bool) {
         self.uncovered.retain(|slot| !is_dropped(slot));
         for (number, place) in self.covered.iter_mut().enumerate() {
@@ -248,7 +248,7 @@ impl View {
         }
     }
 
-    /// Counts anew what depends on all batches together; to be called after every change.
+    /// Recomputes the figures that depend on all batches. The caller must do so after every change.
     pub(crate) fn settle(&mut self) {
         let slots = || self.covered.iter().flatten().chain(&self.uncovered);
         let cases = slots().map(|slot| slot.live_rows).sum();
@@ -258,11 +258,11 @@ impl View {
                 Some((from, to)) => last.replace(to).is_none_or(|last| last < from),
                 None => false,
             });
-        let with_dead = self.covered.iter().enumerate().filter_map(|(number, slot)| {
-            let has_dead = slot.as_ref().is_some_and(|slot| !slot.is_all_live());
-            has_dead.then_some(number)
+        let with_tombstones = self.covered.iter().enumerate().filter_map(|(number, slot)| {
+            let has_deleted = slot.as_ref().is_some_and(|slot| !slot.is_all_live());
+            has_deleted.then_some(number)
         });
-        (self.cases, self.ordered, self.with_dead) = (cases, ordered, with_dead.collect());
+        (self.cases, self.ordered, self.with_tombstones) = (cases, ordered, with_tombstones.collect());
     }
 
     pub(crate) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
@@ -273,11 +273,11 @@ impl View {
             let fault = |fault: String| format!("batch {}: {fault}", slot.id.0);
             slot.validate(catalog).map_err(fault)?;
             if !batches.insert(slot.id) {
-                return Err(fault("its id is not its own".into()));
+                return Err(fault("duplicate batch id".into()));
             }
             for row in slot.live.iter(slot.batch.rows()) {
                 if !ids.insert(slot.batch.id(row)) || !places.insert(slot.batch.place(row)) {
-                    return Err(fault(format!("the id or place of row {row} is not its own")));
+                    return Err(fault(format!("row {row} has a duplicate id or place")));
                 }
             }
         }
@@ -299,10 +299,10 @@ impl View {
         let mut again = self.clone();
         again.settle();
         if ids.len() != self.cases || (again.cases, again.ordered) != (self.cases, self.ordered) {
-            return Err(format!("{} cases, counted as {}", ids.len(), self.cases));
+            return Err(format!("{} cases, but the count says {}", ids.len(), self.cases));
         }
-        if again.with_dead != self.with_dead {
-            return Err("batches with deleted rows that are not known as such".into());
+        if again.with_tombstones != self.with_tombstones {
+            return Err("the list of batches with deleted rows is wrong".into());
         }
         if !self.uncovered.is_sorted_by_key(|slot| slot.id) {
             return Err("uncovered batches out of order".into());

@@ -1,4 +1,4 @@
-//! Taking in cases: all of an import, or nothing of it.
+//! Imports: all cases of an import are stored, or none.
 
 use std::fmt;
 
@@ -17,11 +17,12 @@ use crate::ingest::Splitter;
 
 /// An import in progress. Searches do not see its cases until [`commit`](Import::commit); dropping it discards them.
 ///
-/// It is `Send`, and keeps no other write waiting before its commit: until then cases are read and put into batches. The import of a
-/// durable store, which writes documents to its file as they come, keeps other writes waiting from its beginning.
+/// It is `Send`. Other writes do not wait for it before its commit: until then it only reads cases and fills batches. The import
+/// of a durable store is different: it writes documents to its file as they come, so other writes wait from its beginning.
 ///
-/// A source is NDJSON; or cases over several lines, one after another; or JSON arrays of cases and search answers, one after another.
-/// Its first lines tell which. A byte-order mark of UTF-8 before them is skipped. Another encoding is an error that names it.
+/// A source is NDJSON; or cases of several lines, one after another; or JSON arrays of cases and search answers, one after
+/// another. The layout is detected from its first lines. A byte-order mark of UTF-8 before them is skipped. Another encoding is
+/// an error that names it.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Mode};
@@ -36,7 +37,7 @@ use crate::ingest::Splitter;
 pub struct Import<'e> {
     splitter: Splitter,
     pipeline: Pipeline<'e>,
-    /// The fault that ended the import; it cannot be committed then.
+    /// The fault that ended the import. It cannot be committed then.
     failed: Option<Refusal>,
 }
 
@@ -46,7 +47,7 @@ impl<'e> Import<'e> {
         Self { splitter: Splitter::new(&engine.limits), pipeline, failed: None }
     }
 
-    /// Begins another source: its lines are counted, and its layout is told, from its own start.
+    /// Begins another source, with its own line numbers and layout.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Mode};
@@ -63,26 +64,26 @@ impl<'e> Import<'e> {
     /// ```
     ///
     /// # Errors
-    /// Like [`push`](Self::push), for the end of the source before.
+    /// Like [`push`](Self::push), for the end of the previous source.
     pub fn source(&mut self, name: &str) -> Result<(), Refusal> {
         self.finish_source()?;
         self.pipeline.begin_source(name);
         Ok(())
     }
 
-    /// Takes the next bytes of the source, parted anywhere.
+    /// Takes the next bytes of the source. They may be split anywhere.
     ///
-    /// An unfinished part is held: a line of NDJSON, a case, an element of an array, or the text before or after the array of a
-    /// search answer. It is at most the [longest case](crate::Limits::case_bytes), with some space around it. A longer line or
-    /// element is a malformed case, and the rest of it is skipped.
+    /// An unfinished part is held until the next call: a line of NDJSON, a case, an element of an array, or the text before or
+    /// after the array of a search answer. Its size is at most the [longest case](crate::Limits::case_bytes) plus some
+    /// whitespace. A longer line or element is a malformed case, and the rest of it is skipped.
     ///
-    /// With the feature `parallel`, other threads read the documents, a batch each. Up to nine batches of documents wait in memory then,
-    /// each of at most 65,536 documents or 128 MiB.
+    /// With the feature `parallel`, other threads read the documents, one batch each. Then up to nine batches of documents are in
+    /// memory, each of at most 65,536 documents or 128 MiB.
     ///
     /// # Errors
-    /// In [`Mode::Strict`], the first malformed case. In either mode, a source that is neither NDJSON nor whole JSON texts, or has
-    /// more text around its array than is held. The import has failed then: every later call returns the same error. With the
-    /// feature `parallel`, the error of a document may be returned by a later call than the one that passed it in.
+    /// In [`Mode::Strict`], the first malformed case. In either mode, a source of another format, or with too much text around
+    /// its array. The import has failed then: every later call returns the same error. With the feature `parallel`, a later call
+    /// than the one that passed a document in may return its error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
@@ -90,7 +91,7 @@ impl<'e> Import<'e> {
         self.note(result)
     }
 
-    /// Takes all of the import, and makes the cases visible.
+    /// Imports these bytes, which are the whole import, and makes the cases visible.
     pub(crate) fn commit_all(mut self, bytes: &[u8]) -> Result<Report, Refusal> {
         let mut splitter = self.new_splitter();
         let result = self.pipeline.push_all(bytes, |mut sink| {
@@ -101,9 +102,9 @@ impl<'e> Import<'e> {
         self.commit()
     }
 
-    /// Makes the cases visible, all at once. They replace what is stored at this moment.
+    /// Makes the cases visible, all at once. They replace the cases stored at this moment.
     ///
-    /// # Errors
+    /// Like [`push`](Self::push), for the end of the last source. Then no case becomes visible.
     /// Like [`push`](Self::push), for the end of the last source. Nothing is visible then.
     pub fn commit(self) -> Result<Report, Refusal> {
         let (staged, report) = self.stage()?;
@@ -111,14 +112,14 @@ impl<'e> Import<'e> {
         Ok(report)
     }
 
-    /// Does all that could fail or take time before the cases become visible.
+    /// Does everything that can fail or take time before the cases become visible.
     pub(crate) fn stage(mut self) -> Result<(StagedWrite<'e>, Report), Refusal> {
         self.finish_source()?;
         self.pipeline.drain().map_err(|refusal| *refusal)?;
         let source = self.pipeline.source().to_owned();
         let (mut txn, mut report) = self.pipeline.into_parts();
         let replaced = txn.attach().map_err(|error| Refusal::new(&source, 0, *error))?;
-        // A detached transaction counts a case as new if its id is new to the import.
+        // A detached transaction counts a case as new if its id is new within the import.
         debug_assert!(replaced <= report.stored, "{replaced} of {} stored cases replace one", report.stored);
         report.stored -= replaced;
         report.replaced += replaced;
@@ -152,21 +153,21 @@ impl<'e> Import<'e> {
     }
 }
 
-/// For readers of sources that are rows already; [`source`](Import::source) begins one.
+/// Methods for sources that are already rows. [`source`](Import::source) begins one.
 #[cfg(feature = "arrow")]
 impl<'e> Import<'e> {
     pub(crate) fn engine(&self) -> &'e Engine {
         self.pipeline.engine()
     }
 
-    /// Returns how many rows the groups of a source should have at least.
+    /// Returns the smallest number of rows that a group of a source should have.
     pub(crate) fn rows_at_once(&self) -> usize {
         self.pipeline.rows_at_once()
     }
 
-    /// Takes in the groups of a source, which are all that it has. `read` reads one, whose first row is on the given line.
+    /// Imports all row groups of a source. `read` reads one group, whose first row is on the given line.
     ///
-    /// # Errors
+    /// The first fault that ends the import, in the order of the source.
     /// The fault of the first row, in the order of the source, that ends the import.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
@@ -179,10 +180,10 @@ impl<'e> Import<'e> {
         result.map_err(|failed| self.failed.insert(failed).clone())
     }
 
-    /// Notes a column of the source that no case has a place for, or ends a strict import.
+    /// Reports a column of the source that is not a field. Ends a strict import.
     ///
     /// # Errors
-    /// In [`Mode::Strict`] the refusal of the column, else what ended the import in an earlier source.
+    /// In [`Mode::Strict`] the refusal of the column, else the fault of an earlier source that ended the import.
     pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), Refusal> {
         if self.pipeline.mode() == Mode::Strict {
             return self.fail(0, column.clone());
@@ -191,10 +192,10 @@ impl<'e> Import<'e> {
         self.note(result.map_err(Stop::Refused))
     }
 
-    /// Ends the import because its source cannot be read on.
+    /// Ends the import, since its source cannot be read any further.
     ///
     /// # Errors
-    /// The refusal of the source, or what ended the import in an earlier one.
+    /// The refusal of the source, or the fault of an earlier source.
     pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
         let earlier = self.pipeline.drain().map_err(Stop::Refused);
         self.note(earlier.and(Err(Stop::File(FileFault { line, error }))))

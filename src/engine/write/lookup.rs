@@ -1,4 +1,4 @@
-//! Look-ups of ids and keys that a worker makes for the batch it built, to relieve the one thread that stores batches.
+//! Id and key look-ups that a worker makes for its batch, to relieve the single thread that stores batches.
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, Weak};
@@ -9,19 +9,19 @@ use crate::catalog::{Catalog, FieldId};
 use crate::engine::snapshot::{StoredAddr, View};
 use crate::index::BatchKeys;
 
-/// The results for one batch, from the base of one snapshot.
+/// The look-ups of one batch in the base of one snapshot.
 #[derive(Default)]
 pub(crate) struct Lookup {
-    /// The base. Once another write has replaced it, ids have to be looked up again.
+    /// The base. If another write has replaced it, the ids must be looked up again.
     pub(crate) base: Weak<View>,
-    /// For each row: the hash of its id, and the live covered row that has the id in the base.
+    /// The hash of each row's id, and the live covered row with this id in the base.
     pub(crate) ids: Vec<(u64, Option<StoredAddr>)>,
-    /// The keys of its key fields; none if the batch is too small to be covered.
+    /// The keys of its key fields; empty if the batch is too small for the index.
     pub(crate) keys: Vec<(FieldId, BatchKeys)>,
 }
 
 impl Lookup {
-    /// Looks up a batch in a base. Without a base, which a later write replaced, only hashes are made.
+    /// Looks up a batch in a base. Without a base, since a later write replaced it, it only computes hashes.
     pub(crate) fn new(
         catalog: &Catalog,
         sizes: Sizes,

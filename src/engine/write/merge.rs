@@ -9,13 +9,13 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Slot, View, row_number};
 use crate::index::{BatchIndex, BatchKeys, FieldIndex};
 
-/// This many batches of one class are merged into one, and fewer if they have [rows enough](Sizes::classes).
+/// The number of batches of one class that are merged into one. Fewer are merged if they have [enough rows](Sizes::classes).
 const FAN_IN: usize = 8;
 
-/// The most bytes of text in a batch whose columns wait: a search may have to seal it.
+/// The most bytes of text in a batch with lazy columns, since a search may have to build them.
 const JOINED_BYTES: usize = 1 << 24;
 
-/// A merge under way.
+/// A merge in progress.
 pub(crate) struct Merge {
     sources: Vec<BatchId>,
     stage: Stage,
@@ -29,17 +29,17 @@ enum Stage {
 /// A merged batch.
 struct Copied {
     batch: Arc<Batch>,
-    /// The source, as an index, and the row in it of each row of the batch.
+    /// The source of each row of the batch, as an index, and the row in that source.
     rows: Vec<(u16, u16)>,
-    /// The keys of fields before this one are made, if they are to be.
+    /// The number of fields whose keys are made, if keys are needed.
     fields_done: usize,
     keys: Vec<(FieldId, BatchKeys)>,
-    /// Values whose keys may be made, but which are too few for a field.
+    /// The unused budget, which did not suffice for the next field.
     saved: usize,
 }
 
 impl Merge {
-    /// The next merge that batches call for: the oldest of the smallest class that has enough of them.
+    /// Chooses the next merge: the oldest batches of the smallest class that has enough of them.
     pub(crate) fn choose(view: &View, sizes: Sizes, keep: Keep) -> Option<Self> {
         let mut classes = sizes.classes().map(|(most, enough)| (most, enough, Vec::new()));
         for slot in view.slots() {
@@ -77,13 +77,13 @@ impl Merge {
         }
     }
 
-    /// Returns whether a batch is being merged.
-    pub(crate) fn takes(&self, id: BatchId) -> bool {
+    /// Returns true if this batch is being merged.
+    pub(crate) fn has_source(&self, id: BatchId) -> bool {
         self.sources.contains(&id)
     }
 
-    /// Copies about `budget` values, which is lowered by what was copied, and then makes keys of as many; true when
-    /// all is done.
+    /// Copies about `budget` values, then makes the keys of the merged batch with the rest of the budget. Subtracts the work from
+    /// the budget. Returns true when all is done.
     pub(crate) fn step(
         &mut self,
         catalog: &Catalog,
@@ -109,9 +109,9 @@ impl Merge {
         }
     }
 
-    /// Puts the merged batch, under a number of its own, in the place of its sources.
+    /// Replaces the sources by the merged batch, which gets the id `id`.
     ///
-    /// A row that was deleted since the merge began is deleted in the merged batch.
+    /// A row that was deleted after the merge began is deleted in the merged batch too.
     pub(crate) fn apply(
         self,
         view: &mut View,
@@ -122,12 +122,12 @@ impl Merge {
         let Stage::Copied(Copied { batch, rows, keys, .. }) = self.stage else { return None };
         let sources: Vec<Option<&Slot>> =
             self.sources.iter().map(|id| view.slots().find(|slot| slot.id == *id)).collect();
-        let gone = sources.iter().flatten().map(|slot| Arc::clone(&slot.batch)).collect();
-        let dead = rows.iter().enumerate().filter(|(_, (source, row))| {
+        let obsolete = sources.iter().flatten().map(|slot| Arc::clone(&slot.batch)).collect();
+        let deleted = rows.iter().enumerate().filter(|(_, (source, row))| {
             let slot = sources.get(usize::from(*source)).copied().flatten();
             !slot.is_some_and(|slot| slot.is_live(*row))
         });
-        let live = Bitmap::ones(rows.len()).without(dead.map(|(to, _)| to));
+        let live = Bitmap::ones(rows.len()).without(deleted.map(|(to, _)| to));
         let slot = Slot::shared(id, batch, Selection::from_bitmap(live));
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {
@@ -136,7 +136,7 @@ impl Merge {
             rows,
             to: slot.clone(),
             is_uncovered: !is_covered,
-            gone,
+            obsolete,
         };
         view.drop_where(catalog, |slot| self.sources.contains(&slot.id));
         if slot.live_rows > 0 && is_covered {
@@ -149,8 +149,8 @@ impl Merge {
 }
 
 impl Copied {
-    /// Makes the keys of about as many values as `budget` says, which is lowered by as many, a field at a time; true
-    /// when all are made.
+    /// Makes the keys of field after field, as far as the budget reaches, and subtracts the work from it. Returns true when all
+    /// are made.
     fn step(&mut self, catalog: &Catalog, index: &BatchIndex, budget: &mut usize) -> bool {
         let cost = self.rows.len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -171,31 +171,30 @@ impl Copied {
     }
 }
 
-/// Joins the batch that the head became, which must be the newest, to an earlier one whose columns wait as
-/// well: searches then meet one batch instead of two.
+/// Joins the newest batch, which was the head, to an earlier batch with lazy columns. Searches then have one batch less to test.
 ///
-/// Returns `None` if there is no such batch, or if both together would have too many rows or too long documents. A
-/// batch that `is_taken` names is left alone.
+/// Returns `None` if there is no such batch, or if both together have too many rows or too long documents. Ignores batches for
+/// which `is_merging` returns true.
 pub(crate) fn join_head(
     view: &mut View,
     keep: Keep,
     sizes: Sizes,
-    is_taken: impl Fn(BatchId) -> bool,
+    is_merging: impl Fn(BatchId) -> bool,
 ) -> Option<Moved> {
-    let waits = |slot: &&Slot| slot.batch.is_lazy() && !is_taken(slot.id);
-    let head = view.slots().max_by_key(|slot| slot.id).filter(waits)?;
+    let is_lazy = |slot: &&Slot| slot.batch.is_lazy() && !is_merging(slot.id);
+    let head = view.slots().max_by_key(|slot| slot.id).filter(is_lazy)?;
     let joins = |slot: &&Slot| {
         let rows = slot.batch.rows() + head.batch.rows();
         let bytes = || slot.batch.text_bytes() + head.batch.text_bytes();
         slot.id != head.id && rows <= sizes.joined() && bytes() <= JOINED_BYTES
     };
-    let before = view.slots().filter(waits).filter(joins).max_by_key(|slot| slot.id)?;
+    let before = view.slots().filter(is_lazy).filter(joins).max_by_key(|slot| slot.id)?;
     let batch = before.batch.joined(&head.batch, keep)?;
     let first = before.batch.rows();
-    let dead =
+    let deleted =
         |slot: &Slot| (0..slot.batch.rows()).filter(|row| !slot.live.contains(*row)).collect::<Vec<_>>();
-    let dead = dead(before).into_iter().chain(dead(head).into_iter().map(|row| first + row));
-    let live = Bitmap::ones(batch.rows()).without(dead);
+    let deleted = deleted(before).into_iter().chain(deleted(head).into_iter().map(|row| first + row));
+    let live = Bitmap::ones(batch.rows()).without(deleted);
     let rows = (0..head.batch.rows()).map(|row| (0, row_number(row)));
     let moved = Moved {
         sources: vec![(head.id, true)],
@@ -203,7 +202,7 @@ pub(crate) fn join_head(
         rows: rows.collect(),
         to: Slot::new(before.id, batch, Selection::from_bitmap(live)),
         is_uncovered: true,
-        gone: Vec::new(),
+        obsolete: Vec::new(),
     };
     view.join_newest(moved.to.clone());
     Some(moved)
@@ -211,20 +210,20 @@ pub(crate) fn join_head(
 
 /// The moves of the rows of merged batches.
 pub(crate) struct Moved {
-    /// The batches they were in, and whether those were uncovered.
+    /// The source batches. The flag is true for a batch that was uncovered.
     sources: Vec<(BatchId, bool)>,
-    /// The first row, of the batch that they went to, that came from one of the sources.
+    /// The first row of the target batch that came from one of the sources.
     first: usize,
-    /// For each row from there on: its source, as an index, and the row in it.
+    /// The source of each row from `first` on, as an index, and the row in that source.
     rows: Vec<(u16, u16)>,
     to: Slot,
     is_uncovered: bool,
-    /// The source batches that take long to free.
-    pub(crate) gone: Vec<Arc<Batch>>,
+    /// The source batches, which later writes free.
+    pub(crate) obsolete: Vec<Arc<Batch>>,
 }
 
 impl Moved {
-    /// Passes each live row that is or was uncovered to `take`: its id, its uncovered row before, and its uncovered row now.
+    /// Calls `take` for each live row that is or was uncovered: with its id, its old uncovered row and its new one.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
         for (row, (source, from)) in (self.first..).zip(&self.rows) {
             let Some((batch, was_uncovered)) = self.sources.get(usize::from(*source)) else { continue };

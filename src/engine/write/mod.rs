@@ -1,7 +1,7 @@
-//! Writes: single cases and imports, merges of batches, and engines made again from their parts.
+//! Writes: single cases, imports, merges of batches, and restored engines.
 //!
-//! Bottom up: [`sizes`], [`merge`] and [`writer`] are the state that writers pass on; [`transaction`] is a write under way;
-//! [`pipeline`] fills one with the cases of an import, on [`threads`]; [`import`] and [`single`] are what a host calls.
+//! Bottom up: [`sizes`], [`merge`] and [`writer`] are the writer's state. [`transaction`] is a write in progress. [`pipeline`]
+//! fills it with the cases of an import, on [`threads`]. [`import`] and [`single`] are the API.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! Notes of an import: no faults, but values and members that may not be meant.
+//! Notes of an import: values and members that are valid, but possibly mistakes.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::error::quote;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// A timestamp without an offset from UTC, which counts as UTC.
+    /// A timestamp without an offset from UTC. It counts as UTC.
     NoZone,
-    /// A number that a double cannot hold, and that became the nearest one that it can.
+    /// A number that is not a double. It was rounded to the nearest one.
     RoundedNumber,
     /// Unix milliseconds that look like a year, a date or seconds.
     MistakenMillis,
-    /// A member that is no field, and so is not searched, but looks like one.
+    /// An unknown member whose name is similar to a field's. It is not searched.
     UnknownMember,
 }
 
-/// Something about the cases of an import that is no fault, but that their author may not have meant.
+/// A possible mistake in cases of an import that is not a fault.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, NoteKind};
@@ -39,23 +39,23 @@ pub struct Note {
     pub kind: NoteKind,
     /// The name of the field, or the keys of the member joined by dots.
     pub path: String,
-    /// The number of documents it is about.
+    /// The number of documents with it.
     pub count: u64,
-    /// The name given to [`Import::source`](crate::engine::Import::source) of the first of them; empty when there was none.
+    /// The [name](crate::engine::Import::source) of the source of the first such document; empty if it has none.
     pub source: String,
-    /// The line in the source where the first of them starts, or its row, counted from 1.
+    /// The line in the source where the first such document starts, or its row, counted from 1.
     pub line: u64,
-    /// The value there, clipped, with control characters escaped; empty of a member.
+    /// The value in that document, clipped, with control characters escaped; empty for a member.
     pub found: String,
-    /// The fields that a member looks like, one to three; empty of a value.
+    /// The fields with a similar name, one to three; empty for a value.
     pub meant: Vec<String>,
 }
 
-/// The most notes of a report; a catalogue of many fields may give rise to more.
+/// The most notes of a report. A catalogue with many fields may cause more.
 const MOST_NOTES: usize = 256;
 
 impl Note {
-    /// Returns a sentence that says what the value is taken for, or that the member is no field.
+    /// Returns a sentence about the value or member.
     #[must_use]
     pub fn message(&self) -> String {
         let cases = if self.count == 1 { "case has" } else { "cases have" };
@@ -72,7 +72,7 @@ impl Note {
             NoteKind::UnknownMember => {
                 let meant: Vec<String> = self.meant.iter().map(|name| quote(name)).collect();
                 format!(
-                    "{} {cases} this member, which is no field and is not searched; did you mean {}?",
+                    "{} {cases} this member, which is not a field and is not searched; did you mean {}?",
                     self.count,
                     meant.join(" or ")
                 )
@@ -80,10 +80,10 @@ impl Note {
         }
     }
 
-    /// Counts the remarks on a case.
+    /// Counts the remarks on one case.
     #[inline(never)]
     pub(crate) fn add_all(notes: &mut Vec<Self>, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
-        // The next remark is most often the next note: cases of one source are alike.
+        // Cases of one source are alike, so the next remark usually belongs to the next note.
         let mut likely = 0;
         for remark in row.remarks() {
             let (kind, path) = match remark {
@@ -91,7 +91,7 @@ impl Note {
                 Remark::Rounded(field, _) => (NoteKind::RoundedNumber, catalog.field(*field).name()),
                 Remark::Mistaken(field, _) => (NoteKind::MistakenMillis, catalog.field(*field).name()),
                 Remark::Stray(stray) => {
-                    // Some sources have both, the one for other readers.
+                    // Some sources have both members, one of them for other programs.
                     if stray.fields.iter().any(|field| row.has_own(*field)) {
                         continue;
                     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_meant_is_counted_with_its_first_place() {
+    fn possible_mistakes_are_counted_with_their_first_line() {
         let text = r#"{"id":"a","createdAt":"2024-01-01 00:00:00","status":"open"}
 {"id":"b","createdAt":"2024-01-01 00:00:00+0000","createdByRule":{"revision":9007199254740993}}
 {"id":"c","createdAt":"2024-01-02 00:00:00","applicantInfo":{"dob":"1980"},"status":"open"}
@@ -175,7 +175,7 @@ mod tests {
         let expected = [
             "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in \
              a.ndjson:1)",
-            "status: 2 cases have this member, which is no field and is not searched; did you mean `caseReview.status`? \
+            "status: 2 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
              (first in a.ndjson:1)",
             "createdByRule.revision: 1 case has a number that a double cannot hold, which is rounded (`9007199254740993` in \
              a.ndjson:2)",
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_fast_path_and_the_parser_make_the_same_notes() {
-        let usual: String = (0..50)
+        let plain: String = (0..50)
             .map(|n| {
                 format!(
                     "{{\"id\":\"{n}\",\"Status\":\"x\",\"applicantInfo\":{{\"dob\":{n},\"Country\":null}},\
@@ -197,19 +197,19 @@ mod tests {
                 )
             })
             .collect();
-        // An escape in a timestamp is nothing that the fast path reads.
-        let unusual = usual.replace("2024-", "202\\u0034-");
-        // Members are noted in the order of the document, or after its values.
+        // The fast path does not read an escape in a timestamp.
+        let escaped = plain.replace("2024-", "202\\u0034-");
+        // Members are noted in document order, or after the values.
         let sorted = |text: &str| {
             let mut notes = notes(Mode::Strict, text);
             notes.sort();
             notes
         };
-        let notes_of_usual = sorted(&usual);
-        assert_eq!(notes_of_usual, sorted(&unusual));
-        assert_eq!(notes_of_usual.len(), 4, "{notes_of_usual:#?}");
-        assert!(notes_of_usual.iter().any(|note| note.starts_with("Status: 50 cases")), "{notes_of_usual:?}");
-        assert!(notes_of_usual.iter().any(|note| note.starts_with("applicantInfo.dob: 49 cases")));
+        let notes_of_plain = sorted(&plain);
+        assert_eq!(notes_of_plain, sorted(&escaped));
+        assert_eq!(notes_of_plain.len(), 4, "{notes_of_plain:#?}");
+        assert!(notes_of_plain.iter().any(|note| note.starts_with("Status: 50 cases")), "{notes_of_plain:?}");
+        assert!(notes_of_plain.iter().any(|note| note.starts_with("applicantInfo.dob: 49 cases")));
     }
 
     #[test]
@@ -238,14 +238,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_usual_makes_no_note() {
+    fn correct_cases_get_no_note() {
         let text = r#"{"id":"a","createdAt":"2024-01-01 00:00:00+0000","caseReview":{"status":"open"},"email":"x",
             "applicantInfo":{"dob":"320630400000"},"createdByRule":{"revision":9007199254740992}}"#;
         assert_eq!(notes(Mode::Strict, &text.replace('\n', " ")), [""; 0]);
     }
 
     #[test]
-    fn hostile_names_take_bounded_room() {
+    fn hostile_names_take_bounded_memory() {
         let members: String = (0..5000).map(|n| format!(",\"status{n}\":1,\"statu{n}\":2")).collect();
         assert!(notes(Mode::Strict, &format!("{{\"id\":\"a\"{members}}}")).len() <= super::MOST_NOTES);
     }

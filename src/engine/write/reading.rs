@@ -8,17 +8,17 @@ use crate::filter::utf8;
 use crate::ingest::{DocumentTemplate, Piece, read_by_template, trim};
 use crate::limits::Limits;
 
-/// The treatment of malformed cases by an import.
+/// The handling of malformed cases by an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// The first malformed case stops the import; nothing of it is visible afterwards.
+    /// The first malformed case ends the import, and no case is stored.
     #[default]
     Strict,
-    /// Field values at fault count as absent; any other malformed case is skipped.
+    /// A field value of a wrong type counts as absent. Any other malformed case is skipped.
     Lenient,
 }
 
-/// Reads documents, and reports their faults.
+/// A reader of documents that reports their faults.
 pub(crate) struct DocumentReader<'e> {
     pub(crate) catalog: &'e Catalog,
     pub(crate) limits: &'e Limits,
@@ -26,7 +26,7 @@ pub(crate) struct DocumentReader<'e> {
 }
 
 impl DocumentReader<'_> {
-    /// Reads a document into a row; none when it is refused, and the report says so.
+    /// Reads a document into a row. Returns `None` if it is rejected; the report then says so.
     ///
     /// # Errors
     /// The fault that ends a strict import.
@@ -48,7 +48,7 @@ impl DocumentReader<'_> {
                 Err(error) => return refuse(line, error, report).map(|()| None),
             },
         };
-        // The line of a fault inside a document that spans several.
+        // The line of a fault inside a document of several lines.
         let line_of = |error: &Error| {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line + memchr::memchr_iter(b'\n', before).count() as u64
@@ -61,7 +61,7 @@ impl DocumentReader<'_> {
         Ok(Some(text))
     }
 
-    /// Reports the faults and remarks of a row, which is a case of its own.
+    /// Reports the faults and remarks of a complete row.
     ///
     /// # Errors
     /// The fault that ends a strict import.
@@ -78,7 +78,7 @@ impl DocumentReader<'_> {
         Ok(())
     }
 
-    /// Moves the faults of a case that is kept to the report.
+    /// Moves the faults of an accepted case to the report.
     fn note_faults(
         &self,
         row: &mut Row<'_>,
@@ -101,7 +101,7 @@ impl DocumentReader<'_> {
         Ok(())
     }
 
-    /// Leaves a case out.
+    /// Rejects a case: skips it, or ends a strict import.
     pub(super) fn refuse(&self, refusal: Refusal, report: &mut Report) -> Result<(), Box<Refusal>> {
         if self.mode == Mode::Strict {
             return Err(Box::new(refusal));

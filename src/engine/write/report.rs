@@ -1,4 +1,4 @@
-//! The report of an import: counts, refused cases and notes.
+//! The report of an import: counts, rejected cases and notes.
 
 use std::fmt;
 
@@ -14,25 +14,26 @@ use crate::error::Error;
 pub enum Upserted {
     /// Its `id` is new.
     Stored,
-    /// It replaced the document of the same `id`, and keeps its place.
+    /// It replaced the document with the same `id`, and keeps its place in the insertion order.
     Replaced,
 }
 
-/// A case, or a field value of one, that was not taken in as it stands.
+/// A rejected case, or a rejected value of an accepted case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The name given to [`Import::source`](crate::engine::Import::source); empty when there was none.
+    /// The [name](crate::engine::Import::source) of the source; empty if it has none.
     pub source: String,
-    /// The line in the source where the fault lies, or the row, counted from 1; 0 for a source as a whole.
+    /// The line of the fault in the source, or the row, counted from 1; 0 for the whole source.
     pub line: u64,
-    /// The case was kept, the field at fault counting as absent; of line 0, the cases without that column.
+    /// True if the case was kept and its field counts as absent. For line 0: the cases of the source were kept without this
+    /// column.
     pub kept: bool,
-    /// The fault; path and offset are those in the document.
+    /// The fault. Its path and offset are those inside the document.
     pub error: Box<Error>,
 }
 
 impl Refusal {
-    /// Returns the refusal of a case, or of a source as a whole, that is left out.
+    /// Creates the refusal of a rejected case or source.
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
     }
@@ -59,25 +60,24 @@ impl std::error::Error for Refusal {}
 /// The report of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Cases that are new.
+    /// The number of new cases.
     pub stored: u64,
-    /// Documents that replaced an earlier one of the same `id`, of this import or before.
+    /// The number of documents that replaced one with the same `id`, of this import or stored before.
     pub replaced: u64,
-    /// Documents taken in with a field at fault counting as absent.
+    /// The number of documents with a rejected value, whose field counts as absent.
     pub incomplete: u64,
-    /// Malformed cases left out.
+    /// The number of malformed cases that were skipped.
     pub skipped: u64,
-    /// The faults in the order of the sources: the first ten of a case, and the first 100,000 of all.
+    /// The faults in the order of the sources: at most 10 per case, and at most 100,000.
     pub refusals: Vec<Refusal>,
-    /// The number of further faults that are not in the list.
+    /// The number of further faults that are not listed.
     pub unlisted: u64,
-    /// Values and members that may not be meant, in the order in which it was first met: at most 256.
+    /// Possible mistakes, in the order of their first occurrence; at most 256.
     #[serde(default)]
     pub notes: Vec<Note>,
 }
 
-/// The most faults that a report lists. A file of nothing but faults would otherwise take far more memory
-/// than its own size.
+/// The most faults that a report lists. A file of faults only would otherwise take far more memory than its own size.
 const LISTED_REFUSALS: usize = 100_000;
 
 impl Report {
@@ -89,7 +89,7 @@ impl Report {
         }
     }
 
-    /// Counts the remarks on a case that is taken in.
+    /// Counts the remarks on an accepted case.
     #[inline]
     pub(crate) fn note(&mut self, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         if !row.remarks().is_empty() {
@@ -105,7 +105,7 @@ impl Report {
         *count += 1;
     }
 
-    /// Adds what was found in later documents.
+    /// Adds the report on later documents.
     pub(crate) fn append(&mut self, later: Self) {
         self.incomplete += later.incomplete;
         self.skipped += later.skipped;

@@ -1,4 +1,4 @@
-//! Writes of an engine: single cases, many at once, and imports.
+//! The write API of an engine: single cases, many at once, and imports.
 
 use super::import::Import;
 use super::pipeline::StoreDocument;
@@ -12,13 +12,13 @@ use crate::filter::utf8;
 use crate::ingest::{read_by_template, read_case, trim, trim_start};
 
 impl Engine {
-    /// Begins an import. It keeps no other write, and no other import, waiting until it is [committed](Import::commit).
+    /// Begins an import. Other writes and other imports do not wait for it until it is [committed](Import::commit).
     #[must_use]
     pub fn import(&self, mode: Mode) -> Import<'_> {
         Import::new(self, mode, None)
     }
 
-    /// An import whose documents `store` takes; for an engine of numbered documents.
+    /// Begins an import that passes its documents to `store`, for an engine of numbered documents.
     #[cfg_attr(
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")
@@ -27,7 +27,7 @@ impl Engine {
         Import::new(self, mode, Some(store))
     }
 
-    /// Stores one case: a JSON document, which replaces the one of the same `id` and keeps its place.
+    /// Stores one case, a JSON document. It replaces the case with the same `id`, and keeps its place in the insertion order.
     ///
     /// Searches that begin afterwards see it.
     ///
@@ -42,14 +42,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Whatever makes the document malformed, as a strict import would say; nothing is stored then.
+    /// Every fault that a strict import would report. Nothing is stored then.
     ///
     /// # Complexity
-    /// Linear in the document. Some writes also do a step of merging, which takes milliseconds
-    /// (`benches/live.rs`).
+    /// Linear in the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).
     ///
-    /// The document template that makes reading fast is used by one call at a time. A call beside it reads with the strict parser,
-    /// which takes about 2.4 times the instructions. A host that stores from many threads uses [`upsert_many`](Self::upsert_many).
+    /// Only one call at a time uses the fast reader. A concurrent call uses the strict parser, which takes about 2.4 times the
+    /// instructions. To store from many threads, use [`upsert_many`](Self::upsert_many).
     pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
@@ -59,8 +58,7 @@ impl Engine {
         Ok(upserted)
     }
 
-    /// Stores cases, all of them or none: NDJSON, a JSON array or a search answer, as a strict
-    /// [import](Self::import) takes it.
+    /// Stores cases, all or none: NDJSON, a JSON array or a search answer, as in a strict [import](Self::import).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -72,12 +70,12 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// The first malformed case, or a source that is none of the three; nothing is stored then.
+    /// The first malformed case, or a source of another format. Nothing is stored then.
     pub fn upsert_many(&self, documents: &[u8]) -> Result<Report, Refusal> {
         self.import(Mode::Strict).commit_all(documents)
     }
 
-    /// Deletes a case; false when there is none of this `id`. One stored later under it gets a new place.
+    /// Deletes a case. Returns false if there is none with this `id`. A later case with the same `id` gets a new place.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -90,13 +88,13 @@ impl Engine {
         self.delete_many([id]) == 1
     }
 
-    /// Deletes cases, all at once; gives how many there were.
+    /// Deletes cases, all at once. Returns the number of deleted cases.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#)?;
-    /// assert_eq!(engine.delete_many(["a", "c", "a", "nobody"]), 2);
+    /// assert_eq!(engine.delete_many(["a", "c", "a", "unknown"]), 2);
     /// # Ok::<(), casefilter::Refusal>(())
     /// ```
     pub fn delete_many<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> usize {
@@ -108,10 +106,10 @@ impl Engine {
         deleted
     }
 
-    /// Reads one document as a strict import does; gives its text.
+    /// Reads one document as a strict import does. Returns its text.
     pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
         let bytes = trim(document);
-        // Offsets are those in what was handed in.
+        // Offsets in errors refer to the whole `document`.
         let before = document.len() - trim_start(document).len();
         let moved = |error: Error| Error { offset: error.offset + before, ..error };
         let text = utf8(bytes).map_err(|error| Errors::from(moved(error)))?;
@@ -123,11 +121,11 @@ impl Engine {
         }
     }
 
-    /// Reads one document, under the engine's limits.
+    /// Reads one document within the engine's limits.
     pub(crate) fn read_text<'a>(&self, text: &'a str, row: &mut Row<'a>) -> Result<(), Error> {
         match self.template.try_lock() {
             Ok(mut template) => read_by_template(text, &self.catalog, &self.limits, &mut template, row),
-            // Another thread is learning from them.
+            // Another thread uses the template.
             Err(_) => read_case(text, &self.catalog, &self.limits, row),
         }
     }

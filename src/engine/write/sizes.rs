@@ -1,31 +1,31 @@
-//! The sizes of batches that an engine tells apart.
+//! The sizes of batches that an engine distinguishes.
 
-/// The sizes of batches that an engine tells apart, all in relation to that of a full one.
+/// The sizes of batches, all relative to a full batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// Rows of a full batch.
+    /// The rows of a full batch.
     pub(crate) batch: usize,
 }
 
 impl Sizes {
-    /// Most edits of the head.
+    /// Returns the most edits of the head.
     pub(crate) fn head(self) -> usize {
         (self.batch / 1024).clamp(4, 64).min(self.batch)
     }
 
-    /// Most rows of a batch that heads are joined to while its columns wait: thirty-two heads.
+    /// Returns the most rows of a batch of joined heads with lazy columns: thirty-two heads.
     pub(crate) fn joined(self) -> usize {
         (self.head() * 32).min(self.batch / 32)
     }
 
-    /// A batch with fewer live rows than this is asked by itself rather than covered by the index.
+    /// Returns true if a batch with this number of live rows is indexed. A search tests a smaller one by itself.
     pub(crate) fn is_covered(self, live_rows: usize) -> bool {
         live_rows >= (self.batch / 16).max(1)
     }
 
-    /// The classes of batches that are merged: each has fewer live rows than the first number, and when all have as many
-    /// rows as the second together, deleted ones too, they are merged however few they are. A batch that is at least half
-    /// full is left alone.
+    /// Returns the classes of batches that are merged. Each class has fewer live rows per batch than its first number. If its
+    /// batches together have at least the second number of rows, deleted ones included, they are merged even if they are few. A
+    /// batch that is at least half full is left alone.
     pub(super) fn classes(self) -> [(usize, usize); 3] {
         let enough = self.batch / 8;
         [(self.batch / 64, enough), (self.batch / 16, enough), ((self.batch / 2).max(1), self.batch + 1)]

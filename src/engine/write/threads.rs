@@ -1,7 +1,7 @@
-//! Threads of an import, and the queue of what they do.
+//! Threads of an import, and the queue of their tasks.
 //!
-//! A write holds the writer's lock. A thread of rayon's that waits for others does their work meanwhile, which may
-//! be another write, and that would wait for the lock that its own thread holds. So these threads are none of rayon's.
+//! A write holds the writer lock. While a rayon thread waits, it may run other tasks of its pool. Such a task could be another
+//! write, which would wait for the lock that its own thread holds. So these threads are not rayon's.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 pub(crate) use std::thread::{Scope, scope};
 
-/// The most threads of an import: each has a group in memory.
+/// The most threads of an import. Each has one group in memory.
 pub(crate) const MOST_WORKERS: usize = 8;
 
-/// Returns the number of threads that an import should have: that of the current rayon pool, at most [`MOST_WORKERS`].
+/// Returns the number of worker threads: that of the current rayon pool, at most [`MOST_WORKERS`].
 ///
 /// Without the feature `parallel` it is 1.
 pub(crate) fn available_workers() -> usize {
@@ -23,13 +23,13 @@ pub(crate) fn available_workers() -> usize {
     threads.clamp(1, MOST_WORKERS)
 }
 
-/// Starts tasks on threads that end within `'s`.
+/// A starter of tasks, on threads that end within `'s`.
 pub(crate) trait Spawn<'s>: Copy {
-    /// Starts a task on a thread of its own. Does it here if the system has no more threads to give.
+    /// Starts a task on a new thread. Runs it on this thread if the system has no more threads.
     fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
 }
 
-/// Starts tasks on threads that may outlive the import.
+/// A starter of tasks, on threads that may outlive the import.
 #[derive(Clone, Copy)]
 pub(crate) struct Detached;
 
@@ -37,8 +37,8 @@ impl Spawn<'static> for Detached {
     fn start<R: Send + 'static>(self, work: impl FnOnce() -> R + Send + 'static) -> Task<'static, R> {
         let work = Arc::new(Mutex::new(Some(work)));
         let same = Arc::clone(&work);
-        let thread = Builder::new().spawn(move || take_and_do(&same));
-        Task(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Detached))
+        let thread = Builder::new().spawn(move || run_once(&same));
+        Task(thread.map_or_else(|_| State::Done(run_once(&work)), State::Detached))
     }
 }
 
@@ -46,17 +46,17 @@ impl<'s> Spawn<'s> for &'s Scope<'s, '_> {
     fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R> {
         let work = Arc::new(Mutex::new(Some(work)));
         let same = Arc::clone(&work);
-        let thread = Builder::new().spawn_scoped(self, move || take_and_do(&same));
-        Task(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Scoped))
+        let thread = Builder::new().spawn_scoped(self, move || run_once(&same));
+        Task(thread.map_or_else(|_| State::Done(run_once(&work)), State::Scoped))
     }
 }
 
-fn take_and_do<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
+fn run_once<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
     let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
     work.map(|work| work())
 }
 
-/// Work on another thread. If the task is dropped, the work goes on, and its result is dropped.
+/// A task on another thread. If this handle is dropped, the task continues, and its result is dropped.
 pub(crate) struct Task<'s, R>(State<'s, R>);
 
 enum State<'s, R> {
@@ -66,7 +66,7 @@ enum State<'s, R> {
 }
 
 impl<R> Task<'_, R> {
-    /// Waits for the result, which always comes.
+    /// Waits for the result. It is always `Some`.
     fn finish(self) -> Option<R> {
         match self.0 {
             State::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
@@ -76,22 +76,22 @@ impl<R> Task<'_, R> {
     }
 }
 
-/// Tasks whose results are taken in the order in which they were started.
+/// A queue of tasks. Their results are taken in the order in which the tasks were started.
 ///
-/// At most [`workers`](Self::workers) of them work at once. The others wait on their threads.
+/// At most [`workers`](Self::workers) tasks run concurrently. The others wait on their threads.
 pub(crate) struct Queue<'s, R> {
     tasks: VecDeque<Task<'s, std::thread::Result<R>>>,
-    turns: Arc<Turns>,
+    semaphore: Arc<Semaphore>,
     workers: usize,
 }
 
 impl<'s, R: Send + 's> Queue<'s, R> {
-    /// Returns a queue without a task.
+    /// Creates an empty queue.
     pub(crate) fn new(workers: usize) -> Self {
-        Self { tasks: VecDeque::new(), turns: Arc::new(Turns::new(workers)), workers }
+        Self { tasks: VecDeque::new(), semaphore: Arc::new(Semaphore::new(workers)), workers }
     }
 
-    /// Returns the number of tasks that work at once.
+    /// Returns the number of tasks that run concurrently.
     pub(crate) fn workers(&self) -> usize {
         self.workers
     }
@@ -101,63 +101,63 @@ impl<'s, R: Send + 's> Queue<'s, R> {
     }
 
     pub(crate) fn start(&mut self, spawn: impl Spawn<'s>, work: impl FnOnce() -> R + Send + 's) {
-        let turns = Arc::clone(&self.turns);
+        let semaphore = Arc::clone(&self.semaphore);
         let task = spawn.start(move || {
-            let _turn = turns.take();
-            // A panic of a task whose result is not taken is no panic of its scope.
+            let _permit = semaphore.take();
+            // A panic of a task whose result is not needed must not panic its scope.
             catch_unwind(AssertUnwindSafe(work))
         });
         self.tasks.push_back(task);
     }
 
-    /// Waits for the oldest task if there are more than workers. To be called before the next is started.
+    /// Waits for the oldest task if there are more tasks than workers. The caller must do so before it starts the next.
     pub(crate) fn next_if_full(&mut self) -> Option<R> {
         if self.tasks.len() > self.workers { self.next() } else { None }
     }
 
-    /// Waits for the oldest task, and continues its panic; `None` without a task.
+    /// Waits for the oldest task, and resumes its panic. Returns `None` without a task.
     pub(crate) fn next(&mut self) -> Option<R> {
         let outcome = self.tasks.pop_front()?.finish()?;
         Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Returns the semaphore that lets tasks work.
+    /// Returns the semaphore of the tasks.
     #[cfg(test)]
-    pub(crate) fn turns(&self) -> &Arc<Turns> {
-        &self.turns
+    pub(crate) fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
     }
 }
 
-/// A semaphore: lets a number of threads work at once.
-pub(crate) struct Turns {
+/// A semaphore that limits the number of working threads.
+pub(crate) struct Semaphore {
     left: Mutex<usize>,
-    given_back: Condvar,
+    released: Condvar,
 }
 
-/// The right to work, until it is dropped.
-pub(crate) struct Turn<'s>(&'s Turns);
+/// A permit of a [`Semaphore`], until it is dropped.
+pub(crate) struct Permit<'s>(&'s Semaphore);
 
-impl Turns {
-    /// Returns a semaphore for this number of threads, at least one.
+impl Semaphore {
+    /// Creates a semaphore for this number of threads, at least one.
     pub(crate) fn new(threads: usize) -> Self {
-        Self { left: Mutex::new(threads.max(1)), given_back: Condvar::new() }
+        Self { left: Mutex::new(threads.max(1)), released: Condvar::new() }
     }
 
-    /// Waits for a turn. A thread that has one must not ask for another.
-    pub(crate) fn take(&self) -> Turn<'_> {
+    /// Waits for a permit. A thread must not wait for a second one.
+    pub(crate) fn take(&self) -> Permit<'_> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let mut left =
-            self.given_back.wait_while(left, |left| *left == 0).unwrap_or_else(PoisonError::into_inner);
+            self.released.wait_while(left, |left| *left == 0).unwrap_or_else(PoisonError::into_inner);
         *left -= 1;
-        Turn(self)
+        Permit(self)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
         *left += 1;
-        self.0.given_back.notify_one();
+        self.0.released.notify_one();
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     fn results_come_in_the_order_of_the_tasks() {
         let numbers: Vec<u64> = (0..20).collect();
         let expected: Vec<u64> = numbers.iter().map(|number| number * number).collect();
-        // The first tasks take longest.
+        // The first tasks take the longest.
         let square = |number: &u64| {
             std::thread::sleep(std::time::Duration::from_millis(20 - *number));
             number * number
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_continued_when_the_turn_of_its_task_comes() {
+    fn a_panic_is_resumed_when_its_result_is_taken() {
         let mut queue = Queue::new(2);
         queue.start(Detached, || 1);
         queue.start(Detached, || panic!("of the second"));
@@ -203,28 +203,28 @@ mod tests {
         assert_eq!(next.unwrap_err().downcast_ref(), Some(&"of the second"));
         scope(|scope| {
             let mut queue: Queue<'_, u8> = Queue::new(2);
-            queue.start(scope, || panic!("of a task that is given up"));
+            queue.start(scope, || panic!("of a dropped task"));
         });
     }
 
     #[test]
-    fn no_more_work_at_once_than_there_are_turns() {
-        let turns = Turns::new(2);
-        let (first, second) = (turns.take(), turns.take());
+    fn no_more_threads_work_than_there_are_permits() {
+        let semaphore = Semaphore::new(2);
+        let (first, second) = (semaphore.take(), semaphore.take());
         let (tell, told) = std::sync::mpsc::channel();
-        let (turns, tell) = (&turns, &tell);
+        let (semaphore, tell) = (&semaphore, &tell);
         scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(move || {
-                    let _turn = turns.take();
+                    let _permit = semaphore.take();
                     tell.send(()).unwrap();
                 });
             }
-            // Nobody has a turn to give.
+            // All permits are taken.
             assert!(told.recv_timeout(std::time::Duration::from_millis(50)).is_err());
             drop((first, second));
             (0..3).for_each(|_| told.recv().unwrap());
         });
-        assert_eq!(*turns.left.lock().unwrap(), 2);
+        assert_eq!(*semaphore.left.lock().unwrap(), 2);
     }
 }

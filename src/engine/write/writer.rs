@@ -1,4 +1,4 @@
-//! The state of writers beyond the snapshot. Only the one write under way sees it.
+//! The writer's state besides the snapshot. Only the write in progress sees it.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -10,45 +10,44 @@ use crate::batch::{Batch, BufferedRow, MAX_ROWS};
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View, row_number};
 use crate::index::KeyWork;
 
-/// The state of an engine that its writers hand on.
+/// The state of an engine that one write leaves to the next.
 #[derive(Default)]
 pub(crate) struct Writer {
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
     /// The live rows of uncovered batches and of the head, by id.
     pub(crate) uncovered: Locations,
-    /// The cases stored in the head, by row, deleted ones too.
+    /// The cases stored in the head, by row, deleted ones included.
     pub(crate) head: Vec<Arc<BufferedRow>>,
     /// Rows of covered batches that were deleted since the head was last sealed.
     pub(crate) deleted: Vec<StoredAddr>,
-    /// Batches that are being merged.
+    /// The merge in progress.
     pub(crate) merge: Option<Merge>,
-    /// Keys of the index that are being merged or swept.
+    /// The work in progress on the index's keys.
     pub(crate) keys: Option<KeyWork>,
-    /// Batches that were merged, which the writes to come [free](Self::free) one at a time.
-    pub(crate) gone: Vec<Arc<Batch>>,
+    /// The sources of merges, which later writes [free](Self::free) one at a time.
+    pub(crate) obsolete: Vec<Arc<Batch>>,
 }
 
 impl Writer {
-    /// Hands out batches to be freed: one of those that were merged, and more if they have more rows than a full
-    /// batch together.
+    /// Takes obsolete batches for the caller to free: one, or more if together they have more rows than a full batch.
     pub(crate) fn free(&mut self) -> Vec<Arc<Batch>> {
-        let mut rows: usize = self.gone.iter().map(|batch| batch.rows()).sum();
+        let mut rows: usize = self.obsolete.iter().map(|batch| batch.rows()).sum();
         let mut freed = Vec::new();
-        while let Some(batch) = self.gone.pop_if(|_| freed.is_empty() || rows > MAX_ROWS) {
+        while let Some(batch) = self.obsolete.pop_if(|_| freed.is_empty() || rows > MAX_ROWS) {
             rows -= batch.rows();
             freed.push(batch);
         }
         freed
     }
 
-    /// Returns the row of the live case of an id, given its hash.
+    /// Returns the row of the live case with this id and its hash.
     pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<StoredAddr> {
         self.find_uncovered(snapshot, hash, &|| id)
             .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.deleted.contains(at)))
     }
 
-    /// Like [`find`](Self::find), for an id whose live row in the base of the snapshot was looked up before.
+    /// Like [`find`](Self::find), but with the covered row that an earlier look-up found in the base of the snapshot.
     pub(crate) fn find_known<'i>(
         &self,
         snapshot: &Snapshot,
@@ -56,7 +55,7 @@ impl Writer {
         id: &impl Fn() -> &'i str,
         covered: Option<StoredAddr>,
     ) -> Option<StoredAddr> {
-        // No other covered row has the id, whether this one is deleted or not.
+        // No other covered row has this id, even if this one is deleted.
         self.find_uncovered(snapshot, hash, id).or_else(|| covered.filter(|at| !self.deleted.contains(at)))
     }
 
@@ -76,7 +75,7 @@ impl Writer {
         self.uncovered.find(hash, has_id).map(|(batch, row)| StoredAddr::Uncovered(batch, row))
     }
 
-    /// The place and the document number of a row.
+    /// Returns the place and the document number of a row.
     pub(crate) fn describe(&self, snapshot: &Snapshot, at: StoredAddr) -> (u64, Option<u64>) {
         if let StoredAddr::Uncovered(batch, row) = at
             && batch == snapshot.head.id
@@ -117,35 +116,35 @@ impl Writer {
             return Err(format!("{} ids of {rows} uncovered rows", self.uncovered.len()));
         }
         if self.next_batch <= snapshot.head.id.0 || view.slots().any(|slot| slot.id.0 >= self.next_batch) {
-            return Err("a batch with a number that is still to come".into());
+            return Err("a batch id that is not taken yet".into());
         }
         if view.slots().any(|slot| slot.batch.place_range().is_some_and(|(_, to)| to >= self.next_place)) {
-            return Err("a place that is still to come".into());
+            return Err("a place that is not taken yet".into());
         }
-        if self.gone.iter().map(|batch| batch.rows()).sum::<usize>() > MAX_ROWS {
-            return Err("merged batches that were not freed in time".into());
+        if self.obsolete.iter().map(|batch| batch.rows()).sum::<usize>() > MAX_ROWS {
+            return Err("too many merged batches are not freed yet".into());
         }
         if self.head.len() != usize::from(snapshot.head.rows()) {
-            return Err("a head of other rows".into());
+            return Err("the head has other rows than the snapshot".into());
         }
         Ok(())
     }
 }
 
-/// A table from ids to rows of uncovered batches. The ids themselves lie with the rows; a hash is kept here, so that
-/// growing asks none of them.
+/// A hash table from ids to rows of uncovered batches. The ids are in the rows; an entry keeps the hash, so that growing the
+/// table reads no ids.
 #[derive(Default)]
 pub(crate) struct Locations(HashTable<Location>);
 
 #[derive(Clone, Copy)]
 struct Location {
     hash: u64,
-    /// The batch's number, and in the 16 lower bits the row's.
+    /// The id of the batch, and the row in the lower 16 bits.
     at: u64,
 }
 
 fn pack(batch: BatchId, row: u16) -> u64 {
-    // 2^48 batches would take a million writes a second for nine years.
+    // At a million writes a second, it takes nine years to use 2^48 batch ids.
     batch.0 << 16 | u64::from(row)
 }
 

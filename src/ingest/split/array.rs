@@ -1,4 +1,4 @@
-//! The elements of an array, each handed on as soon as it ends.
+//! The elements of an array, each passed on at its end.
 
 use super::nesting::Nesting;
 use super::part::Part;
@@ -7,22 +7,22 @@ use super::position::Position;
 use super::trailer::Trailer;
 use crate::error::{Error, ErrorKind, quote};
 
-/// Parts an array that arrives in chunks of any size.
+/// A splitter of an array into its elements, for input in chunks of any size.
 ///
-/// An element ends at the comma or bracket that its own brackets and strings do not hold, so that
-/// one malformed document does not take the next ones with it.
+/// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect the next
+/// ones.
 pub(super) struct ArrayElements {
-    /// How many objects the array lies in.
+    /// The number of objects that contain the array.
     objects: usize,
-    /// Where the next byte lies.
+    /// The position of the next byte.
     position: Position,
-    /// The line of the first byte of the element under way that is no space, once there is one.
+    /// The line of the first non-whitespace byte of the unfinished element, if there is one.
     line: Option<u64>,
     is_first: bool,
     nesting: Nesting,
-    /// The element under way.
+    /// The unfinished element.
     part: Part,
-    /// The longest element that is handed on.
+    /// The longest element that is passed on, in bytes.
     limit: usize,
 }
 
@@ -39,7 +39,7 @@ impl ArrayElements {
         }
     }
 
-    /// Hands on every element that ends in `bytes`, and holds the rest; what stands behind the array, once that ends.
+    /// Passes on every element that ends in `bytes`, and holds the rest. Returns the bytes after the array once it ends.
     pub(super) fn push<'b, E>(
         &mut self,
         mut bytes: &'b [u8],
@@ -56,7 +56,7 @@ impl ArrayElements {
             let end = self.nesting.end_of_element(bytes);
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
             self.position.pass(part);
-            let Some((mark, behind)) = rest.split_first() else {
+            let Some((mark, after)) = rest.split_first() else {
                 if !part.is_empty() {
                     self.line = Some(line);
                     self.part.hold(part);
@@ -64,22 +64,23 @@ impl ArrayElements {
                 return Ok(None);
             };
             self.line = None;
-            self.hand_on(line, part, Some(*mark), sink)?;
+            self.pass_on(line, part, Some(*mark), sink)?;
             self.position.offset = self.position.offset.saturating_add(1);
             if *mark == b']' {
-                return Ok(Some(behind));
+                return Ok(Some(after));
             }
-            bytes = behind;
+            bytes = after;
         }
     }
 
-    /// What is to stand behind the array.
-    pub(super) fn rest(&self) -> Trailer {
+    /// Returns the reader of the text after the array.
+    pub(super) fn trailer(&self) -> Trailer {
         Trailer::new(self.objects, self.position, self.limit)
     }
 
-    /// Hands on an element, which starts in that line and ends with `part`, before `mark` or the end of the file.
-    fn hand_on<E>(
+    /// Passes on an element, which starts at `line` and ends with `part`. `mark` is the byte after it; `None` at the end of the
+    /// file.
+    fn pass_on<E>(
         &mut self,
         line: u64,
         part: &[u8],
@@ -100,12 +101,12 @@ impl ArrayElements {
         Ok(())
     }
 
-    /// The file ends here, within the array.
+    /// Ends the file inside the array.
     pub(super) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         let line = self.line.unwrap_or(self.position.line);
-        self.hand_on(line, &[], None, sink)?;
+        self.pass_on(line, &[], None, sink)?;
         let Position { offset, line } = self.position;
-        let error = Error::new(ErrorKind::Syntax, offset, "the end of the text", "`]` behind the cases");
+        let error = Error::new(ErrorKind::Syntax, offset, "the end of the text", "`]` after the cases");
         Err(FileFault { line, error }.into())
     }
 

@@ -1,53 +1,53 @@
-//! Telling what a file that begins with an object is: documents, or a search answer.
+//! Detects whether a file that starts with an object holds documents or a search answer.
 
 use crate::error::Error;
 use crate::ingest::envelope::{first_member, member_with_cases};
 use crate::json::{JsonType, Reader, Result, trim};
 
-/// Where the elements of a file start.
+/// The start of the elements of a search answer.
 pub(super) struct Start {
-    /// Behind the bracket that opens them.
+    /// The offset after the opening bracket.
     pub(super) offset: usize,
-    /// How many objects they lie in: two for a search answer.
+    /// The number of objects that contain the array: two for a search answer.
     pub(super) objects: usize,
 }
 
-/// What an object is, by its start or all of it.
+/// The kind of an object, by its start or its whole text.
 pub(super) enum Head {
     /// A search answer.
     Array(Start),
-    /// Something else, which is sound JSON and ends there.
+    /// Another object, well-formed up to its end.
     Whole { end: usize },
-    /// Something with a fault there.
+    /// A malformed object.
     Faulty { at: usize },
-    /// Either, as far as it was read.
+    /// An object whose text does not decide yet.
     Open { at: usize },
 }
 
-/// No token that may turn out to be a fault in its middle, a pair of surrogates or a word, is longer.
+/// The length of the longest token whose start can look like an error: a pair of surrogates.
 pub(super) const LONGEST_TOKEN: usize = "\\ud83d\\ude00".len();
 
-/// Tells a first line that is a document from one that is a search answer or only the beginning of an object; of a line over the
-/// limit, which is no document, by its beginning.
+/// Returns true if a first line is a document; false if it is a search answer or only the start of an object. A line longer than
+/// the limit is judged by its start.
 pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
     if line.len() > limit {
         return !line.get(..limit).and_then(str_of).is_some_and(is_answer);
     }
     let line = trim(line);
-    let (text, _) = sound(line, true);
+    let (text, _) = utf8_prefix(line, true);
     let mut reader = Reader::new(text);
     match reader.skip_value().and_then(|()| reader.end()) {
         Err(error) if error.offset >= line.len() => false,
-        // An answer with a fault in it is one all the same, so that the fault takes no more than its own case with it.
+        // An answer with a fault is still an answer, so that the fault affects only its own case.
         _ => !is_answer(text),
     }
 }
 
-/// Looks for the array of documents in the start of an object.
+/// Finds the array of documents in the start of an object.
 ///
-/// What it tells, it also tells of any text that begins with this one.
+/// If the result is not `Open`, it is the same for every text that starts with these bytes.
 pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
-    let (text, goes_on) = sound(bytes, at_end);
+    let (text, goes_on) = utf8_prefix(bytes, at_end);
     let mut reader = Reader::new(text);
     match answer_start(&mut reader) {
         Ok(Some(offset)) => Head::Array(Start { offset, objects: 2 }),
@@ -57,29 +57,31 @@ pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     }
 }
 
-/// What of these bytes, which are the last ones if so, is UTF-8, and whether more may come to that.
-pub(super) fn sound(bytes: &[u8], at_end: bool) -> (&str, bool) {
+/// Returns the longest prefix that is UTF-8, and true if more bytes may complete it. `at_end` says that these are the last bytes.
+pub(super) fn utf8_prefix(bytes: &[u8], at_end: bool) -> (&str, bool) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text, !at_end),
         Err(fault) => {
-            let text = bytes.get(..fault.valid_up_to()).and_then(|sound| std::str::from_utf8(sound).ok());
+            let text = bytes
+                .get(..fault.valid_up_to())
+                .and_then(|utf8_prefix| std::str::from_utf8(utf8_prefix).ok());
             (text.unwrap_or_default(), !at_end && fault.error_len().is_none())
         }
     }
 }
 
-/// Whether there may be no such error once the text goes on.
+/// Returns true if the error may disappear when the text goes on.
 pub(super) fn may_go_on(error: &Error, text: &str) -> bool {
     text.len().saturating_sub(error.offset) < LONGEST_TOKEN
 }
 
-/// The text that these bytes begin with, which may end within a character; none if they are no text.
+/// Returns the bytes as text, which may end inside a character; `None` if they are not UTF-8.
 fn str_of(bytes: &[u8]) -> Option<&str> {
-    let (text, goes_on) = sound(bytes, false);
+    let (text, goes_on) = utf8_prefix(bytes, false);
     goes_on.then_some(text)
 }
 
-/// True for a search answer, or the beginning of one, rather than a case, which has an `id`.
+/// Returns true for a search answer or its start. A case has an `id`; an answer has none.
 fn is_answer(text: &str) -> bool {
     let mut reader = Reader::new(text);
     let mut has_items = false;
@@ -103,7 +105,7 @@ fn is_answer(text: &str) -> bool {
     scan().unwrap_or(has_items)
 }
 
-/// Goes into an object; the offset behind the bracket of the `items` of its `list`, or `None` behind an object that has none.
+/// Enters an object. Returns the offset after the opening bracket of `list.items`, or `None` if the object has none.
 fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     reader.peek()?;
     reader.open();
@@ -121,19 +123,19 @@ fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// Whether a document with an `id` begins so.
+/// Returns true if the bytes start a document with an `id`.
 pub(super) fn has_id(bytes: &[u8]) -> bool {
-    let (text, _) = sound(bytes, true);
+    let (text, _) = utf8_prefix(bytes, true);
     first_member(text, |key, _| (key == "id").then_some(())).is_some()
 }
 
-/// The member of the start of an object in which cases seem to lie.
+/// Returns the member that holds cases, if the start of an object looks like an envelope.
 pub(super) fn envelope(bytes: &[u8]) -> Option<&'static str> {
-    let (text, _) = sound(bytes, true);
+    let (text, _) = utf8_prefix(bytes, true);
     member_with_cases(text)
 }
 
-/// Goes into the object of `list`; the offset behind the bracket of its `items`, or `None` behind an object that has none.
+/// Enters the object of `list`. Returns the offset after the opening bracket of its `items`, or `None` if it has none.
 fn items_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     reader.open();
     let mut first = true;

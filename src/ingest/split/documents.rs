@@ -1,18 +1,18 @@
-//! Documents over several lines that follow one another, each handed on as soon as it ends.
+//! Documents of several lines, one after another, each passed on at its end.
 
 use super::nesting::Nesting;
 use super::part::Part;
 use super::piece::{Piece, Sink};
 use super::position::Position;
 
-/// Parts documents that arrive in chunks of any size.
+/// A splitter of documents of several lines, for input in chunks of any size.
 ///
-/// A document begins with a bracket and ends with the one that closes it, wherever the lines end. Other text between two documents
-/// is a document of its own, which ends at the next bracket that opens one, or with its line.
+/// A document starts with a bracket and ends with the matching one; line ends do not matter. Other text between two documents is
+/// a document of its own. It ends at the next opening bracket or at the end of its line.
 pub(super) struct Documents {
-    /// Where the next byte lies.
+    /// The position of the next byte.
     position: Position,
-    /// The document under way.
+    /// The unfinished document.
     begun: Option<Begun>,
     nesting: Nesting,
     part: Part,
@@ -22,7 +22,7 @@ pub(super) struct Documents {
 struct Begun {
     /// The line of its first byte.
     line: u64,
-    /// It does not begin with a bracket.
+    /// True if it does not start with a bracket.
     is_stray: bool,
 }
 
@@ -32,7 +32,7 @@ impl Documents {
         Self { position, begun: None, nesting: Nesting::default(), part }
     }
 
-    /// Hands on every document that ends in `bytes`, and holds the rest.
+    /// Passes on every document that ends in `bytes`, and holds the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         loop {
             let begun = match self.begun {
@@ -55,22 +55,22 @@ impl Documents {
                 self.part.hold(part);
                 return Ok(());
             }
-            self.hand_on(begun, part, sink)?;
+            self.pass_on(begun, part, sink)?;
             bytes = rest;
         }
     }
 
-    fn hand_on<E>(&mut self, begun: Begun, last: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
+    fn pass_on<E>(&mut self, begun: Begun, last: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         self.begun = None;
         sink(Piece { line: begun.line, bytes: self.part.ended_by(last) })?;
         self.part.clear();
         Ok(())
     }
 
-    /// The file ends here.
+    /// Ends the file.
     pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         match self.begun {
-            Some(begun) => self.hand_on(begun, &[], sink),
+            Some(begun) => self.pass_on(begun, &[], sink),
             None => Ok(()),
         }
     }

@@ -5,17 +5,17 @@ use super::piece::{Piece, Sink};
 use crate::ingest::envelope::expected_case;
 use crate::json::trim;
 
-/// Parts lines that arrive in chunks of any size.
+/// A splitter of lines, for input in chunks of any size.
 pub(super) struct Lines {
-    /// The start of the line under way.
+    /// The start of the unfinished line.
     held: Vec<u8>,
-    /// The number of the line under way, counted from 1.
+    /// The number of the unfinished line, counted from 1.
     line: u64,
-    /// The longest line that is handed on.
+    /// The longest line that is passed on, in bytes.
     limit: usize,
-    /// The rest of a line that is too long is passed over.
+    /// True while the rest of a line that is too long is skipped.
     overlong: bool,
-    /// The member in which cases seem to lie on the first line, if that is too long.
+    /// The member that seems to hold cases, if the first line is too long.
     envelope: Option<&'static str>,
 }
 
@@ -24,22 +24,22 @@ impl Lines {
         Self { held: Vec::new(), line, limit, overlong: false, envelope: None }
     }
 
-    /// Says in which member cases seem to lie on the first line, if that is too long.
+    /// Sets the member that seems to hold cases in a first line that is too long.
     pub(super) fn with_envelope(self, envelope: Option<&'static str>) -> Self {
         Self { envelope, ..self }
     }
 
-    /// Hands on every line that ends in `bytes`, and holds the rest.
+    /// Passes on every line that ends in `bytes`, and holds the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);
             bytes = rest.get(1..).unwrap_or_default();
             if self.held.is_empty() && !self.overlong {
-                self.hand_on(line, sink)?;
+                self.pass_on(line, sink)?;
             } else {
                 self.hold(line);
                 let held = std::mem::take(&mut self.held);
-                self.hand_on(&held, sink)?;
+                self.pass_on(&held, sink)?;
             }
         }
         self.hold(bytes);
@@ -55,7 +55,7 @@ impl Lines {
         }
     }
 
-    fn hand_on<E>(&mut self, line: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
+    fn pass_on<E>(&mut self, line: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         let number = self.line;
         self.line = number.saturating_add(1);
         let envelope = self.envelope.take();
@@ -72,10 +72,10 @@ impl Lines {
         sink(Piece { line: number, bytes: Ok(line) })
     }
 
-    /// The file ends here.
+    /// Ends the file.
     pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         let held = std::mem::take(&mut self.held);
-        self.hand_on(&held, sink)
+        self.pass_on(&held, sink)
     }
 
     #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Finding where a JSON value ends by its brackets and strings alone.
+//! Finds the end of a JSON value by its brackets and strings alone.
 
 use crate::json::plain_len;
 
-/// What is open where the next byte lies.
+/// The state of the scan before the next byte.
 #[derive(Default)]
 pub(super) struct Nesting {
-    /// How many brackets.
+    /// The number of open brackets.
     depth: usize,
     within: Within,
 }
@@ -15,22 +15,22 @@ enum Within {
     #[default]
     Brackets,
     String,
-    /// In a string, behind a backslash.
+    /// In a string, after a backslash.
     Escape,
 }
 
 impl Nesting {
-    /// The offset of the comma or bracket that ends the element which these bytes go on with.
+    /// Returns the offset of the comma or bracket that ends the current element.
     pub(super) fn end_of_element(&mut self, bytes: &[u8]) -> Option<usize> {
         self.scan(bytes, |depth, byte| *depth == 0 && matches!(byte, b']' | b','))
     }
 
-    /// The offset of the bracket that closes the outermost one; for bytes that go on with an object or array.
+    /// Returns the offset of the bracket that closes the outermost one. The bytes continue an object or array.
     pub(super) fn end_of_value(&mut self, bytes: &[u8]) -> Option<usize> {
         self.scan(bytes, |depth, byte| *depth <= 1 && matches!(byte, b'}' | b']')).inspect(|_| self.depth = 0)
     }
 
-    /// The offset of the bracket that closes the last of `open` objects, in which these bytes go on.
+    /// Returns the offset of the bracket that closes the last of `open` objects. The bytes continue inside them.
     pub(super) fn end_of_objects(&mut self, bytes: &[u8], open: &mut usize) -> Option<usize> {
         self.scan(bytes, |depth, byte| {
             if *depth == 0 && matches!(byte, b'}' | b']') {
@@ -40,8 +40,8 @@ impl Nesting {
         })
     }
 
-    /// The offset of the first byte outside of strings that ends what is looked for, which `ends` tells by it and by the number
-    /// of brackets that are open before it.
+    /// Returns the offset of the first byte outside strings for which `ends` is true. `ends` gets the number of brackets open
+    /// before the byte, and the byte.
     fn scan(&mut self, bytes: &[u8], mut ends: impl FnMut(&usize, u8) -> bool) -> Option<usize> {
         let mut at = 0_usize;
         loop {
@@ -52,7 +52,7 @@ impl Nesting {
                         b'"' => self.within = Within::String,
                         b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                         b'}' | b']' | b',' if ends(&self.depth, byte) => return Some(at),
-                        // A bracket that closes none is a fault of its own document, and must not take the next ones along.
+                        // An extra closing bracket is a fault of its own document, and must not affect the next ones.
                         b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                         _ => {}
                     }
@@ -60,7 +60,7 @@ impl Nesting {
                 Within::String => {
                     at = at.saturating_add(plain_len(bytes.get(at..).unwrap_or_default()));
                     match bytes.get(at)? {
-                        // No string may span lines: one that has no end there ends with its line.
+                        // A JSON string cannot contain a line end, so an unclosed string ends with its line.
                         b'"' | b'\n' => self.within = Within::Brackets,
                         b'\\' => self.within = Within::Escape,
                         _ => {}

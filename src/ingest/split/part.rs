@@ -1,27 +1,27 @@
-//! The part of a document that arrived before the chunk in which it ends.
+//! The start of a document, which arrived before the chunk that ends it.
 
 use super::bound::too_large;
 use crate::error::Error;
 use crate::json::trim;
 
-/// The start of a document under way, without space in front; space behind it only as far as the limit.
+/// The start of an unfinished document, without leading whitespace. Trailing whitespace is held only up to the limit.
 pub(super) struct Part {
     held: Vec<u8>,
-    /// The longest document that is handed on.
+    /// The longest document that is passed on, in bytes.
     limit: usize,
-    /// The rest of a document that is too long is passed over.
+    /// True while the rest of a document that is too long is skipped.
     overlong: bool,
-    /// What the document is to be called in an error.
+    /// The name of the document in errors.
     name: &'static str,
 }
 
 impl Part {
-    /// A part of nothing yet.
+    /// Returns an empty part.
     pub(super) fn new(limit: usize, name: &'static str) -> Self {
         Self { held: Vec::new(), limit, overlong: false, name }
     }
 
-    /// Whether nothing of a document is held or was passed over.
+    /// Returns true if no byte of a document is held or was skipped.
     pub(super) fn is_empty(&self) -> bool {
         self.held.is_empty() && !self.overlong
     }
@@ -38,10 +38,10 @@ impl Part {
         }
     }
 
-    /// The whole document, which ends with `last`, without the space around it.
+    /// Returns the whole document, which ends with `last`, without whitespace around it.
     ///
     /// # Errors
-    /// When it is too long.
+    /// The document is too long.
     pub(super) fn ended_by<'p>(&'p mut self, last: &'p [u8]) -> Result<&'p [u8], Error> {
         let is_whole = self.is_empty();
         if !is_whole {
@@ -54,7 +54,7 @@ impl Part {
         Ok(document)
     }
 
-    /// Begins the next document.
+    /// Starts the next document.
     pub(super) fn clear(&mut self) {
         self.held.clear();
     }

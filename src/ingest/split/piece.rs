@@ -1,12 +1,12 @@
-//! What splitting hands on: documents, and faults of the file.
+//! The output of a splitter: documents, and faults of the file.
 
 use crate::error::Error;
 
-/// The bytes of one document, or of the text in its place.
+/// The bytes of one document, or the error in its place.
 pub(crate) struct Piece<'a> {
     /// The line where it starts, counted from 1.
     pub(crate) line: u64,
-    /// The document, which may have space around it.
+    /// The document, with whitespace around it.
     pub(crate) bytes: Result<&'a [u8], Error>,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct FileFault {
     pub(crate) error: Error,
 }
 
-/// What takes the pieces; its error ends the splitting.
+/// A receiver of pieces. Its error ends the splitting.
 pub(crate) trait Sink<E>: FnMut(Piece<'_>) -> Result<(), E> {}
 
 impl<E, F: FnMut(Piece<'_>) -> Result<(), E>> Sink<E> for F {}

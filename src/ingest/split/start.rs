@@ -1,14 +1,14 @@
-//! The first bytes of a file, which tell a byte-order mark, another encoding, and packed files.
+//! The first bytes of a file: a byte-order mark, another encoding, or a compressed file.
 
 use crate::error::{Error, ErrorKind};
 
-/// How many bytes tell all of these.
+/// The number of bytes that decide.
 pub(super) const LONGEST: usize = 4;
 
-/// What some programs put before a text to say that it is UTF-8.
+/// The byte-order mark of UTF-8, which some programs write before a text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// How many bytes of a byte-order mark these begin with: those of all of it, or none.
+/// Returns the length of the byte-order mark at the start; 0 without one.
 pub(super) fn mark_len(start: &[u8]) -> usize {
     if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
@@ -16,7 +16,7 @@ pub(super) fn mark_len(start: &[u8]) -> usize {
 /// Checks the first [`LONGEST`] bytes of a file, or all of a shorter one.
 ///
 /// # Errors
-/// When they are those of a file that is known not to be text in UTF-8.
+/// The bytes belong to a format that is not text in UTF-8.
 pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     let fault = |found: &str, expected: &str| {
         let expected = format!("JSON in UTF-8; {expected}");
@@ -41,15 +41,17 @@ pub(super) fn check(start: &[u8]) -> Result<(), Error> {
         [0, 0, 0, first] if is_text(*first) => {
             fault("text in UTF-32 without a byte-order mark", "convert it with `iconv -f UTF-32BE -t UTF-8`")
         }
-        [0x1f, 0x8b, ..] => fault("a file packed by gzip", "unpack it with `gzip -d`"),
-        [0x28, 0xb5, 0x2f, 0xfd] => fault("a file packed by zstd", "unpack it with `zstd -d`"),
-        b"PK\x03\x04" => fault("a ZIP file, as spreadsheets are too", "unpack or export it"),
-        b"PAR1" => fault("a Parquet file", "it is read as a file whose name ends in .parquet"),
+        [0x1f, 0x8b, ..] => fault("a gzip file", "decompress it with `gzip -d`"),
+        [0x28, 0xb5, 0x2f, 0xfd] => fault("a zstd file", "decompress it with `zstd -d`"),
+        b"PK\x03\x04" => {
+            fault("a ZIP file (a spreadsheet is one, too)", "unpack it, or export the spreadsheet as text")
+        }
+        b"PAR1" => fault("a Parquet file", "rename it so that its name ends in .parquet"),
         _ => Ok(()),
     }
 }
 
-/// What a text of JSON may begin with.
+/// Returns true for a byte that can start JSON text.
 fn is_text(byte: u8) -> bool {
     matches!(byte, b'{' | b'[' | b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_utf_8_is_taken_whatever_is_wrong_with_it() {
+    fn malformed_text_in_utf_8_passes() {
         for start in [
             &b""[..],
             b"{",

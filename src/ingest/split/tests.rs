@@ -1,4 +1,4 @@
-//! Tests of parting files, whatever the chunks they come in.
+//! Tests of the splitter, with chunks of any size.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -8,14 +8,14 @@ use super::*;
 
 mod whole;
 
-/// What a splitter gives: the lines and the texts of the pieces, or what is wrong with them, and what is wrong with the file.
+/// The output of a splitter: the line and the text or error of each piece, and the fault of the file.
 #[derive(Debug, Default, PartialEq)]
-struct Given {
+struct Output {
     pieces: Vec<(u64, Result<Vec<u8>, Error>)>,
     fault: Option<(u64, Error)>,
 }
 
-impl Given {
+impl Output {
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), FileFault> {
         self.pieces.push((piece.line, piece.bytes.map(|bytes| trim(bytes).to_vec())));
         Ok(())
@@ -26,7 +26,7 @@ impl Given {
         self
     }
 
-    /// Whether something was too long.
+    /// Returns true if a part was too long.
     fn is_limited(&self) -> bool {
         let errors = self.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
         errors
@@ -39,26 +39,26 @@ fn splitter(limit: usize) -> Splitter {
     Splitter { limit, ..Splitter::new(&Limits::default()) }
 }
 
-/// Splits a file that comes in these chunks.
-fn split<'b>(limit: usize, chunks: impl IntoIterator<Item = &'b [u8]>) -> Given {
+/// Splits a file that arrives in these chunks.
+fn split<'b>(limit: usize, chunks: impl IntoIterator<Item = &'b [u8]>) -> Output {
     let mut splitter = splitter(limit);
-    let mut given = Given::default();
-    let mut sink = |piece: Piece<'_>| given.piece(piece);
+    let mut output = Output::default();
+    let mut sink = |piece: Piece<'_>| output.piece(piece);
     let pushed = chunks.into_iter().try_for_each(|bytes| {
         splitter.push(bytes, &mut sink)?;
         assert!(splitter.held_bytes() <= limit + 1, "{} bytes are held", splitter.held_bytes());
         Ok(())
     });
     let outcome = pushed.and_then(|()| splitter.finish(&mut sink));
-    given.end(outcome)
+    output.end(outcome)
 }
 
 const LIMIT: usize = 1 << 20;
 
 fn check(text: &str, expected: &[(u64, &str)], fault: Option<u64>) {
     for chunk in [1, 2, 7, text.len().max(1)] {
-        let given = split(LIMIT, text.as_bytes().chunks(chunk));
-        let pieces: Vec<(u64, String)> = given
+        let output = split(LIMIT, text.as_bytes().chunks(chunk));
+        let pieces: Vec<(u64, String)> = output
             .pieces
             .into_iter()
             .map(|(line, bytes)| match bytes {
@@ -67,7 +67,7 @@ fn check(text: &str, expected: &[(u64, &str)], fault: Option<u64>) {
             })
             .collect();
         let pieces: Vec<(u64, &str)> = pieces.iter().map(|(line, text)| (*line, text.as_str())).collect();
-        let found = given.fault.map(|(line, _)| line);
+        let found = output.fault.map(|(line, _)| line);
         assert_eq!((pieces.as_slice(), found), (expected, fault), "{text:?} in chunks of {chunk}");
     }
 }
@@ -121,25 +121,24 @@ fn a_malformed_element_spares_the_others() {
 }
 
 #[test]
-fn what_is_wrong_with_the_whole_file_is_its_fault() {
+fn an_error_outside_the_documents_is_a_fault_of_the_file() {
     check("[{\"id\":\"a\"}", &[(1, "{\"id\":\"a\"}")], Some(1));
     check("[{\"id\":\"a\"}]\nx", &[(1, "{\"id\":\"a\"}")], Some(2));
     check("{\"list\":{\"items\":[{\"id\":\"a\"}]}", &[(1, "{\"id\":\"a\"}")], Some(1));
 }
 
 #[test]
-fn a_fault_in_an_answer_of_one_line_takes_its_own_case_alone() {
+fn a_malformed_case_in_an_answer_of_one_line_spares_the_others() {
     for bad in ["{\"id\":\"b\",\"z\":NaN}", "{\"id\":\"b\",\"z\":\"\t\"}", "{\"id\":\"b\" \"z\":1}", "nul"] {
-        for behind in ["", "\n", ",\"totalItems\":3", "\n,\"totalItems\":3"] {
-            let text =
-                format!("{{\"list\":{{\"items\":[{{\"id\":\"a\"}},{bad},{{\"id\":\"c\"}}]{behind}}}}}");
+        for after in ["", "\n", ",\"totalItems\":3", "\n,\"totalItems\":3"] {
+            let text = format!("{{\"list\":{{\"items\":[{{\"id\":\"a\"}},{bad},{{\"id\":\"c\"}}]{after}}}}}");
             check(&text, &[(1, "{\"id\":\"a\"}"), (1, bad), (1, "{\"id\":\"c\"}")], None);
         }
     }
-    // Bytes that are no text, too.
+    // A document that is not UTF-8 affects only itself, too.
     let text = b"{\"list\":{\"items\":[{\"id\":\"a\"},{\"id\":\"\xff\"},{\"id\":\"c\"}]}}\n";
     assert_eq!(split(LIMIT, [text.as_slice()]).pieces.len(), 3);
-    // A document with such a member is one.
+    // A document with an `id` and such a member is not an answer.
     check(
         "{\"id\":\"a\",\"list\":{\"items\":[NaN]}}",
         &[(1, "{\"id\":\"a\",\"list\":{\"items\":[NaN]}}")],
@@ -155,7 +154,7 @@ fn a_second_array_of_an_answer_is_a_fault() {
 }
 
 #[test]
-fn only_the_space_of_json_is_space() {
+fn only_json_whitespace_is_whitespace() {
     check("\u{c}{}\n\u{c}\n{}", &[(1, "\u{c}{}"), (2, "\u{c}"), (3, "{}")], None);
     check("[\u{c}1,\u{c}]", &[(1, "\u{c}1"), (1, "\u{c}")], None);
     check("[\u{c}]", &[(1, "\u{c}")], None);
@@ -207,8 +206,8 @@ fn arrays_and_answers_may_be_longer_than_any_case() {
 }
 
 #[test]
-fn single_bytes_take_linear_time() {
-    // To look at what is held for each of them would take minutes.
+fn chunks_of_one_byte_take_linear_time() {
+    // Testing the held bytes again for each new byte would take minutes.
     let begin = std::time::Instant::now();
     for (start, unit, pieces) in [
         (" ", " ", 0),
@@ -231,15 +230,15 @@ fn single_bytes_take_linear_time() {
         ("[]{\"a\":\"", "x", 0),
     ] {
         let text = format!("{start}{}", unit.repeat((1 << 21) / unit.len()));
-        let given = split(usize::MAX >> 1, text.as_bytes().chunks(1));
-        let least = given.pieces.len().min(1);
+        let output = split(usize::MAX >> 1, text.as_bytes().chunks(1));
+        let least = output.pieces.len().min(1);
         assert_eq!(least, pieces, "{start} {unit}");
     }
     assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }
 
 #[test]
-fn an_overlong_line_is_passed_over_without_holding_it() {
+fn an_overlong_line_is_skipped_and_not_held() {
     let limits = Limits { case_bytes: 10, ..Limits::default() };
     let mut splitter = Splitter::new(&limits);
     let mut kinds = Vec::new();
@@ -257,7 +256,7 @@ fn an_overlong_line_is_passed_over_without_holding_it() {
     assert_eq!(kinds, [(1, None), (2, Some(ErrorKind::CaseTooLarge)), (3, None)]);
 }
 
-/// Files of every layout, sound and not.
+/// Files of every layout, well-formed and malformed.
 const FILES: [&str; 62] = [
     "",
     " \r\n\t",
@@ -323,7 +322,7 @@ const FILES: [&str; 62] = [
     "{\"list\":{\"items\":[1]}]}{\"list\":{\"items\":[2]}}",
 ];
 
-/// Every file, also with a byte-order mark, with bytes that are not UTF-8, and with what is behind any position cut off.
+/// Returns every file, also with a byte-order mark, with bytes that are not UTF-8, and cut off at every position.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for file in FILES {
@@ -347,7 +346,7 @@ fn files() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_file_cut_at_any_place_gives_what_the_whole_gives() {
+fn two_chunks_split_at_any_position_give_the_same_output() {
     for file in files() {
         let whole = whole::split(&file, LIMIT);
         let shown = String::from_utf8_lossy(&file);
@@ -361,7 +360,7 @@ fn a_file_cut_at_any_place_gives_what_the_whole_gives() {
 }
 
 #[test]
-fn a_file_gives_the_same_in_any_chunks_whatever_is_too_long_in_it() {
+fn chunks_do_not_change_the_output_of_files_with_parts_that_are_too_long() {
     for file in files() {
         for limit in [1, 2, 3, 5, 8, 13, 14, 15, 21, 34, 55] {
             let whole = split(limit, [&*file]);
@@ -378,7 +377,7 @@ fn a_file_gives_the_same_in_any_chunks_whatever_is_too_long_in_it() {
     }
 }
 
-/// What files are made of.
+/// Fragments of files.
 const PIECES: [&str; 34] = [
     "{",
     "}",
@@ -416,7 +415,7 @@ const PIECES: [&str; 34] = [
     "[[[]]]",
 ];
 
-/// Bytes with the pieces of a file among them, or a file with a few of them put in.
+/// Fragments of files among random bytes, or a file with a few fragments inserted.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         8 => select(&PIECES[..]).prop_map(|piece| piece.as_bytes().to_vec()),
@@ -444,7 +443,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn soup_gives_the_same_in_any_chunks(
+    fn chunks_do_not_change_the_output_of_random_files(
         file in soup(),
         limit in 1_usize..120,
         sizes in proptest::collection::vec(1_usize..30, 1..20),
@@ -452,8 +451,8 @@ proptest! {
         let chunks = || {
             let (mut rest, mut sizes) = (&*file, sizes.iter().cycle());
             std::iter::from_fn(move || {
-                let (chunk, behind) = rest.split_at(rest.len().min(*sizes.next()?));
-                rest = behind;
+                let (chunk, after) = rest.split_at(rest.len().min(*sizes.next()?));
+                rest = after;
                 (!chunk.is_empty()).then_some(chunk)
             })
         };
@@ -464,9 +463,9 @@ proptest! {
         prop_assert_eq!(&split(limit, chunks()), &limited);
         if !limited.is_limited() {
             let whole = whole::split(&file, limit);
-            let position = |given: &Given| given.fault.as_ref().map(|(line, error)| (*line, error.kind, error.offset));
+            let position = |output: &Output| output.fault.as_ref().map(|(line, error)| (*line, error.kind, error.offset));
             prop_assert_eq!(&limited.pieces, &whole.pieces);
-            // Of what stands behind an array, nothing past the limit is looked at.
+            // After an array, the splitter reads nothing past the limit.
             let is_seen = whole.fault.as_ref().is_none_or(|(_, error)| error.kind != ErrorKind::NotUtf8);
             if is_seen {
                 prop_assert_eq!(position(&limited), position(&whole));
@@ -478,7 +477,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_held_is_bounded_wherever_a_file_is_long() {
+fn held_bytes_are_bounded_wherever_a_file_is_long() {
     let limit = 10_000;
     let (spaces, xs, ones) = (" \n".repeat(50_000), "x".repeat(100_000), "1,".repeat(50_000));
     let too_large = Some(ErrorKind::CaseTooLarge);
@@ -515,40 +514,40 @@ fn what_is_held_is_bounded_wherever_a_file_is_long() {
     ] {
         let outcomes = [1, 1000, file.len()].map(|chunk| split(limit, file.as_bytes().chunks(chunk)));
         let start = file.split_at(20).0;
-        let [given, ..] = &outcomes;
-        assert_eq!(given.pieces.len(), pieces, "{start}");
-        let errors = given.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
+        let [output, ..] = &outcomes;
+        assert_eq!(output.pieces.len(), pieces, "{start}");
+        let errors = output.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
         assert_eq!(errors.map(|error| error.kind).next(), element, "{start}");
-        assert_eq!(given.fault.as_ref().map(|(_, error)| error.kind), fault, "{start}");
-        assert!(outcomes.iter().all(|outcome| outcome == given), "{start}");
+        assert_eq!(output.fault.as_ref().map(|(_, error)| error.kind), fault, "{start}");
+        assert!(outcomes.iter().all(|outcome| outcome == output), "{start}");
     }
 }
 
 #[test]
-fn elements_are_handed_on_as_they_end() {
+fn elements_are_passed_on_as_they_end() {
     let mut splitter = splitter(LIMIT);
-    let mut given = Given::default();
+    let mut output = Output::default();
     let file = b"{\n\"list\":{\"items\":[{\"id\":\"a\"},{\"id\":\"b\"} , {\"id\":\"c";
-    splitter.push(file, &mut |piece: Piece<'_>| given.piece(piece)).unwrap();
-    assert_eq!((given.pieces.len(), splitter.held_bytes()), (2, 8));
+    splitter.push(file, &mut |piece: Piece<'_>| output.piece(piece)).unwrap();
+    assert_eq!((output.pieces.len(), splitter.held_bytes()), (2, 8));
 }
 
-/// The messages of everything wrong with a file.
+/// Returns the messages of all errors of a file.
 fn messages(file: &str) -> Vec<String> {
-    let given = split(LIMIT, [file.as_bytes()]);
-    let errors = given.pieces.into_iter().filter_map(|(line, bytes)| Some((line, bytes.err()?)));
-    errors.chain(given.fault).map(|(line, error)| format!("{line} {error}")).collect()
+    let output = split(LIMIT, [file.as_bytes()]);
+    let errors = output.pieces.into_iter().filter_map(|(line, bytes)| Some((line, bytes.err()?)));
+    errors.chain(output.fault).map(|(line, error)| format!("{line} {error}")).collect()
 }
 
 #[test]
-fn an_element_that_is_missing_is_told_by_what_stands_there() {
+fn a_missing_element_is_reported_with_the_byte_in_its_place() {
     assert_eq!(messages("[1,\n]"), ["2 (byte 0): found `]`, expected a JSON value"]);
     assert_eq!(messages("[,1]"), ["1 (byte 0): found `,`, expected a JSON value"]);
     assert_eq!(messages("[]"), [""; 0]);
 }
 
 #[test]
-fn a_first_line_that_breaks_off_takes_only_itself() {
+fn a_first_line_that_is_cut_off_spares_the_next_lines() {
     let expected = ["1 (byte 15): found the end of the line, expected the rest of the document"];
     assert_eq!(messages("{\"id\":\"a\",\"t\":[\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n"), expected);
     check(
@@ -556,7 +555,7 @@ fn a_first_line_that_breaks_off_takes_only_itself() {
         &[(1, "syntax"), (2, "{\"id\":\"b\"}"), (3, "{\"id\":\"c\"}")],
         None,
     );
-    // One that cannot go on has an error of its own, as a document.
+    // A document that cannot go on is not cut off: it is a malformed document.
     assert_eq!(messages("{\"id\":\"a\"\n{\"id\":\"b\"}"), [""; 0]);
 }
 
@@ -608,10 +607,10 @@ fn arrays_and_answers_follow_one_another() {
     check("[1]\n\n{\n\"code\":401}\n[2]", &[(1, "1")], Some(3));
     check("{\"list\":{\"items\":[1]}} x", &[(1, "1")], Some(1));
     let stray =
-        ["1 (byte 4): found `x`, expected nothing behind an array or a search answer but more of them"];
+        ["1 (byte 4): found `x`, expected another array, another search answer or the end of the file"];
     assert_eq!(messages("[1] x"), stray);
     let object = [
-        "2 (byte 4): found an object that is no search answer, expected nothing behind an array or a search answer but more of them",
+        "2 (byte 4): found an object that is not a search answer, expected another array, another search answer or the end of the file",
     ];
     assert_eq!(messages("[1]\n{\"id\":\"a\"}"), object);
 }
@@ -623,9 +622,9 @@ fn very_many_answers_take_linear_time_and_little_memory() {
     for between in ["", "\n", " \n\n "] {
         let text = format!("{answer}{between}").repeat(200_000);
         for chunk in [1, 1000, 1 << 16, text.len()] {
-            let given = split(LIMIT, text.as_bytes().chunks(chunk));
+            let output = split(LIMIT, text.as_bytes().chunks(chunk));
             assert_eq!(
-                (given.pieces.len(), given.fault),
+                (output.pieces.len(), output.fault),
                 (200_000, None),
                 "{between:?} in chunks of {chunk}"
             );
@@ -641,31 +640,31 @@ fn documents_of_another_encoding_are_a_fault_of_the_file() {
     let marked = [&[0xff, 0xfe], little.as_slice()].concat();
     for (file, name) in [(little, "UTF-16 without a byte-order mark"), (marked, "UTF-16")] {
         for chunk in [1, 2, 3, file.len()] {
-            let given = split(LIMIT, file.chunks(chunk));
-            let (line, error) = given.fault.unwrap();
-            assert_eq!((line, error.found, given.pieces.len()), (1, format!("text in {name}"), 0));
+            let output = split(LIMIT, file.chunks(chunk));
+            let (line, error) = output.fault.unwrap();
+            assert_eq!((line, error.found, output.pieces.len()), (1, format!("text in {name}"), 0));
         }
     }
 }
 
 #[test]
-fn an_envelope_that_is_too_long_is_told_as_one() {
+fn an_envelope_that_is_too_long_is_reported_as_an_envelope() {
     let cases = vec!["{\"id\":\"a\"}"; 1000].join(",");
     for (text, name) in [
         (format!("{{\"code\":1,\"data\":[{cases}]}}"), "data"),
         (format!("{{\n\"items\":[{cases}]}}"), "items"),
         (format!("{{\"list\":[{cases}]}}"), "list"),
     ] {
-        let given = split(1000, [text.as_bytes()]);
-        let errors = given.pieces.into_iter().filter_map(|(_, bytes)| bytes.err());
-        let error = errors.chain(given.fault.map(|(_, error)| error)).next().unwrap();
+        let output = split(1000, [text.as_bytes()]);
+        let errors = output.pieces.into_iter().filter_map(|(_, bytes)| bytes.err());
+        let error = errors.chain(output.fault.map(|(_, error)| error)).next().unwrap();
         assert_eq!(error.kind, ErrorKind::CaseTooLarge);
-        assert_eq!(error.expected, format!("a case; those in `{name}` are read after `jq -c '.{name}[]'`"));
+        assert_eq!(error.expected, format!("a case; extract those in `{name}` with `jq -c '.{name}[]'`"));
     }
 }
 
 #[test]
-fn one_byte_order_mark_is_passed_over() {
+fn one_byte_order_mark_is_skipped() {
     check("\u{feff}{\"id\":\"a\"}\n{\"id\":\"b\"}", &[(1, "{\"id\":\"a\"}"), (2, "{\"id\":\"b\"}")], None);
     check("\u{feff}\n[1,\n2]", &[(2, "1"), (3, "2")], None);
     check("\u{feff}", &[], None);

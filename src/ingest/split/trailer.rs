@@ -1,26 +1,27 @@
-//! What stands behind the array of a search answer.
+//! The text after the array of a search answer.
 
-use super::detect_layout::{may_go_on, sound};
+use super::detect_layout::{may_go_on, utf8_prefix};
 use super::nesting::Nesting;
 use super::piece::FileFault;
 use super::position::Position;
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 
-/// What follows an array up to the end of its text: of an array nothing, of a search answer a few members, which are held until then.
+/// A reader of the text after an array, up to the end of its answer. After a plain array there is none. The members of a search answer
+/// are held until they end.
 pub(super) struct Trailer {
-    /// How many objects the array lies in.
+    /// The number of objects that contain the array.
     objects: usize,
-    /// How many of them are open.
+    /// The number of these objects that are still open.
     open: usize,
     nesting: Nesting,
-    /// Directly behind the array.
+    /// The position directly after the array.
     start: Position,
-    /// Where `held` starts.
+    /// The position of `held`.
     held_from: Position,
-    /// Behind what was seen.
+    /// The position after the last byte read.
     end: Position,
-    /// What follows, without space in front; space behind it only as far as the limit.
+    /// The text after the array, without leading whitespace. Trailing whitespace is held only up to the limit.
     held: Vec<u8>,
     limit: usize,
 }
@@ -31,10 +32,10 @@ impl Trailer {
         Self { objects, open: objects, nesting, start, held_from: start, end: start, held: Vec::new(), limit }
     }
 
-    /// Takes the next bytes; gives those behind the text once it ends, and where they lie.
+    /// Takes the next bytes. Returns the bytes after the text and their position once it ends.
     ///
     /// # Errors
-    /// When there are more than the limit; what is wrong with the rest once it ends.
+    /// The text is longer than the limit, or is malformed.
     pub(super) fn push<'b>(
         &mut self,
         mut bytes: &'b [u8],
@@ -47,7 +48,7 @@ impl Trailer {
             self.held_from = self.end;
         }
         let end = self.nesting.end_of_objects(bytes, &mut self.open).map(|bracket| bracket.saturating_add(1));
-        let (bytes, behind) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
+        let (bytes, after) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
         self.end.pass(bytes);
         let room = self.limit.saturating_sub(self.held.len());
         let (more, beyond) = bytes.split_at(room.min(bytes.len()));
@@ -59,20 +60,20 @@ impl Trailer {
             return Ok(None);
         }
         self.check(true)?;
-        Ok(Some((behind, self.end)))
+        Ok(Some((after, self.end)))
     }
 
-    /// The file ends here.
+    /// Ends the file.
     ///
     /// # Errors
-    /// What is wrong with the rest.
+    /// The text is malformed.
     pub(super) fn finish(self) -> std::result::Result<(), FileFault> {
         if self.open == 0 { Ok(()) } else { self.check(true) }
     }
 
-    /// Checks what is held, which is all of the rest if so; otherwise that it goes on is an error as well.
+    /// Checks the held text. If `is_all` is false, the text exceeds the limit, which is an error too.
     fn check(&self, is_all: bool) -> std::result::Result<(), FileFault> {
-        let (text, goes_on) = sound(&self.held, is_all);
+        let (text, goes_on) = utf8_prefix(&self.held, is_all);
         if text.len() < self.held.len() && !goes_on {
             let Position { offset, line } = self.start;
             let error = Error::new(ErrorKind::NotUtf8, offset, "bytes that are not UTF-8", "UTF-8");
@@ -82,7 +83,7 @@ impl Trailer {
             Err(error) if is_all || !may_go_on(&error, text) => Err(self.fault(*error)),
             Ok(()) if is_all => Ok(()),
             _ => {
-                let found = format!("more than {} bytes behind the array", self.limit);
+                let found = format!("more than {} bytes after the array", self.limit);
                 Err(self.fault(Error::new(
                     ErrorKind::CaseTooLarge,
                     0,
@@ -94,7 +95,7 @@ impl Trailer {
     }
 
     fn read(&self, reader: &mut Reader<'_>) -> Result<()> {
-        // Cases of a second array would be lost.
+        // The cases of a second array would be lost.
         for name in ["items", "list"].into_iter().take(self.objects) {
             while let Some((key, at)) = reader.next_key(false)? {
                 if key == name {
@@ -107,7 +108,7 @@ impl Trailer {
         reader.end()
     }
 
-    /// A fault at an offset of what is held.
+    /// Returns a fault at an offset in the held text.
     fn fault(&self, mut error: Error) -> FileFault {
         let mut position = self.held_from;
         match self.held.get(..error.offset) {

@@ -8,7 +8,7 @@ use crate::catalog::FieldId;
 
 type Outcome<'a> = Result<(Vec<(FieldId, Value<'a>)>, Vec<bool>, Vec<Error>, BTreeSet<String>), Error>;
 
-/// What a reader leaves behind.
+/// Returns the output of a reader.
 fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Outcome<'a> {
     read.map(|()| {
         let own = catalog.field_ids().map(|field| row.has_own(field)).collect();
@@ -18,7 +18,7 @@ fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Out
     })
 }
 
-/// Holds both readers together over documents in turn, and says which matched the template.
+/// Checks that both readers agree on these documents, one after another. Returns which of them matched the template.
 #[track_caller]
 fn check(catalog: &Catalog, limits: &Limits, documents: &[&str]) -> Vec<bool> {
     let (mut template, mut members) = (DocumentTemplate::default(), Members::default());
@@ -57,7 +57,7 @@ fn documents_of_one_form_match_the_template() {
 }
 
 #[test]
-fn any_other_document_is_left_to_the_other_reader() {
+fn any_other_document_is_left_to_the_strict_parser() {
     for text in [
         "",
         "{",
@@ -111,7 +111,7 @@ fn any_other_document_is_left_to_the_other_reader() {
         let matched = check(&Catalog::cases(), &Limits::default(), &[&many, &again, &many, &again]);
         assert_eq!(matched, [match_it, false, match_it, false], "{count} keys");
     }
-    // Keys of which each document has others.
+    // Each document has different unknown keys.
     let documents: Vec<String> =
         (0..300).map(|n| format!(r#"{{"id":"a","x{n}":[{n}],"tags":["b"],"y{n}":{{}}}}"#)).collect();
     let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();
@@ -124,7 +124,7 @@ fn any_other_document_is_left_to_the_other_reader() {
 }
 
 #[test]
-fn keys_that_json_escapes_are_never_guessed() {
+fn escaped_keys_are_read_by_their_meaning() {
     use crate::catalog::{Field, FieldType};
     let fields = ["a\":\"b", "a"].map(|name| Field::new(name, FieldType::String));
     let catalog = Catalog::cases().with(fields).unwrap();
@@ -134,12 +134,12 @@ fn keys_that_json_escapes_are_never_guessed() {
 }
 
 #[test]
-fn keys_are_met_once_however_they_are_led_to() {
+fn a_repeated_key_is_found_wherever_it_comes_from() {
     let catalog = Catalog::cases();
     let check = |documents: &[&str], expected: &[bool]| {
         assert_eq!(check(&catalog, &Limits::default(), documents), expected, "{documents:?}");
     };
-    // By segments that other documents taught.
+    // The repeated key is in segments that earlier documents taught.
     check(
         &[
             r#"{"id":"a","name":"b","clientId":"c"}"#,
@@ -151,7 +151,7 @@ fn keys_are_met_once_however_they_are_led_to() {
         ],
         &[true, true, false, true, true, false],
     );
-    // Keys of one name in several objects.
+    // Objects with keys of the same name.
     check(
         &[
             r#"{"id":"a","z":1}"#,
@@ -162,7 +162,7 @@ fn keys_are_met_once_however_they_are_led_to() {
         ],
         &[true, true, true, true, false],
     );
-    // Keys that have no slot.
+    // Keys without a slot.
     let others: Vec<String> = (0..150).map(|n| format!(r#"{{"id":"a","k{n}":{n}}}"#)).collect();
     let mut documents: Vec<&str> = others.iter().map(String::as_str).collect();
     let mut expected = vec![true; documents.len()];
@@ -177,12 +177,12 @@ fn keys_are_met_once_however_they_are_led_to() {
 }
 
 #[test]
-fn objects_of_arrays_have_keys_of_their_own() {
+fn objects_of_arrays_have_their_own_keys() {
     use crate::catalog::{Field, FieldType};
     let fields = [("a[].d", FieldType::Number), ("a[].e[]", FieldType::String), ("w[]", FieldType::Number)];
     let catalog = Catalog::cases().with(fields.map(|(path, kind)| Field::new(path, kind))).unwrap();
     for (documents, expected) in [
-        // A key that a segment has before and behind the beginning of an object.
+        // A segment with a key both before and after the start of an object.
         (
             [
                 r#"{"id":"i","a":[{"d":1,"e":null},{"e":null,"d":2}]}"#,
@@ -191,7 +191,7 @@ fn objects_of_arrays_have_keys_of_their_own() {
             ],
             [true, true, false],
         ),
-        // A key that is new in the second object.
+        // The second object has a new key.
         (
             [
                 r#"{"id":"i","a":[{"d":1},{"new":1,"d":2}]}"#,
@@ -200,7 +200,7 @@ fn objects_of_arrays_have_keys_of_their_own() {
             ],
             [true, true, false],
         ),
-        // Where a number is missing.
+        // A missing number.
         (
             [r#"{"id":"i","w":[1,2]}"#, r#"{"id":"i","w":[],"a":[ ]}"#, r#"{"id":"i","w":[1,]}"#],
             [true, true, false],
@@ -211,7 +211,7 @@ fn objects_of_arrays_have_keys_of_their_own() {
 }
 
 #[test]
-fn more_fields_than_keys_are_told_apart() {
+fn more_fields_than_slots_are_distinguished() {
     use crate::catalog::{Field, FieldType};
     let names: Vec<String> = (0..150).map(|n| format!("f{n}")).collect();
     let fields = names.iter().map(|name| Field::new(name, FieldType::Number));
@@ -222,7 +222,7 @@ fn more_fields_than_keys_are_told_apart() {
 }
 
 #[test]
-fn what_was_learned_under_one_limit_counts_for_no_other() {
+fn a_template_is_relearned_under_another_limit() {
     let catalog = Catalog::cases();
     let mut template = DocumentTemplate::default();
     for (case_depth, matches) in [(128, true), (3, false), (128, true), (2, false), (4, true)] {
@@ -238,7 +238,7 @@ fn what_was_learned_under_one_limit_counts_for_no_other() {
     }
 }
 
-/// Pieces of documents, sound and not.
+/// Fragments of documents, well-formed and malformed.
 const PIECES: &[&str] = &[
     "{",
     "}",
@@ -274,7 +274,7 @@ proptest! {
             (prop::collection::vec((0..1000_usize, 0..PIECES.len(), any::<bool>()), 0..4), any::<bool>()), 1..6,
         ),
     ) {
-        // The sound document, or a small one, with pieces put in or over what stands there.
+        // A well-formed document, or a small one, with fragments inserted or overwriting.
         let documents: Vec<String> = documents
             .iter()
             .map(|(edits, is_whole)| {
@@ -316,12 +316,12 @@ const A: &[Member] = &[
 ];
 const B: &[Member] = &[("c", Writer::string), ("odd", Writer::anything), ("strange", Writer::anything)];
 
-/// Writes documents of one small form, with members in any order, and faults here and there.
+/// A writer of documents of one small form, with members in any order and occasional faults.
 struct Writer {
-    /// What is still to be decided by.
+    /// The state of the random generator.
     seed: u64,
     text: String,
-    /// Whether there is nothing in it so far that documents of the form do not have.
+    /// True while every part so far belongs to the form.
     is_sound: bool,
 }
 
@@ -338,14 +338,14 @@ impl Writer {
         self.below(times) == 0
     }
 
-    /// A fault, now and then.
+    /// Decides on a fault, rarely.
     fn is_wrong(&mut self) -> bool {
         let is_wrong = self.is_once_in(150);
         self.is_sound &= !is_wrong;
         is_wrong
     }
 
-    /// Writes what belongs here or, now and then, what does not.
+    /// Writes the well-formed text or, rarely, the malformed one.
     fn put(&mut self, sound: &str, wrong: &str) {
         let text = if self.is_wrong() { wrong } else { sound };
         self.text.push_str(text);
@@ -430,7 +430,7 @@ impl Writer {
     fn document(seed: u64) -> Self {
         let mut writer = Self { seed, text: String::new(), is_sound: true };
         writer.object(DOCUMENT);
-        // Every document has an id, in front or at the end.
+        // Every document has an `id`, at the start or at the end.
         let members = writer.text.split_off(1);
         let members = members.strip_suffix('}').unwrap_or(&members);
         let comma = if members.is_empty() { "" } else { "," };
@@ -445,7 +445,7 @@ impl Writer {
 
 proptest! {
     #[test]
-    fn documents_of_one_form_are_read_alike_and_sound_ones_match_the_template(
+    fn documents_of_one_form_are_read_alike_and_well_formed_ones_match_the_template(
         seeds in prop::collection::vec(any::<u64>(), 1..40),
         case_depth in prop::option::of(0..7_usize),
     ) {

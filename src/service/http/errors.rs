@@ -6,51 +6,16 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::error_codes::{self, ErrorCode};
 use crate::domain::{Cause, DomainError, DomainErrorKind};
 #[cfg(unix)]
 use crate::engine::Refusal;
+use crate::envelope::Envelope;
+use crate::envelope::error_codes::{self, ErrorCode};
 use crate::error::Errors;
 use crate::service::auth::permission::Permission;
 use crate::store::StoreError;
 #[cfg(unix)]
 use crate::store::StoreErrorKind;
-
-/// The error envelope, on the wire and on the command line.
-///
-/// ```
-/// use casefilter::service::Envelope;
-/// use casefilter::{Catalog, Filter};
-/// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
-/// let text = serde_json::to_string(&Envelope::invalid("request-1", &errors))?;
-/// assert!(text.starts_with(r#"{"code":400,"correlationId":"request-1","description":"Invalid parameters: "#));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Envelope {
-    /// The HTTP status.
-    pub code: u16,
-    /// What names the failed request.
-    pub correlation_id: String,
-    /// What was wrong.
-    pub description: String,
-    /// A number for what was wrong, of the table [`ErrorCode::ALL`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_code: Option<u32>,
-    /// A name for what was wrong, of the same table.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub error_type: Option<&'static str>,
-}
-
-impl Envelope {
-    /// The envelope for a request whose parameters are wrong.
-    #[must_use]
-    pub fn invalid(correlation_id: impl Into<String>, errors: &Errors) -> Self {
-        Failure::from(errors.clone()).envelope(correlation_id.into())
-    }
-}
 
 /// Why a request has no answer.
 #[derive(Clone, Debug)]
@@ -238,8 +203,7 @@ pub(in crate::service) fn json(body: impl Into<Body>) -> Response {
 
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
-        let kind = errors.as_slice().first().map(|error| error.kind);
-        let code = kind.map_or(error_codes::INVALID_PARAMETERS, ErrorCode::of_kind);
+        let code = ErrorCode::of_errors(&errors);
         Self::new(StatusCode::BAD_REQUEST, errors.description()).coded(code)
     }
 }

@@ -3,7 +3,6 @@
 pub(super) mod body;
 pub(super) mod budget;
 pub(super) mod correlation;
-pub(super) mod error_codes;
 pub(super) mod errors;
 pub(super) mod exchange;
 pub(super) mod health;
@@ -16,7 +15,5 @@ mod server;
 mod tls;
 pub(super) mod transport;
 
-pub use error_codes::ErrorCode;
-pub use errors::Envelope;
 pub use server::Service;
 pub use tls::Tls;

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::engine::Page;
+use crate::envelope::error_codes;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::Request;
 #[cfg(feature = "postgres")]
@@ -17,7 +18,6 @@ use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
 #[cfg(feature = "postgres")]
 use crate::service::http::budget::Hold;
-use crate::service::http::error_codes;
 use crate::service::http::errors::Failure;
 #[cfg(feature = "postgres")]
 use crate::service::http::outgoing::Outgoing;

@@ -1,4 +1,4 @@
-//! ClickHouse.
+//! The dialect of ClickHouse.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::catalog::FieldType;
@@ -8,10 +8,12 @@ use crate::sql::table::Table;
 
 pub(super) struct ClickHouse;
 
-/// The text of a parameter is read in time that is linear up to 1 MiB, and quadratic behind that.
+/// The most bytes of a list in one parameter. ClickHouse reads a parameter in linear time up to 1 MiB, and in quadratic time
+/// above.
 const LIST_BYTES: usize = 512 << 10;
 
-/// Longer lists are hashed: `hasAny` compares each with each, but a skip index helps it.
+/// The longest list that is tested by `hasAny`. It compares each element with each, but can use a skip index. Longer lists are
+/// hashed.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -38,7 +40,7 @@ fn push_string(text: &str, quote: char, out: &mut String) {
     out.push(quote);
 }
 
-/// A value in a list, which gives it its type.
+/// Appends a list element, whose type the list determines.
 fn bare(datum: &Datum<'_>, out: &mut String) {
     match datum {
         Datum::Number(number) => out.push_str(&format!("{number:e}")),
@@ -147,8 +149,8 @@ impl Syntax for ClickHouse {
                 &format!("    casefilter export CASES --flat -o {file}"),
                 "    casefilter ddl --dialect clickhouse | clickhouse-client --multiquery",
                 "",
-                "Instants are milliseconds since 1970-01-01 00:00:00 UTC, since DateTime64 begins with 1900.",
-                "Nullable(String) tells a case without the field from one whose field is empty.",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC, since DateTime64 starts at 1900.",
+                "Nullable(String) distinguishes a case without the field from one with an empty string.",
             ],
             &mut out,
         );
@@ -185,7 +187,7 @@ impl Syntax for ClickHouse {
         self.literal(&Datum::Text(file.into()), &mut path);
         heading(
             &[
-                "The file lies where the server keeps user files; elsewhere use, in place of this statement,",
+                "The file must be in the server's user_files folder. For any other file, replace this statement by",
                 &format!(
                     "clickhouse-client --query 'INSERT INTO {} FORMAT Parquet' < FILE",
                     table.name().join(".")
@@ -197,7 +199,7 @@ impl Syntax for ClickHouse {
         let plain = table.name().join(".");
         heading(
             &[
-                "On a cluster: make the table above on every shard, ON CLUSTER c, then load and search this one.",
+                "On a cluster: create the table above on every shard, ON CLUSTER c, then load and search this one.",
                 &format!("CREATE TABLE {plain}_all ON CLUSTER c AS {plain}"),
                 &format!(
                     "ENGINE = Distributed(c, {}, {}, cityHash64(id));",

@@ -1,4 +1,4 @@
-//! DuckDB.
+//! The dialect of DuckDB.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::sql::column::Column;
@@ -7,7 +7,7 @@ use crate::sql::table::Table;
 
 pub(super) struct DuckDb;
 
-/// Longer lists become a hash join; shorter ones do not, since a plan of many joins is slow to make.
+/// The longest list that is tested by `list_contains`. Longer lists become a hash join; a plan of many joins takes long to make.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -24,7 +24,7 @@ fn cast(datum: &Datum<'_>) -> String {
     format!("::{}{list}", datum.kind().map_or("VARCHAR", type_name))
 }
 
-/// A value in a list, which gives it its type.
+/// Appends a list element, whose type the list determines.
 fn bare(datum: &Datum<'_>, out: &mut String) {
     match datum {
         Datum::Null => out.push_str("NULL"),
@@ -40,8 +40,8 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// A string between quotes, which backslashes do not escape. A zero byte would end the statement, and DuckDB's command line takes
-/// a carriage return before a line feed for a part of it, so both are spelled as calls.
+/// Appends a string literal, in which a backslash is a plain character. U+0000 would end the statement. DuckDB's command line
+/// drops a carriage return before a line feed. Both are written as calls of `chr`.
 fn string(text: &str, out: &mut String) {
     let is_spelled = |c: char| matches!(c, '\0' | '\r');
     if !text.contains(is_spelled) {
@@ -142,8 +142,8 @@ impl Syntax for DuckDb {
                 &format!("    casefilter export CASES --flat -o {file}"),
                 "    casefilter ddl --dialect duckdb | duckdb cases.duckdb",
                 "",
-                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows lie in the order of time, so that zone maps",
-                "pass over what a range of time leaves out.",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows are sorted by time, so that zone maps",
+                "skip the rows outside a range of time.",
             ],
             &mut out,
         );

@@ -1,4 +1,4 @@
-//! The dialects of SQL, one file each.
+//! SQL dialects, one per file.
 
 mod clickhouse;
 mod duckdb;
@@ -14,7 +14,7 @@ pub(super) use syntax::{Form, Operand, Syntax, separated, table_name};
 /// A dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// PostgreSQL 13 or newer, and what speaks as it does: Citus foremost.
+    /// PostgreSQL 13 or newer, and compatible databases, above all Citus.
     Postgres,
     /// ClickHouse 24 or newer.
     ClickHouse,
@@ -25,10 +25,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Every dialect.
+    /// All dialects.
     pub const ALL: [Self; 4] = [Self::Postgres, Self::ClickHouse, Self::Spark, Self::DuckDb];
 
-    /// The name in lower case.
+    /// Returns the name in lower case.
     ///
     /// ```
     /// use casefilter::sql::Dialect;
@@ -61,7 +61,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// A name that no dialect has.
+/// An error: not the name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDialect(String);
 

@@ -1,4 +1,4 @@
-//! PostgreSQL, and Citus.
+//! The dialect of PostgreSQL and Citus.
 
 use super::syntax::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
 use crate::catalog::FieldId;
@@ -8,7 +8,7 @@ use crate::sql::table::Table;
 
 pub(super) struct Postgres;
 
-/// Longer lists are hashed element by element: `&&` compares each with each, but an index helps it.
+/// The longest list that is tested by `&&`. It compares each element with each, but can use an index. Longer lists are hashed.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -34,8 +34,8 @@ fn cast(datum: &Datum<'_>) -> &'static str {
 }
 
 impl Syntax for Postgres {
-    /// Strings stand in the escape form, `E'…'`, which means the same whatever
-    /// `standard_conforming_strings` is. A zero byte, which no text can have, makes the literal a null.
+    /// Writes strings in the escape form, `E'…'`, which does not depend on `standard_conforming_strings`. A string with U+0000,
+    /// which `text` cannot hold, becomes a null.
     fn literal(&self, datum: &Datum<'_>, out: &mut String) {
         match datum {
             Datum::Null => out.push_str("NULL"),
@@ -109,7 +109,7 @@ impl Syntax for Postgres {
         if column.is_list() {
             out.push_str("[]");
         }
-        // Documents are not compared.
+        // Documents are not compared, so they need no collation.
         if column.kind() == ColumnType::Text && column.field().is_some() {
             out.push_str(" COLLATE \"C\"");
         }
@@ -154,9 +154,7 @@ impl Syntax for Postgres {
         quoted(&file.replace(['\n', '\r'], " "), '\'', &mut out);
         out.push_str(" WITH (FORMAT text, ENCODING 'UTF8')\n\n");
         heading(
-            &[
-                "Indexes, made after loading. B-tree and GIN refuse strings that take over 2,700 bytes compressed.",
-            ],
+            &["Indexes, created after loading. B-tree and GIN reject strings over 2,700 bytes compressed."],
             &mut out,
         );
         indexes(table, &name, &mut out);
@@ -165,10 +163,10 @@ impl Syntax for Postgres {
     }
 }
 
-/// An index for each field that is asked for in more than one way; as comments those that not everybody wants.
+/// Appends the indexes that common requests need, and the others as comments.
 fn indexes(table: &Table, name: &str, out: &mut String) {
-    let mut wanted = String::new();
-    let mut later = String::new();
+    let mut common = String::new();
+    let mut optional = String::new();
     let time = time_column(table);
     for column in table.columns() {
         let Some(field) = column.field().filter(|field| *field != FieldId::ID) else { continue };
@@ -177,27 +175,27 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
         Postgres.identifier(column.name(), &mut quoted);
         let on = format!("CREATE INDEX ON {name}");
         if column.is_list() {
-            wanted.push_str(&format!("{on} USING gin ({quoted});\n"));
+            common.push_str(&format!("{on} USING gin ({quoted});\n"));
         } else if field.kind().is_ordered() {
-            // Greatest first is not least first from behind: absent values come last in both.
-            wanted.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
+            // Descending is not the reverse of ascending: absent values come last in both.
+            common.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
             let least_first = format!("{on} ({quoted}, \"id\");\n");
             if column.name() == time {
-                wanted.push_str(&least_first);
+                common.push_str(&least_first);
             } else {
-                later.push_str(&format!("-- {least_first}"));
+                optional.push_str(&format!("-- {least_first}"));
             }
         } else if field.known_values().len() > 0 {
             let then = if time == "id" { String::new() } else { format!("\"{time}\" DESC NULLS LAST, ") };
-            wanted.push_str(&format!("{on} ({quoted}, {then}\"id\");\n"));
+            common.push_str(&format!("{on} ({quoted}, {then}\"id\");\n"));
         } else if field.is_key() {
-            wanted.push_str(&format!("{on} USING hash ({quoted});\n"));
+            common.push_str(&format!("{on} USING hash ({quoted});\n"));
         } else {
-            later.push_str(&format!("-- {on} USING hash ({quoted});\n"));
+            optional.push_str(&format!("-- {on} USING hash ({quoted});\n"));
         }
     }
     out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY (\"id\");\n"));
-    out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{wanted}\n"));
-    heading(&["For those who sort least first, or ask for one value of such a field at a time:"], out);
-    out.push_str(&later);
+    out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{common}\n"));
+    heading(&["To sort ascending, or to look up single values of such a field:"], out);
+    out.push_str(&optional);
 }

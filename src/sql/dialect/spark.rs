@@ -1,4 +1,4 @@
-//! Spark SQL.
+//! The dialect of Spark SQL.
 
 use super::syntax::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
 use crate::sql::column::Column;
@@ -7,9 +7,10 @@ use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
-/// Longer lists are hashed once; `arrays_overlap` hashes its arguments anew for every row.
+/// The longest list that is tested by `arrays_overlap`, which hashes its arguments again for every row. Longer lists are hashed
+/// once.
 const FEW_ELEMENTS: usize = 64;
-/// Rows are counted in 32 bits where they are limited.
+/// The largest limit and offset: Spark counts them in 32 bits.
 const MAX_LIMIT: u64 = i32::MAX.cast_unsigned() as u64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -21,11 +22,11 @@ fn type_name(kind: ColumnType) -> &'static str {
     }
 }
 
-/// A string between quotes, with the escapes of Java.
+/// Appends a string literal, with the escapes of Java.
 ///
-/// `$` is spelled out since Spark puts the values of variables, `${…}`, into the text of a statement before
-/// it reads it, strings too; and so are line breaks and their like, since `spark-sql` reads a file line by line, takes any line
-/// that begins with `--` for a comment, and in a pipe ends a statement where a line ends in `;`, within a string too.
+/// `$` is escaped, since Spark replaces variables, `${…}`, before it parses a statement, also inside strings. Line breaks and
+/// other control characters are escaped because `spark-sql` reads a file line by line. It takes any line that starts with `--`
+/// for a comment. When it reads from a pipe, it ends a statement at a line that ends in `;`, also inside a string.
 fn string(text: &str, out: &mut String) {
     out.push('\'');
     for c in text.chars() {
@@ -51,7 +52,7 @@ impl Syntax for Spark {
             Datum::Null => out.push_str("NULL"),
             Datum::Text(text) => string(text, out),
             Datum::Number(number) => out.push_str(&format!("{number:e}D")),
-            // The least integer has no literal of its own.
+            // The smallest integer has no literal.
             Datum::Integer(i64::MIN) => out.push_str("CAST('-9223372036854775808' AS BIGINT)"),
             Datum::Integer(integer) => out.push_str(&format!("{integer}L")),
             Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
@@ -106,10 +107,10 @@ impl Syntax for Spark {
         (format!("exists({column}, x -> "), ")".to_owned())
     }
 
-    /// Beyond what a limit can count, rows are numbered.
+    /// Numbers the rows if the limit or offset is too large for Spark.
     fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
-        // Both are at most half of what 64 bits hold.
+        // Each is at most half of the largest `i64`.
         let end = offset.saturating_add(limit);
         if end <= MAX_LIMIT {
             let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };
@@ -138,8 +139,8 @@ impl Syntax for Spark {
                 &format!("    casefilter export CASES --flat -o {file}"),
                 "    casefilter ddl --dialect spark > ddl.sql && spark-sql -f ddl.sql",
                 "",
-                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Each file of the table holds a range of time,",
-                "sorted, so that its statistics pass over what a range leaves out.",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Each file of the table covers a range of time,",
+                "sorted, so that its statistics skip the rows outside a range.",
             ],
             &mut out,
         );

@@ -1,20 +1,20 @@
-//! What the dialects write in ways of their own, and what they have in common.
+//! The differences between the dialects, and the parts that they share.
 
 use crate::catalog::FieldType;
 use crate::sql::column::Column;
 use crate::sql::datum::Datum;
 use crate::sql::table::Table;
 
-/// How values stand in a statement.
+/// The form of values in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Form {
-    /// As parameters.
+    /// Placeholders of parameters.
     Bound,
-    /// As literals.
+    /// Literals.
     Literal,
 }
 
-/// A value of a statement where it stands: its number, counted from 1, and itself.
+/// A value in a statement, with its number, counted from 1.
 #[derive(Clone, Copy)]
 pub(in crate::sql) struct Operand<'o> {
     pub(in crate::sql) number: usize,
@@ -22,68 +22,68 @@ pub(in crate::sql) struct Operand<'o> {
     pub(in crate::sql) form: Form,
 }
 
-/// What one dialect writes otherwise than the others.
+/// The syntax of one dialect.
 ///
-/// Columns come as they are to be written, already quoted. All tests are of two truth values: no operand
-/// holds a null, and where a column is null a test may be null too, which counts as false.
+/// Column names come already quoted. Tests must be true or false, with one exception: a test may be null where its column is
+/// null, which acts as false. No operand holds a null.
 pub(in crate::sql) trait Syntax: Sync {
-    /// A name in quotes. Names are made of ASCII letters, digits and `_` alone.
+    /// Appends a name in quotes. Names consist of ASCII letters, digits and `_`.
     fn identifier(&self, name: &str, out: &mut String) {
         quoted(name, '"', out);
     }
 
-    /// A value as a literal, which is one token but for a sign or a cast.
+    /// Appends a value as a literal: one token, possibly with a sign or a cast.
     fn literal(&self, datum: &Datum<'_>, out: &mut String);
 
-    /// The place of a parameter.
+    /// Appends the placeholder of a parameter.
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String);
 
-    /// False for strings that no column can hold, so that no case has them.
+    /// Returns false for a string that no column can hold, so that no case has it.
     fn can_hold(&self, _text: &str) -> bool {
         true
     }
 
-    /// How many bytes of text a bound list may have before it is bound in parts.
+    /// Returns the size in bytes above which a bound list is split.
     fn list_bytes(&self) -> usize {
         usize::MAX
     }
 
-    /// The column is a member of the list, or is not.
+    /// Appends a test: the column is a member of the list, or with `negated` is not.
     fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String);
 
-    /// The column, which holds lists, has a member of the list.
+    /// Appends a test: the list column has a member of the list.
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String);
 
-    /// The column, which holds lists, has every member of the list.
+    /// Appends a test: the list column has every member of the list.
     fn includes(&self, column: &str, list: Operand<'_>, out: &mut String);
 
-    /// What stands before and behind a test on `x`, an element, that some element of the column passes.
+    /// Returns the text before and after a test on an element `x`, to test if any element of the column passes.
     fn some_element(&self, column: &str) -> (String, String);
 
-    /// What makes text sort by code point where its column does not say so.
+    /// Returns the clause that sorts text by code point, if the column type does not say so.
     fn collation(&self) -> &'static str {
         ""
     }
 
-    /// What stands before and behind `FROM … WHERE …` to have a page of these columns in this order.
+    /// Returns the text before and after `FROM … WHERE …` that selects a page of these columns in this order.
     fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
         let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };
         (format!("SELECT {wanted}"), format!(" ORDER BY {order} LIMIT {limit}{skip}"))
     }
 
-    /// The type of a column.
+    /// Returns the type of a column.
     fn column_type(&self, column: &Column, table: &Table) -> String;
 
-    /// The script that makes the table and loads an export into it.
+    /// Returns the script that creates the table and loads an export into it.
     fn script(&self, table: &Table, file: &str) -> String;
 }
 
-/// More rows than any table has, and what every dialect can count.
+/// The largest limit and offset: more rows than any table has, and small enough for every dialect.
 pub(super) const MAX_ROWS: u64 = i64::MAX.cast_unsigned() / 2;
 
 impl Operand<'_> {
-    /// The operand as its form has it.
+    /// Appends the operand in its form.
     pub(in crate::sql) fn write(&self, syntax: &(impl Syntax + ?Sized), out: &mut String) {
         match self.form {
             Form::Bound => syntax.parameter(self.number, self.datum, out),
@@ -91,13 +91,13 @@ impl Operand<'_> {
         }
     }
 
-    /// The members of the list as literals, commas between them.
+    /// Appends the members of the list as literals, separated by commas.
     pub(super) fn write_members(&self, syntax: &(impl Syntax + ?Sized), out: &mut String) {
         separated(self.datum.scalars().iter(), ", ", out, |datum, out| syntax.literal(datum, out));
     }
 }
 
-/// Writes items with something between them.
+/// Writes items with a separator.
 pub(in crate::sql) fn separated<T>(
     items: impl Iterator<Item = T>,
     between: &str,
@@ -112,7 +112,7 @@ pub(in crate::sql) fn separated<T>(
     }
 }
 
-/// A text in quotes, those in it doubled.
+/// Appends a text in quotes, with quotes inside it doubled.
 pub(super) fn quoted(text: &str, quote: char, out: &mut String) {
     out.push(quote);
     for c in text.chars() {
@@ -124,20 +124,20 @@ pub(super) fn quoted(text: &str, quote: char, out: &mut String) {
     out.push(quote);
 }
 
-/// The script's first lines, as comments.
+/// Appends the head of a script, as comments.
 pub(super) fn heading(lines: &[&str], out: &mut String) {
     for line in lines {
         out.push_str("--");
         if !line.is_empty() {
             out.push(' ');
         }
-        // A name of a file may have line breaks, behind which no comment goes on.
+        // The name of a file may contain line breaks, which would end the comment.
         out.extend(line.chars().map(|c| if c.is_control() { ' ' } else { c }));
         out.push('\n');
     }
 }
 
-/// The columns with their types, a line each.
+/// Appends the columns with their types, one per line.
 pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     separated(table.columns().iter(), ",\n", out, |column, out| {
         out.push_str("    ");
@@ -147,7 +147,7 @@ pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     });
 }
 
-/// The column of the first timestamp that a case has once, by which rows are best kept together; else `id`.
+/// Returns the first single-valued timestamp column, by which rows should be clustered, or else `id`.
 pub(super) fn time_column(table: &Table) -> &str {
     let is_time = |column: &&Column| {
         let kind = column.field().map(|field| table.catalog().field(field).kind());
@@ -156,7 +156,7 @@ pub(super) fn time_column(table: &Table) -> &str {
     table.columns().iter().find(is_time).map_or("id", Column::name)
 }
 
-/// The name of the table, its words quoted.
+/// Returns the name of the table, with its words quoted.
 pub(in crate::sql) fn table_name(syntax: &(impl Syntax + ?Sized), table: &Table) -> String {
     let mut out = String::new();
     separated(table.name().iter(), ".", &mut out, |word, out| syntax.identifier(word, out));

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use casefilter::{Catalog, Mode};
 
 use crate::commands::hints::{hint, warn};
-use crate::commands::{records, unknown_ids as ids};
+#[cfg(feature = "service")]
+use crate::commands::records;
+use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::kind::Kind;
@@ -88,6 +90,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    args.kind.check()?;
+    #[cfg(feature = "service")]
     if let Some((kind, _)) = args.kind.records() {
         if args.criteria.is_given() || args.order.is_some() || args.flat || args.lenient {
             let message = "criteria, --order, --flat and --lenient are for cases; records are written whole";

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use casefilter::domain::{Imported, import_records_in};
 use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::hints::tell_notes;
-use crate::commands::records::{self};
+#[cfg(feature = "service")]
+use crate::commands::records;
 use crate::input::admin::{Admin, Opened};
 use crate::input::cases::Files;
+use crate::input::database::close_written;
 use crate::input::kind::Kind;
-use crate::input::reading::Taker;
 use crate::input::service::Service;
+use crate::input::taker::{CaseTaker, ServiceTaker};
 use crate::output::failure::{Failure, failed};
-use crate::output::figures::{counted, thousands};
+use crate::output::figures::{counted, seconds, thousands};
 use crate::output::interrupt;
 use crate::output::overwrite::check_report;
 use crate::output::progress::Working;
@@ -36,7 +37,8 @@ use crate::output::stdout::{Format, Output};
 ///
 /// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
 /// refers to is imported before it: levels, then applicants, then documents and AML cases. Ids may be numbers, countries codes of
-/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed. Members of an applicant's info that the service
+/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed; so are steps of a level that its stored applicants
+/// cannot have, which answers leave out. Members of an applicant's info that the service
 /// changed by PATCH …/info stay as they are, unless the latest date of the applicant (createdAt, review.createDate,
 /// review.reviewDate) is later than that change; standard error tells of both.
 ///
@@ -99,6 +101,7 @@ struct Done<'n> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    args.kind.check()?;
     args.cases.check()?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
@@ -108,20 +111,24 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Err(Unopened::Failed(failure)) => Ok(Err(failure)),
         Err(Unopened::Store(error)) => Err(error),
     })?;
-    let (outcome, cases) = match opened {
+    #[cfg(feature = "service")]
+    if let Some((kind, one)) = args.kind.records() {
+        let import = records::RecordsImport {
+            files: &args.cases,
+            what: args.kind,
+            records: (kind, one),
+            mode: args.mode(),
+            report: args.report.as_deref(),
+            format: args.format,
+            start,
+        };
+        return import.run(opened);
+    }
+    let (report, cases) = match opened {
         Opened::Here(store) => import_here(store?, args)?,
         Opened::There(service) => import_there(service, args)?,
     };
-    let took_s = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-    let report = match outcome {
-        Outcome::Cases(report) => report,
-        Outcome::Records(imported, one) => {
-            // What was stored is told all the same.
-            let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &imported));
-            let status = records::tell(&imported, one, took_s, args.format)?;
-            return reported.map(|()| status);
-        }
-    };
+    let took_s = seconds(start.elapsed());
     let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
     let Report { stored, replaced, incomplete, skipped, .. } = report;
     let mut out = Output::new();
@@ -143,12 +150,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     reported.map(|()| status)
 }
 
-/// What came of an import.
-enum Outcome {
-    Cases(Report),
-    Records(Imported, &'static str),
-}
-
 /// What a service says of an import of cases.
 #[derive(Deserialize)]
 struct ImportedCases {
@@ -157,59 +158,20 @@ struct ImportedCases {
 }
 
 /// Imports into a database that is open here; says also how many cases it has then. A new one gets its name at the end.
-fn import_here(store: Store, args: &Args) -> Result<(Outcome, u64), Failure> {
-    let outcome = match args.kind.records() {
-        None => import(&store, args).map(Outcome::Cases),
-        Some((kind, one)) => import_records_in(&store, kind, args.mode(), |import| {
-            args.cases.read_all(&mut Taker::Records(import, args.mode())).map_err(Stop::Told)
-        })
-        .map(|imported| Outcome::Records(imported, one))
-        .map_err(|stop| stop.failure(args.mode())),
-    }?;
+fn import_here(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
+    let report = import(&store, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
-    let closing = Working::on("writing the database");
-    store.close().map_err(|error| failed(&error))?;
-    drop(closing);
-    Ok((outcome, cases))
+    close_written(store)?;
+    Ok((report, cases))
 }
 
 /// Imports into a database that a service has open.
-fn import_there(service: Service, args: &Args) -> Result<(Outcome, u64), Failure> {
-    let mode = args.mode();
-    let query = if mode == Mode::Lenient { "?mode=lenient" } else { "" };
-    let records = args.kind.records();
-    let importing = if records.is_none() { Importing::Cases(mode) } else { Importing::Records(mode) };
-    let mut upload = service.upload(&format!("/imports/{}{query}", args.kind.name()), importing)?;
-    args.cases.read_all(&mut Taker::Service(&mut upload, records.is_some()))?;
-    match records {
-        None => {
-            let _working = Working::on("the service writes the database");
-            let ImportedCases { cases, report } = upload.finish()?;
-            Ok((Outcome::Cases(report), cases))
-        }
-        Some((_, one)) => Ok((Outcome::Records(upload.finish()?, one), 0)),
-    }
-}
-
-/// Why an import of records ended.
-enum Stop {
-    Told(Failure),
-    Store(StoreError),
-}
-
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl Stop {
-    fn failure(self, mode: Mode) -> Failure {
-        match self {
-            Self::Told(failure) => failure,
-            Self::Store(error) => Importing::Records(mode).failed(&error),
-        }
-    }
+fn import_there(service: Service, args: &Args) -> Result<(Report, u64), Failure> {
+    let mut upload = service.upload(&args.kind.import_route(args.mode()), Importing::Cases(args.mode()))?;
+    args.cases.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: false })?;
+    let _working = Working::on("the service writes the database");
+    let ImportedCases { cases, report } = upload.finish()?;
+    Ok((report, cases))
 }
 
 /// Why a database is not open.
@@ -239,7 +201,7 @@ fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
 fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
     let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
-    let read = args.cases.read_all(&mut Taker::Cases(import.cases(), mode));
+    let read = args.cases.read_all(&mut CaseTaker { import: import.cases(), mode });
     // That the disk is full says more than what came of it.
     import.check().map_err(|error| failed(&error))?;
     read?;

@@ -1,5 +1,7 @@
 //! The commands, one file each, and what some of them share.
 
+#[cfg(not(feature = "service"))]
+mod absent;
 mod backup;
 mod bench;
 mod check;
@@ -13,10 +15,13 @@ mod generate;
 mod hints;
 mod import;
 mod leftovers;
+#[cfg(feature = "service")]
 mod records;
 mod search;
+#[cfg(feature = "service")]
 mod serve;
 mod sql;
+#[cfg(feature = "service")]
 mod token;
 mod unknown_ids;
 mod verify;
@@ -41,10 +46,16 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Backup(backup::Args),
     Compact(compact::Args),
+    #[cfg(feature = "service")]
     Token(token::Args),
+    #[cfg(not(feature = "service"))]
+    Token(absent::Args),
     Sql(sql::Args),
     Ddl(ddl::Args),
+    #[cfg(feature = "service")]
     Serve(serve::Args),
+    #[cfg(not(feature = "service"))]
+    Serve(absent::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -86,10 +97,14 @@ impl Command {
             Self::Verify(args) => verify::run(args),
             Self::Backup(args) => backup::run(args),
             Self::Compact(args) => compact::run(args),
+            #[cfg(feature = "service")]
             Self::Token(args) => token::run(args),
             Self::Sql(args) => sql::run(args),
             Self::Ddl(args) => ddl::run(args),
+            #[cfg(feature = "service")]
             Self::Serve(args) => serve::run(args),
+            #[cfg(not(feature = "service"))]
+            Self::Token(_) | Self::Serve(_) => absent::run(self.name()),
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
         }

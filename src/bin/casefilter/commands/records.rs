@@ -1,20 +1,24 @@
-//! Records beside the cases: what an import of them tells, and their export.
+//! Records beside the cases: their import, and their export.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::time::Instant;
 
-use casefilter::domain::{ImportNote, Imported, RecordKind, each_record};
-use casefilter::{Catalog, Store, StoreError, StoreOptions, is_store};
+use casefilter::domain::{ImportNote, Imported, RecordKind, each_record, import_records_in};
+use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions, is_store};
 use serde::Serialize;
 
 use crate::input::admin::{Admin, Opened};
+use crate::input::cases::Files;
 use crate::input::copy::Copy;
-use crate::input::database::open_to_read;
+use crate::input::database::{close_written, open_to_read};
+use crate::input::kind::Kind;
+use crate::input::taker::{RecordTaker, ServiceTaker};
 use crate::output::escape::{escape, one_line};
 use crate::output::failure::{Failure, failed, note};
-use crate::output::figures::{counted, thousands};
+use crate::output::figures::{counted, seconds, thousands};
 use crate::output::file::{cannot_write, from_database};
-use crate::output::refusals::{LISTED, line_of};
+use crate::output::refusals::{Importing, LISTED, line_of, write_report};
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
@@ -30,13 +34,67 @@ struct Done {
     took_s: f64,
 }
 
+/// An import of records.
+pub(super) struct RecordsImport<'a> {
+    pub(super) files: &'a Files,
+    pub(super) what: Kind,
+    /// Their kind, and one of them in words.
+    pub(super) records: (RecordKind, &'static str),
+    pub(super) mode: Mode,
+    /// The file for what is left out.
+    pub(super) report: Option<&'a Path>,
+    pub(super) format: Option<Format>,
+    pub(super) start: Instant,
+}
+
+impl RecordsImport<'_> {
+    /// Imports into a database that is open here, or that a service has open, and says what came of it.
+    pub(super) fn run(&self, opened: Opened<Result<Store, Failure>>) -> Result<Status, Failure> {
+        let (kind, one) = self.records;
+        let imported = match opened {
+            Opened::Here(store) => self.import_here(store?, kind)?,
+            Opened::There(service) => {
+                let route = self.what.import_route(self.mode);
+                let mut upload = service.upload(&route, Importing::Records(self.mode))?;
+                self.files.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: true })?;
+                upload.finish()?
+            }
+        };
+        let took_s = seconds(self.start.elapsed());
+        // What was stored is told all the same.
+        let reported = self.report.map_or(Ok(()), |path| write_report(path, &imported));
+        let status = tell(&imported, one, took_s, self.format)?;
+        reported.map(|()| status)
+    }
+
+    fn import_here(&self, store: Store, kind: RecordKind) -> Result<Imported, Failure> {
+        let mode = self.mode;
+        let imported = import_records_in(&store, kind, mode, |import| {
+            self.files.read_all(&mut RecordTaker { import, mode }).map_err(ImportStop::Told)
+        });
+        let imported = imported.map_err(|stop| match stop {
+            ImportStop::Told(failure) => failure,
+            ImportStop::Store(error) => Importing::Records(mode).failed(&error),
+        })?;
+        close_written(store)?;
+        Ok(imported)
+    }
+}
+
+/// Why an import of records ended.
+enum ImportStop {
+    Told(Failure),
+    Store(StoreError),
+}
+
+impl From<StoreError> for ImportStop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 /// Says what an import of records did, `one` being a record in words.
-pub(crate) fn tell(
-    imported: &Imported,
-    one: &str,
-    took_s: f64,
-    format: Option<Format>,
-) -> Result<Status, Failure> {
+fn tell(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
     let Imported { stored, replaced, incomplete, skipped, .. } = *imported;
     let Imported { kept_changes, overwritten_changes, without_zone, .. } = *imported;
     let mut out = Output::new();

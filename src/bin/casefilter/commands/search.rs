@@ -20,13 +20,19 @@ use crate::commands::search::summary::{summary_of, tell_cut};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
+#[cfg(feature = "postgres")]
 use crate::input::postgres::{self as source, Server};
 use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
 use crate::output::dash::{ONE_STDIN, is_stdin};
-use crate::output::failure::{Failure, note};
+use crate::output::failure::Failure;
+#[cfg(feature = "postgres")]
+use crate::output::failure::note;
+#[cfg(feature = "postgres")]
 use crate::output::figures::{counted, duration, thousands};
 use crate::output::overwrite::check_report;
+#[cfg(not(feature = "postgres"))]
+use crate::output::part::Part;
 use crate::output::refusals::{tell_left_out, write_report};
 use crate::output::status::Status;
 
@@ -66,9 +72,11 @@ pub(crate) struct Args {
     ///
     /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Default, if no CASES are given: the
     /// environment variable CASEFILTER_SOURCE, which other users cannot see.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL",
+          hide = !cfg!(feature = "postgres"))]
     source: Option<String>,
 
+    #[cfg(feature = "postgres")]
     #[command(flatten)]
     source_options: source::Options,
 
@@ -113,7 +121,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
     let catalog = Catalog::cases();
     if args.cases.is_empty() {
-        return ask_server(args, &catalog);
+        let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
+            let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";
+            return Err(Failure::Usage(message.to_owned()));
+        };
+        return ask_server(&url, args, &catalog);
     }
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     if let Some(path) = &args.requests {
@@ -187,13 +199,16 @@ fn print_long(
     Ok(tell_left_out(&report))
 }
 
+/// Refuses to search a server, which this build cannot.
+#[cfg(not(feature = "postgres"))]
+fn ask_server(_: &str, _: &Args, _: &Catalog) -> Result<Status, Failure> {
+    Err(Failure::Failed(Part::Postgres.missing("`--source`")))
+}
+
 /// As [`run`], on a server.
-fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
-    let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
-        let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";
-        return Err(Failure::Usage(message.to_owned()));
-    };
-    let connect = || Server::connect(&url, &args.source_options, catalog);
+#[cfg(feature = "postgres")]
+fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
+    let connect = || Server::connect(url, &args.source_options, catalog);
     match &args.requests {
         None => {
             let request = args.selection.request(catalog)?;

@@ -17,9 +17,12 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::input::admin::Socket;
 use crate::input::duration::{VALUE, seconds};
+#[cfg(feature = "postgres")]
 use crate::input::postgres as source;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
+#[cfg(not(feature = "postgres"))]
+use crate::output::part::Part;
 use crate::output::status::Status;
 
 /// Serve the five operations over HTTP
@@ -52,10 +55,12 @@ pub(crate) struct Args {
         value_name = "URL",
         env = "CASEFILTER_SOURCE",
         hide_env_values = true,
-        help_heading = "PostgreSQL"
+        help_heading = "PostgreSQL",
+        hide = !cfg!(feature = "postgres")
     )]
     source: Option<String>,
 
+    #[cfg(feature = "postgres")]
     #[command(flatten)]
     source_options: source::Options,
 
@@ -276,6 +281,10 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    #[cfg(not(feature = "postgres"))]
+    if args.source.is_some() {
+        Part::Postgres.require("`--source`")?;
+    }
     begin_logging(args.log);
     let signals = Signals::watch()?;
     let options = args.options();
@@ -301,6 +310,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
     let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;
     runtime.block_on(async {
+        #[cfg(feature = "postgres")]
         let source = match &args.source {
             Some(url) => Some(args.source_options.connect(url, &catalog).await?),
             None => None,
@@ -318,9 +328,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             ),
         };
         let shutdown = signals.shutdown()?;
-        let searches = if source.is_some() { "PostgreSQL" } else { "the database" };
+        let searches = if args.source.is_some() { "PostgreSQL" } else { "the database" };
         let counts = (store.len(), tokens.len());
         let service = Service::new(store, tokens, options);
+        #[cfg(feature = "postgres")]
         let service = match source {
             Some(source) => service.with_source(source),
             None => service,

@@ -10,10 +10,11 @@ use crate::input::copy::Copy;
 use crate::input::database::open_to_read;
 use crate::input::loaded::LoadedCases;
 use crate::input::packing::Packing;
-use crate::input::reading::{Taker, read_all};
+use crate::input::reading::read_all;
 use crate::input::selection::{Selection, unpaged};
 use crate::input::served::Served;
 use crate::input::service::Service;
+use crate::input::taker::{CaseTaker, Taker};
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
@@ -71,7 +72,7 @@ impl Files {
     }
 
     /// Hands over every file.
-    pub(crate) fn read_all(&self, taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
+    pub(crate) fn read_all(&self, taker: &mut dyn Taker) -> Result<(), Failure> {
         read_all(&self.paths, taker)
     }
 }
@@ -179,7 +180,7 @@ impl Cases {
             .limits(unpaged())
             .build();
         let mut import = engine.import(mode);
-        read_all(&self.paths, &mut Taker::Cases(&mut import, mode))?;
+        read_all(&self.paths, &mut CaseTaker { import: &mut import, mode })?;
         let working = Working::on("building indexes");
         let report = import.commit().map_err(|refusal| case_refused(&refusal, mode))?;
         drop(working);

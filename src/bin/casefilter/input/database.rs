@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use casefilter::{Catalog, Store, StoreError, StoreErrorKind, StoreOptions};
 
 use crate::input::selection::unpaged;
+use crate::output::failure::{Failure, failed};
+use crate::output::progress::Working;
 
 /// The database of a command that needs no other file.
 #[derive(clap::Args)]
@@ -25,6 +27,12 @@ impl Database {
         // One of the two is there.
         self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))
     }
+}
+
+/// Closes a database that was written to.
+pub(crate) fn close_written(store: Store) -> Result<(), Failure> {
+    let _closing = Working::on("writing the database");
+    store.close().map_err(|error| failed(&error))
 }
 
 /// Opens a database that is read alone, beside others who read it; one that was not closed in order is mended first.

@@ -15,6 +15,7 @@ const MOST_DAYS: u64 = 36_500;
 pub(crate) const VALUE: &str = "DURATION";
 
 /// Reads a duration; its unit is required.
+#[cfg(any(test, feature = "service"))]
 pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
     parse(text, None)
 }
@@ -25,6 +26,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a duration; a bare number is one of milliseconds.
+#[cfg(any(test, feature = "postgres"))]
 pub(crate) fn milliseconds(text: &str) -> Result<Duration, String> {
     parse(text, Some("ms"))
 }

@@ -6,6 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error, Parser};
 
 use crate::input::advice;
+use crate::output::part::Part;
 
 /// Stands for a space of an example until help is printed: clap breaks the lines of what follows the options like any other text, at spaces,
 /// and a command of two lines is none.
@@ -22,6 +23,14 @@ pub(crate) fn parse<P: Parser>() -> P {
 /// Returns the error with our advice in place of clap's where a command is not known: clap suggests the one that looks most like it, whatever
 /// that does.
 fn advised(mut error: Error, command: &Command) -> Error {
+    if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg)
+        && written.starts_with("--source")
+        && Part::Postgres.require(written).is_err()
+    {
+        let advice = Part::Postgres.missing(&format!("`{written}`"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+        return error;
+    }
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let written = written.clone();
     // The commands of `token` are alike enough for clap.

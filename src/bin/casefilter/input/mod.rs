@@ -12,6 +12,7 @@ pub(crate) mod holder;
 pub(crate) mod kind;
 pub(crate) mod loaded;
 pub(crate) mod packing;
+#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 pub(crate) mod reading;
 pub(crate) mod request;
@@ -19,4 +20,5 @@ pub(crate) mod request_lines;
 pub(crate) mod selection;
 pub(crate) mod served;
 pub(crate) mod service;
+pub(crate) mod taker;
 pub(crate) mod unpack;

@@ -9,6 +9,7 @@ use casefilter::is_store;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, windows_path};
+use crate::output::part::Part;
 
 /// How cases lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,10 @@ impl Packing {
         };
         let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
             Some("ndjson" | "jsonl" | "json") => return Ok(packing),
-            Some("parquet") if packing == Self::Plain => return Ok(Self::Parquet),
+            Some("parquet") if packing == Self::Plain => {
+                Part::Parquet.require("Parquet")?;
+                return Ok(Self::Parquet);
+            }
             Some("parquet") => {
                 "found a compressed .parquet file, which compresses its columns itself".to_owned()
             }
@@ -101,7 +105,7 @@ mod tests {
         assert_eq!(of("a.jsonl"), Some(Packing::Plain));
         assert_eq!(of("a.jsonl.zst"), Some(Packing::Zstd));
         assert_eq!(of("cases.ndjson.zst"), Some(Packing::Zstd));
-        assert_eq!(of("cases.Parquet"), Some(Packing::Parquet));
+        assert_eq!(of("cases.Parquet"), cfg!(feature = "arrow").then_some(Packing::Parquet));
         for name in ["cases", "cases.gz", "cases.csv", "cases.parquet.gz", "x.json/cases", ".."] {
             assert_eq!(of(name), None, "{name}");
         }

@@ -4,76 +4,23 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use casefilter::domain::RecordImport;
-use casefilter::{Catalog, Filter, Import, Mode, Request, is_store};
+use casefilter::{Catalog, Filter, Request, is_store};
 
 use crate::input::database::open_to_read;
 use crate::input::loaded::LoadedCases;
 use crate::input::packing::Packing;
-use crate::input::service::{SendFailure, Upload};
+use crate::input::taker::{Taker, no_records};
 use crate::input::unpack::{Packed, unpacked};
 use crate::output::dash::is_stdin;
 use crate::output::escape::{escape, one_line};
 use crate::output::failure::{Failure, failed, note};
-use crate::output::progress::{Progress, Watched, WatchedFile};
-use crate::output::refusals::{Importing, case_refused};
+use crate::output::progress::{Progress, Watched};
 
 /// How much is read at once: what is still in the second cache when its cases are read.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// What takes in the sources of an import.
-pub(crate) enum Taker<'t, 'e, 's> {
-    /// Cases, into memory or a database.
-    Cases(&'t mut Import<'e>, Mode),
-    /// Records, into a database.
-    Records(&'t mut RecordImport<'e, 's>, Mode),
-    /// Either, into a database that a service has; whether they are records.
-    Service(&'t mut Upload, bool),
-}
-
-impl Taker<'_, '_, '_> {
-    fn takes_records(&self) -> bool {
-        matches!(self, Self::Records(..) | Self::Service(_, true))
-    }
-
-    fn source(&mut self, name: &str) -> Result<(), Failure> {
-        match self {
-            Self::Cases(import, mode) => import.source(name).map_err(|refusal| case_refused(&refusal, *mode)),
-            Self::Records(import, mode) => {
-                import.source(name).map_err(|error| Importing::Records(*mode).failed(&error))
-            }
-            Self::Service(upload, _) => upload.begin(name, false),
-        }
-    }
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match self {
-            Self::Cases(import, mode) => import.push(bytes).map_err(|refusal| case_refused(&refusal, *mode)),
-            Self::Records(import, mode) => {
-                import.push(bytes).map_err(|error| Importing::Records(*mode).failed(&error))
-            }
-            Self::Service(upload, _) => upload.push(bytes),
-        }
-    }
-
-    fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure> {
-        match self {
-            Self::Cases(import, mode) => import
-                .parquet(name, WatchedFile::new(file, progress))
-                .map_err(|refusal| case_refused(&refusal, *mode)),
-            Self::Records(..) => Err(no_records(name)),
-            Self::Service(upload, _) => {
-                upload.parquet(name, Watched::new(file, progress)).map_err(|failure| match failure {
-                    SendFailure::Told(failure) => failure,
-                    SendFailure::Read(error) => Failure::io("cannot read", name, &error),
-                })
-            }
-        }
-    }
-}
-
 /// Hands over every file.
-pub(super) fn read_all(paths: &[PathBuf], taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
+pub(super) fn read_all(paths: &[PathBuf], taker: &mut dyn Taker) -> Result<(), Failure> {
     let progress = Progress::of_bytes(total_bytes(paths));
     paths.iter().try_for_each(|path| read(path, taker, &progress))
 }
@@ -91,12 +38,8 @@ fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-fn no_records(name: &str) -> Failure {
-    Failure::Failed(format!("cannot read {}: records come as NDJSON or a JSON array", escape(name)))
-}
-
 /// Hands over one file.
-fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Result<(), Failure> {
+fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), Failure> {
     let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
@@ -113,9 +56,10 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
             );
             return Err(Failure::Failed(message));
         }
+        #[cfg(feature = "arrow")]
         return taker.parquet(&name, file, progress);
     }
-    taker.source(&name)?;
+    taker.begin_source(&name)?;
     if packing == Packing::Database {
         let store = open_to_read(path, &Catalog::cases());
         let cases = LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?));

@@ -1,6 +1,6 @@
 //! A request of a file of requests: one line.
 
-use casefilter::service::Envelope;
+use casefilter::envelope::Envelope;
 use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterCache, Limits, Params, Request};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -61,6 +61,7 @@ impl Criteria {
     }
 
     /// Returns whether there is a filter.
+    #[cfg(feature = "service")]
     pub(crate) fn is_given(&self) -> bool {
         self.body.is_some() || self.text.is_some()
     }

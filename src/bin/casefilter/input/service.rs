@@ -1,29 +1,33 @@
 //! A service that has a database open, by way of its admin socket.
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "service"))]
 mod answers;
-#[cfg(not(unix))]
+#[cfg(not(all(unix, feature = "service")))]
 mod elsewhere;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "service"))]
 mod pieces;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "service"))]
 mod unix;
 
+#[cfg(feature = "arrow")]
 use std::io::Read;
 
+#[cfg(feature = "arrow")]
 use crate::output::failure::Failure;
 
-#[cfg(not(unix))]
+#[cfg(not(all(unix, feature = "service")))]
 pub(crate) use elsewhere::{Service, Upload};
-#[cfg(unix)]
+#[cfg(all(unix, feature = "service"))]
 pub(crate) use unix::{Service, Upload};
 
 /// Why a file could not be sent.
+#[cfg(feature = "arrow")]
 pub(crate) enum SendFailure {
     Read(std::io::Error),
     Told(Failure),
 }
 
+#[cfg(feature = "arrow")]
 impl Upload {
     /// Sends all that a reader has, as a Parquet file.
     pub(crate) fn parquet(&mut self, name: &str, mut file: impl Read) -> Result<(), SendFailure> {

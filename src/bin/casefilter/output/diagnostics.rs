@@ -49,6 +49,7 @@ pub(crate) struct Fault {
 
 impl Fault {
     /// Returns the errors of several texts, in this order; none when there are none.
+    #[cfg(feature = "service")]
     pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
         let sources =
             faults.iter().flat_map(|(errors, source)| errors.as_slice().iter().map(|_| source.clone()));

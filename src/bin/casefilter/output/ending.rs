@@ -8,6 +8,7 @@ use casefilter::is_store;
 use crate::output::dash::is_stdout;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
+use crate::output::part::Part;
 
 /// The layout of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,10 @@ impl Ending {
             Some("ndjson" | "jsonl") => return Ok(Self::Ndjson),
             Some("json") => return Ok(Self::Json),
             Some("tsv") if writes_rows => return Ok(Self::Tsv),
-            Some("parquet") if inner.is_none() => return Ok(Self::Parquet),
+            Some("parquet") if inner.is_none() => {
+                Part::Parquet.require("Parquet")?;
+                return Ok(Self::Parquet);
+            }
             Some("parquet") => {
                 "found a compressed .parquet file, which compresses its columns itself".to_owned()
             }
@@ -70,7 +74,7 @@ mod tests {
             ("b.JSONL.GZ", Some(Ending::Ndjson)),
             ("b.json", Some(Ending::Json)),
             ("b.json.zst", Some(Ending::Json)),
-            ("b.parquet", Some(Ending::Parquet)),
+            ("b.parquet", cfg!(feature = "arrow").then_some(Ending::Parquet)),
             ("b.tsv", Some(Ending::Tsv)),
             ("b.tsv.gz", Some(Ending::Tsv)),
             ("b.parquet.gz", None),

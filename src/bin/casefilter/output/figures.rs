@@ -20,6 +20,11 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
+/// Returns a duration in seconds, rounded to milliseconds.
+pub(crate) fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e3).round() / 1e3
+}
+
 /// Returns a duration with three significant digits in a unit to read.
 pub(crate) fn duration(time: Duration) -> String {
     microseconds(time.as_secs_f64() * 1e6)

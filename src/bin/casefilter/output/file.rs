@@ -12,7 +12,10 @@ use crate::output::dash::is_stdout;
 use crate::output::escape::{EscapedJson, escape};
 use crate::output::failure::Failure;
 use crate::output::interrupt;
+#[cfg(feature = "arrow")]
 use crate::output::parquet::ParquetFile;
+#[cfg(not(feature = "arrow"))]
+use crate::output::part::Part;
 use crate::output::stdout::unhurried;
 
 /// How much is gathered before it is written.
@@ -90,6 +93,7 @@ pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()
 }
 
 /// Begins a new file that only its owner can read, for a secret that is made afterwards.
+#[cfg(feature = "service")]
 pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     interrupt::watch().map_err(fail)?;
@@ -97,6 +101,7 @@ pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
 }
 
 /// Writes a file that [`create_private`] began, and gives it its name.
+#[cfg(feature = "service")]
 pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
     let mut file = new.file();
     file.write_all(text.as_bytes()).and_then(|()| new.finish()).map_err(|error| cannot_write(path, &error))
@@ -119,6 +124,12 @@ fn pack(
             fill(&mut packed)?;
             packed.finish()?.flush()
         }
+        #[cfg(not(feature = "arrow"))]
+        "parquet" => {
+            let _ = order;
+            Err(io::Error::other(Part::Parquet.missing("Parquet")))
+        }
+        #[cfg(feature = "arrow")]
         "parquet" => {
             let mut file = ParquetFile::new(out, order)?;
             fill(&mut file)?;

@@ -11,7 +11,9 @@ pub(crate) mod figures;
 pub(crate) mod file;
 pub(crate) mod interrupt;
 pub(crate) mod overwrite;
+#[cfg(feature = "arrow")]
 pub(crate) mod parquet;
+pub(crate) mod part;
 pub(crate) mod progress;
 pub(crate) mod refusals;
 pub(crate) mod rows;
@@ -20,4 +22,6 @@ pub(crate) mod status;
 pub(crate) mod stdout;
 pub(crate) mod table;
 pub(crate) mod unnamed;
+#[cfg(feature = "arrow")]
+pub(crate) mod watched_file;
 pub(crate) mod wrap;

@@ -1,18 +1,14 @@
 //! How far a long piece of work has come, for people who watch a terminal.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use parquet::errors::Result as ParquetResult;
-use parquet::file::reader::{ChunkReader, Length};
 
 /// Work that is done sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -33,7 +29,7 @@ pub(crate) struct Progress {
 
 /// The bar, for those who advance it.
 #[derive(Clone)]
-struct Bar {
+pub(super) struct Bar {
     bar: ProgressBar,
     since: Instant,
     /// When it advanced last, in milliseconds after `since`.
@@ -93,10 +89,15 @@ impl Progress {
     pub(crate) fn advance(&self, by: u64) {
         self.bar.advance(by);
     }
+
+    #[cfg(feature = "arrow")]
+    pub(super) fn bar(&self) -> Bar {
+        self.bar.clone()
+    }
 }
 
 impl Bar {
-    fn advance(&self, by: u64) {
+    pub(super) fn advance(&self, by: u64) {
         self.bar.inc(by);
         if !self.wanted {
             return;
@@ -187,38 +188,5 @@ impl<R: Read> Read for Watched<'_, R> {
         let read = self.reader.read(buffer)?;
         self.progress.advance(u64::try_from(read).unwrap_or_default());
         Ok(read)
-    }
-}
-
-/// A file that is read here and there, and reports the bytes read from it.
-pub(crate) struct WatchedFile {
-    file: File,
-    bar: Bar,
-}
-
-impl WatchedFile {
-    pub(crate) fn new(file: File, progress: &Progress) -> Self {
-        Self { file, bar: progress.bar.clone() }
-    }
-}
-
-impl Length for WatchedFile {
-    fn len(&self) -> u64 {
-        self.file.len()
-    }
-}
-
-impl ChunkReader for WatchedFile {
-    type T = BufReader<File>;
-
-    // For the few bytes before each page; the pages themselves come as bytes.
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        self.file.get_read(start)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let bytes = self.file.get_bytes(start, length)?;
-        self.bar.advance(u64::try_from(length).unwrap_or_default());
-        Ok(bytes)
     }
 }

@@ -16,12 +16,20 @@ use crate::output::status::Status;
 pub(crate) const LISTED: usize = 20;
 
 /// What an import takes in, and how.
+#[cfg_attr(
+    not(feature = "service"),
+    expect(dead_code, reason = "a build without the service asks none to import")
+)]
 #[derive(Clone, Copy)]
 pub(crate) enum Importing {
     Cases(Mode),
     Records(Mode),
 }
 
+#[cfg_attr(
+    not(feature = "service"),
+    expect(dead_code, reason = "a build without the service asks none to import")
+)]
 impl Importing {
     /// Returns the failure of an import that was refused.
     pub(crate) fn refused(self, refusal: &Refusal) -> Failure {

@@ -1,4 +1,4 @@
-//! The group stage for documents: collects those of one batch.
+//! The group stage for documents: collects the documents of one batch.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use crate::batch::{BatchBuilder, Row};
 use crate::error::Error;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// A group ends when its documents reach this size, in bytes, however few they are.
+/// The size at which a group of documents ends, in bytes, even if it has few documents.
 const GROUP_BYTES: usize = 1 << 27;
 
-/// The group that is being collected.
+/// The group being collected.
 pub(super) struct Documents<'t> {
     group: Option<DocumentGroup<'t>>,
     source: Arc<str>,
-    /// Documents that lie in these bytes are not copied.
-    given: &'t [u8],
+    /// The bytes that the caller keeps. Documents inside them are not copied.
+    borrowed: &'t [u8],
     /// The most rows of a group.
     group_rows: usize,
-    /// Buffers of texts whose groups were stored.
+    /// Text buffers of stored groups, for reuse.
     spare: Vec<Vec<u8>>,
     most_spare: usize,
 }
@@ -26,36 +26,36 @@ pub(super) struct Documents<'t> {
 /// The documents of one batch.
 #[derive(Default)]
 pub(super) struct DocumentGroup<'t> {
-    /// The rows that the batch has already.
+    /// The batch to continue, with its first rows.
     filling: Option<Box<BatchBuilder>>,
-    /// The documents that were copied.
+    /// The copied documents.
     text: Vec<u8>,
     text_bytes: usize,
     /// The sources of the documents, each with the index of its first document.
     sources: Vec<(usize, Arc<str>)>,
-    waiting: Vec<Waiting<'t>>,
-    /// The number of the first document, where the engine does not keep documents itself.
+    pending: Vec<PendingDocument<'t>>,
+    /// The number of the first document, if the engine does not keep documents itself.
     first_number: u64,
 }
 
-/// A document that waits to be read.
-struct Waiting<'t> {
+/// A document to be read.
+struct PendingDocument<'t> {
     line: u64,
-    /// The document, or the reason why there is none.
+    /// The document, or the error in its place.
     text: Result<Text<'t>, Box<Error>>,
 }
 
 impl<'t> Documents<'t> {
-    /// Begins without a document. `group_rows` is the most rows of a group.
+    /// Creates a collector without documents. `group_rows` is the most rows of a group.
     pub(super) fn new(group_rows: usize, workers: usize) -> Self {
-        let (group, source, given) = (None, Arc::from(""), [].as_slice());
-        Self { group, source, given, group_rows, spare: Vec::new(), most_spare: workers }
+        let (group, source, borrowed) = (None, Arc::from(""), [].as_slice());
+        Self { group, source, borrowed, group_rows, spare: Vec::new(), most_spare: workers }
     }
 
-    /// Begins without a document, for documents that may lie in these bytes. The source is that of `self`.
-    pub(super) fn over<'b>(&self, given: &'b [u8]) -> Documents<'b> {
+    /// Creates a collector without documents, for documents that may be inside these bytes. It continues the source of `self`.
+    pub(super) fn over<'b>(&self, borrowed: &'b [u8]) -> Documents<'b> {
         let source = Arc::clone(&self.source);
-        Documents { source, given, ..Documents::new(self.group_rows, self.most_spare) }
+        Documents { source, borrowed, ..Documents::new(self.group_rows, self.most_spare) }
     }
 
     /// Begins another source.
@@ -67,14 +67,15 @@ impl<'t> Documents<'t> {
         self.group.is_none()
     }
 
-    /// Begins a group whose batch has rows already.
+    /// Begins a group that continues a batch.
     pub(super) fn begin(&mut self, filling: Box<BatchBuilder>) {
         self.group = Some(DocumentGroup { filling: Some(filling), ..DocumentGroup::default() });
     }
 
-    /// Sets the rows of a group so that `workers` threads share about `documents` evenly, where these fill few batches.
+    /// Chooses the rows of a group so that `workers` threads share about `documents` evenly. This matters if the documents fill
+    /// few batches.
     ///
-    /// Batches are at least half full for it.
+    /// Batches stay at least half full.
     pub(super) fn share(&mut self, documents: usize, workers: usize, batch_rows: usize) {
         let most = documents.checked_div(batch_rows / 2).unwrap_or(documents);
         let batches = documents.div_ceil(batch_rows);
@@ -82,28 +83,28 @@ impl<'t> Documents<'t> {
         self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
     }
 
-    /// Adds a document. Returns its group if that is full now.
+    /// Adds a document. Returns its group if that is now full.
     ///
-    /// `number` is the document's, where the engine does not keep documents itself.
+    /// `number` is the document's number, if the engine does not keep documents itself.
     pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
-        let Self { group, source, given, group_rows, spare, .. } = self;
+        let Self { group, source, borrowed, group_rows, spare, .. } = self;
         let open = group.get_or_insert_with(|| DocumentGroup {
             text: spare.pop().unwrap_or_default(),
             ..DocumentGroup::default()
         });
-        if open.waiting.is_empty() {
+        if open.pending.is_empty() {
             open.first_number = number;
         }
-        open.push(piece, source, given);
+        open.push(piece, source, borrowed);
         if open.is_full(*group_rows) { group.take() } else { None }
     }
 
-    /// Takes the group that is not full.
+    /// Takes the unfinished group.
     pub(super) fn take(&mut self) -> Option<DocumentGroup<'t>> {
         self.group.take()
     }
 
-    /// Keeps the buffer of a text for a later group.
+    /// Keeps a text buffer for a later group.
     pub(super) fn recycle(&mut self, mut text: Vec<u8>) {
         text.clear();
         if self.spare.len() < self.most_spare {
@@ -113,16 +114,16 @@ impl<'t> Documents<'t> {
 }
 
 impl<'t> DocumentGroup<'t> {
-    fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, given: &'t [u8]) {
+    fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, borrowed: &'t [u8]) {
         let text = piece.bytes.map_err(Box::new).map(|bytes| {
             self.text_bytes += bytes.len();
-            part_of(bytes, given).map_or_else(|| self.copy(bytes), Text::Given)
+            part_of(bytes, borrowed).map_or_else(|| self.copy(bytes), Text::Borrowed)
         });
-        // One reference for all documents of a source, since threads that count references wait for each other.
+        // One reference for all documents of a source: an atomic count per document would slow the threads down.
         if self.sources.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, source)) {
-            self.sources.push((self.waiting.len(), Arc::clone(source)));
+            self.sources.push((self.pending.len(), Arc::clone(source)));
         }
-        self.waiting.push(Waiting { line: piece.line, text });
+        self.pending.push(PendingDocument { line: piece.line, text });
     }
 
     fn copy(&mut self, bytes: &[u8]) -> Text<'t> {
@@ -133,18 +134,18 @@ impl<'t> DocumentGroup<'t> {
 
     fn is_full(&self, rows: usize) -> bool {
         let known = self.filling.as_ref().map_or(0, |filling| filling.rows());
-        known + self.waiting.len() >= rows || self.text_bytes >= GROUP_BYTES
+        known + self.pending.len() >= rows || self.text_bytes >= GROUP_BYTES
     }
 
     /// Reads the documents into a batch.
     pub(super) fn build(self, settings: Settings) -> BuiltGroup<'t> {
-        let Self { filling, text, text_bytes, sources, waiting, first_number } = self;
-        let mut cases = GroupBuilder::new(settings, filling, first_number, waiting.len(), text_bytes);
+        let Self { filling, text, text_bytes, sources, pending, first_number } = self;
+        let mut cases = GroupBuilder::new(settings, filling, first_number, pending.len(), text_bytes);
         let mut row = Row::default();
         let mut template = DocumentTemplate::default();
         let (mut source, mut sources) = ("", sources.iter().peekable());
         let mut failed = None;
-        for (at, document) in waiting.iter().enumerate() {
+        for (at, document) in pending.iter().enumerate() {
             while let Some((_, next)) = sources.next_if(|(from, _)| *from <= at) {
                 source = next;
             }
@@ -173,7 +174,7 @@ impl<'t> DocumentGroup<'t> {
     }
 }
 
-/// Returns the part of `bytes` that `part` is, if it lies there.
+/// Returns the part of `bytes` that is `part`, by its address; `None` if `part` is elsewhere.
 fn part_of<'t>(part: &[u8], bytes: &'t [u8]) -> Option<&'t [u8]> {
     let start = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
     bytes.get(start..start.checked_add(part.len())?)

@@ -1,4 +1,4 @@
-//! The stages put together: on one thread, or with workers between the first and the last.
+//! The stages combined: all on one thread, or with workers for the build stage.
 
 use super::documents::{DocumentGroup, Documents};
 use super::group::{BuiltGroup, Settings};
@@ -10,7 +10,7 @@ use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, s
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{FileFault, Piece};
 
-/// From this many cases on, an import has workers.
+/// The number of cases from which on an import uses workers.
 const WORTH_WORKERS: usize = 1024;
 
 /// The reason why a source was not read to its end.
@@ -33,16 +33,16 @@ impl From<Box<Refusal>> for Stop {
     }
 }
 
-/// Takes the pieces of a source.
+/// A function that takes the pieces of a source.
 pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
 
-/// An import under way, after its splitter.
+/// An import in progress, after its splitter.
 pub(crate) struct Pipeline<'e> {
     pub(super) store: CaseStore<'e>,
     stages: Stages<'static, 'static, Detached>,
 }
 
-/// The stages between the splitter and the store: documents of lifetime `'t`, workers that end within `'s`.
+/// The stages between splitter and store. Documents have the lifetime `'t`; workers end within `'s`.
 struct Stages<'t, 's, S> {
     documents: Documents<'t>,
     queue: Queue<'s, BuiltGroup<'t>>,
@@ -50,7 +50,7 @@ struct Stages<'t, 's, S> {
 }
 
 impl<'e> Pipeline<'e> {
-    /// Returns the pipeline of a new import. The store of documents is that of an engine of numbered documents.
+    /// Creates the pipeline of an import. `documents` is the store of an engine with numbered documents.
     pub(crate) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
         let workers = available_workers();
         let stages = Stages {
@@ -80,16 +80,16 @@ impl<'e> Pipeline<'e> {
         self.stages.documents.source(name);
     }
 
-    /// Returns the number of groups that are built at once; 1 if there is no worker.
+    /// Returns the number of groups that are built concurrently; 1 without workers.
     #[cfg(feature = "arrow")]
     pub(super) fn workers(&self) -> usize {
         self.stages.queue.workers()
     }
 
-    /// Takes in the documents that `split` finds. Those of a group that is not full wait.
+    /// Imports the documents that `split` finds. An unfinished group is kept for the next call.
     ///
     /// # Errors
-    /// The first fault that ends the import, as far as it is known, and the fault of the file.
+    /// The first fault that ends the import, if it is known already, and the fault of the file.
     pub(crate) fn push(
         &mut self,
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
@@ -97,7 +97,7 @@ impl<'e> Pipeline<'e> {
         self.stages.run(&mut self.store, 0, split)
     }
 
-    /// Takes in the documents that `split` finds in `bytes`, which are all of the import. They are not copied.
+    /// Imports the documents that `split` finds in `bytes`, which are the whole import. They are not copied.
     ///
     /// # Errors
     /// The first fault that ends the import.
@@ -115,7 +115,7 @@ impl<'e> Pipeline<'e> {
         })
     }
 
-    /// Stores all documents that wait.
+    /// Stores all remaining documents.
     ///
     /// # Errors
     /// The first fault that ends the import.
@@ -123,14 +123,14 @@ impl<'e> Pipeline<'e> {
         self.stages.drain(&mut self.store)
     }
 
-    /// Returns the transaction and the report; all documents were stored.
+    /// Returns the transaction and the report. All documents must have been stored.
     pub(crate) fn into_parts(self) -> (WriteTxn<'e>, Report) {
         (self.store.txn, self.store.report)
     }
 }
 
 impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
-    /// Takes the pieces that `split` finds. `rest` is the size of all pieces to come, or 0 if that is not known.
+    /// Takes the pieces that `split` finds. `rest` is the size of all further pieces, or 0 if that is unknown.
     fn run(
         &mut self,
         store: &mut CaseStore<'_>,
@@ -143,7 +143,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             rest = rest.saturating_sub(size);
             Ok(())
         });
-        // A document before the fault of the file may be at fault itself, and is told first.
+        // A document before the fault of the file may have a fault itself, which is reported first.
         if let Err(Stop::File(_)) = outcome {
             self.drain(store)?;
         }
@@ -159,7 +159,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             let Some(filling) = store.txn.take_filling(WORTH_WORKERS) else {
                 return store.read(piece);
             };
-            // The first documents tell about how many there are.
+            // Estimate the number of documents from the first ones.
             let known = filling.rows();
             let more = rest.saturating_mul(known).checked_div(filling.document_bytes()).unwrap_or(0);
             if more > 0 {
@@ -183,7 +183,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
         self.queue.start(self.spawn, move || group.build(settings));
     }
 
-    /// Builds the group that is not full, and stores all that are being built.
+    /// Builds the unfinished group, and stores all groups in the queue.
     fn drain(&mut self, store: &mut CaseStore<'_>) -> Result<(), Box<Refusal>> {
         if let Some(group) = self.documents.take() {
             self.start(store, group);

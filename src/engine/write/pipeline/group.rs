@@ -14,7 +14,7 @@ use crate::engine::write::sizes::Sizes;
 use crate::ingest::trim;
 use crate::limits::Limits;
 
-/// The settings of an engine and an import that a worker needs; they hold no snapshot.
+/// The settings of the engine and the import, for a worker. They hold no snapshot.
 pub(super) struct Settings {
     pub(super) catalog: Catalog,
     pub(super) limits: Limits,
@@ -22,7 +22,7 @@ pub(super) struct Settings {
     sizes: Sizes,
     keep: Keep,
     hasher: foldhash::quality::RandomState,
-    /// The indexed batches when the group was started. Other writes may replace them; the transaction then looks up again.
+    /// The index when the group was started. If another write replaced it, the transaction looks the ids up again.
     base: Weak<View>,
 }
 
@@ -52,9 +52,9 @@ pub(super) struct KeptDocument<'t> {
 }
 
 impl KeptDocument<'_> {
-    /// Returns the document without the space around it; `copied` is the text of its group.
+    /// Returns the document without whitespace around it. `copied` is the text of its group.
     pub(super) fn text<'s>(&'s self, copied: &'s [u8]) -> Option<&'s str> {
-        // It was read as a case, so it is UTF-8.
+        // The document was read as a case, so it is UTF-8.
         std::str::from_utf8(trim(self.text.bytes(copied))).ok()
     }
 }
@@ -62,47 +62,47 @@ impl KeptDocument<'_> {
 /// The location of a document's text.
 #[derive(Clone)]
 pub(super) enum Text<'t> {
-    /// In bytes that the caller keeps until the import ends.
-    Given(&'t [u8]),
-    /// In the text of its group.
+    /// Inside bytes that the caller keeps until the import ends.
+    Borrowed(&'t [u8]),
+    /// Inside the text of its group.
     Copied(Range<usize>),
 }
 
 impl Text<'_> {
     pub(super) fn bytes<'s>(&'s self, copied: &'s [u8]) -> &'s [u8] {
         match self {
-            Self::Given(bytes) => bytes,
+            Self::Borrowed(bytes) => bytes,
             Self::Copied(range) => copied.get(range.clone()).unwrap_or_default(),
         }
     }
 }
 
-/// A sealed batch whose rows have no places yet, but for the first ones.
+/// A sealed batch. Its rows have no places yet, except the first ones.
 pub(super) struct BuiltBatch<'t> {
     pub(super) batch: Batch,
-    /// The number of its first rows that the transaction knows already.
+    /// The number of its first rows that the transaction has registered already.
     pub(super) known: usize,
     pub(super) lookup: Lookup,
-    /// The document of each further row; empty where the engine keeps documents itself.
+    /// The document of each further row; empty if the engine keeps documents itself.
     pub(super) documents: Vec<KeptDocument<'t>>,
 }
 
-/// The result of the build stage for one group.
+/// The output of the build stage for one group.
 pub(super) struct BuiltGroup<'t> {
     pub(super) batches: Vec<BuiltBatch<'t>>,
     pub(super) report: Report,
-    /// The fault that ends the import here.
+    /// The fault that ends the import after this group.
     pub(super) failed: Option<Box<Refusal>>,
     /// The text that [`Text::Copied`] refers to.
     pub(super) text: Vec<u8>,
 }
 
-/// Fills batches with the cases of a group.
+/// A builder that fills batches with the cases of a group.
 pub(super) struct GroupBuilder<'t> {
     pub(super) settings: Settings,
     pub(super) report: Report,
     filling: BatchBuilder,
-    /// The number of rows of the batch being filled that the transaction knows already.
+    /// The number of rows of `filling` that the transaction has registered already.
     known: usize,
     next_number: u64,
     documents: Vec<KeptDocument<'t>>,
@@ -110,9 +110,9 @@ pub(super) struct GroupBuilder<'t> {
 }
 
 impl<'t> GroupBuilder<'t> {
-    /// Begins a group of about `rows` rows with `text_bytes` bytes of documents, as far as they are known.
+    /// Begins a group of about `rows` rows with `text_bytes` bytes of documents, as far as these are known.
     ///
-    /// Its first batch is `filling`, which the transaction began. Its first document has the number `first_number`.
+    /// `filling` is the batch to continue, if there is one. `first_number` is the number of the first document.
     pub(super) fn new(
         settings: Settings,
         filling: Option<Box<BatchBuilder>>,
@@ -139,14 +139,14 @@ impl<'t> GroupBuilder<'t> {
         }
     }
 
-    /// Returns the number of the next document, which may turn out to be no case.
+    /// Takes the number of the next document, which may turn out to be malformed.
     pub(super) fn take_number(&mut self) -> u64 {
         let number = self.next_number;
         self.next_number = number.saturating_add(1);
         number
     }
 
-    /// Adds the case that a row holds, with its document; `text` tells where that lies.
+    /// Adds the case of a row, with its document. `text` returns the location of the document.
     pub(super) fn push(
         &mut self,
         row: &Row<'_>,
@@ -164,7 +164,7 @@ impl<'t> GroupBuilder<'t> {
                 Document::Number { number, size_bytes: document.len() }
             }
         };
-        // The transaction sets the place, once it knows which ids were there before.
+        // The transaction sets the place, when it knows which ids exist already.
         self.filling.push(row, stored, 0);
     }
 
@@ -179,9 +179,9 @@ impl<'t> GroupBuilder<'t> {
         self.batches.push(BuiltBatch { batch, known, lookup, documents });
     }
 
-    /// Ends the group. `text` is the text of its documents, `failed` the fault that ends the import here.
+    /// Ends the group. `text` is the text of its documents, `failed` the fault that ends the import.
     pub(super) fn finish(mut self, text: Vec<u8>, failed: Option<Box<Refusal>>) -> BuiltGroup<'t> {
-        // No batch of a failed import is stored.
+        // A failed import stores no batch.
         if failed.is_none() {
             self.seal();
         }

@@ -1,4 +1,4 @@
-//! Sources that are rows already: Parquet files and record batches.
+//! Sources that are already rows: Parquet files and record batches.
 
 use super::flow::Pipeline;
 use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
@@ -20,22 +20,22 @@ pub(crate) trait Cases {
     /// Counts the bytes of a row for the [bound](RowBound) on its source.
     ///
     /// # Errors
-    /// When the rows counted here are beyond the bound.
+    /// The rows counted so far exceed the bound.
     fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal>;
 
-    /// Takes in the case of a row whose values are in and whose fields are complete.
+    /// Adds the case of a complete row.
     ///
     /// # Errors
     /// A fault that ends the import.
     fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal>;
 
-    /// Refuses a row that is no case.
+    /// Rejects a row that is not a case.
     ///
     /// # Errors
     /// The refusal, if it ends the import.
     fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
 
-    /// Returns the refusal of a source that cannot be read on.
+    /// Returns the refusal of a source that cannot be read any further.
     fn fail(&self, line: u64, error: Error) -> Refusal;
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct RowGroup<G> {
     pub(crate) group: G,
 }
 
-/// The bound on what the rows of one source [count](Cases::count), and the error of a source beyond it.
+/// The bound on the bytes that the rows of one source [count](Cases::count), and the error of a source that exceeds it.
 #[derive(Clone, Copy)]
 pub(crate) struct RowBound {
     pub(crate) bytes: u64,
@@ -53,7 +53,7 @@ pub(crate) struct RowBound {
 }
 
 impl RowBound {
-    /// Lowers the bound by the bytes of a row.
+    /// Subtracts the bytes of a row from the bound.
     fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), Refusal> {
         let left = self.bytes.checked_sub(bytes);
         self.bytes = left.ok_or_else(|| Refusal::new(source, line, (self.too_much)()))?;
@@ -62,12 +62,12 @@ impl RowBound {
 }
 
 impl Pipeline<'_> {
-    /// Returns how many rows a group should have at least: a batch where workers fill it, else 1.
+    /// Returns the smallest number of rows of a group: a batch with workers, else 1.
     pub(crate) fn rows_at_once(&self) -> usize {
         if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
     }
 
-    /// Reports a column that no case has a place for; its cases are kept without it.
+    /// Reports a column that is not a field. Its cases are kept without it.
     ///
     /// # Errors
     /// The first fault of an earlier source that ends the import.
@@ -78,12 +78,12 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Takes in the groups of a source, which are all that it has. `read` reads one, whose first row is on the given line.
+    /// Imports all row groups of a source. `read` reads one group, whose first row is on the given line.
     ///
-    /// A source of one group is read on this thread, so that many small sources share a batch.
+    /// A source with one group is read on this thread, so that many small sources share a batch.
     ///
     /// # Errors
-    /// The fault of the first row, in the order of the source, that ends the import.
+    /// The first fault that ends the import, in the order of the source.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         mut groups: impl Iterator<Item = RowGroup<G>>,
@@ -136,7 +136,7 @@ struct BuiltRows {
 }
 
 impl CaseStore<'_> {
-    /// Stores the cases of a group of rows. The bound on the source is checked row by row, as on one thread.
+    /// Stores the cases of a group of rows. Checks the bound row by row, as on one thread.
     fn push_rows(&mut self, built: BuiltRows, bound: &mut RowBound) -> Result<(), Refusal> {
         for (line, bytes) in (built.first_line..).zip(built.bytes) {
             bound.take(&self.source, line, bytes)?;
@@ -145,7 +145,7 @@ impl CaseStore<'_> {
     }
 }
 
-/// Rows that are stored at once.
+/// A destination that stores rows at once.
 struct StoredCases<'p, 'e> {
     store: &'p mut CaseStore<'e>,
     bound: RowBound,
@@ -181,20 +181,20 @@ impl Cases for StoredCases<'_, '_> {
     }
 }
 
-/// Rows on their way into a worker's batches.
+/// A destination that adds rows to a worker's batches.
 struct GroupCases {
     builder: GroupBuilder<'static>,
     source: Box<str>,
-    /// The documents, where the engine does not keep them itself.
+    /// The documents, if the engine does not keep them itself.
     text: Vec<u8>,
     first_line: u64,
     bytes: Vec<u64>,
-    /// The bound on the source when the group was started, lowered by the group's own rows only.
+    /// The bound on the source when the group was started. Only the group's own rows are subtracted from it.
     bound: RowBound,
 }
 
 impl GroupCases {
-    /// Begins the next group of a source; the transaction hands over the batch that it was filling.
+    /// Begins the next group of a source, with the batch that the transaction was filling.
     fn new(store: &mut CaseStore<'_>, rows: usize, first_line: u64, bound: RowBound) -> Self {
         let settings = Settings::new(store.txn.engine(), store.mode);
         let filling: Option<Box<BatchBuilder>> = store.txn.take_filling(0);

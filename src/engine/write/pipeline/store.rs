@@ -1,4 +1,4 @@
-//! The last stage: cases go into the write transaction, in order.
+//! The store stage: adds cases to the write transaction, in order.
 
 use super::group::BuiltGroup;
 use crate::batch::{Document, Row};
@@ -8,17 +8,17 @@ use crate::engine::write::report::{Refusal, Report};
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// The destination of documents that the engine does not keep itself; each gets the next number.
+/// The destination of documents that the engine does not keep itself. Each document gets the next number.
 pub(crate) struct StoreDocument<'e> {
     next: u64,
     put: PutDocument<'e>,
 }
 
-/// Takes the number, the place and the text of a document.
+/// A function that takes the number, the place and the text of a document.
 type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
 
 impl<'e> StoreDocument<'e> {
-    /// Returns a destination whose first document gets the number `next`.
+    /// Creates a destination whose first document gets the number `next`.
     #[cfg_attr(
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")
@@ -28,16 +28,16 @@ impl<'e> StoreDocument<'e> {
     }
 }
 
-/// The cases of an import, which no search sees yet, and the report about them.
+/// The cases of an import, which no search sees yet, and their report.
 pub(super) struct CaseStore<'e> {
     pub(super) mode: Mode,
     pub(super) txn: WriteTxn<'e>,
     documents: Option<StoreDocument<'e>>,
     pub(super) source: Box<str>,
     pub(super) report: Report,
-    /// The memory of the last row that was read here.
+    /// The buffers of the last row read on this thread, for reuse.
     spare: Row<'static>,
-    /// The document template of the documents that are read here.
+    /// The template of the documents read on this thread.
     template: DocumentTemplate,
 }
 
@@ -45,7 +45,7 @@ impl<'e> CaseStore<'e> {
     pub(super) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
         Self {
             mode,
-            // The store has to know the place of a document that it takes.
+            // The durable store needs the final place of each document at once.
             txn: if documents.is_some() { WriteTxn::new(engine) } else { WriteTxn::detached(engine) },
             documents,
             source: Box::default(),
@@ -55,13 +55,13 @@ impl<'e> CaseStore<'e> {
         }
     }
 
-    /// Returns the reader of documents and rows that are read here.
+    /// Returns the reader of documents and rows on this thread.
     pub(super) fn reader(&self) -> DocumentReader<'e> {
         let engine = self.txn.engine();
         DocumentReader { catalog: &engine.catalog, limits: &engine.limits, mode: self.mode }
     }
 
-    /// Reserves `count` document numbers, and returns the first; 0 where the engine keeps documents itself.
+    /// Reserves `count` document numbers, and returns the first; 0 if the engine keeps documents itself.
     pub(super) fn take_numbers(&mut self, count: u64) -> u64 {
         let Some(documents) = &mut self.documents else { return 0 };
         let number = documents.next;
@@ -69,7 +69,7 @@ impl<'e> CaseStore<'e> {
         number
     }
 
-    /// Reads a document and stores it, or refuses it.
+    /// Reads a document, and stores or rejects it.
     ///
     /// # Errors
     /// The fault that ends the import.
@@ -85,10 +85,10 @@ impl<'e> CaseStore<'e> {
         Ok(())
     }
 
-    /// Stores the case that a row holds.
+    /// Stores the case of a row.
     ///
     /// # Errors
-    /// In either mode, when the engine can hold no further batch.
+    /// The engine cannot hold a further batch. This ends an import in either mode.
     pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<Refusal>> {
         let number = self.take_numbers(1);
         let document = match self.documents {
@@ -104,10 +104,10 @@ impl<'e> CaseStore<'e> {
         Ok(())
     }
 
-    /// Stores the cases of a group that a worker built. Returns the buffer of its text.
+    /// Stores the cases of a group that a worker built. Returns its text buffer.
     ///
     /// # Errors
-    /// The fault that ended the import in this group, and when the engine can hold no further batch.
+    /// The fault that ended the import in this group, or an engine that cannot hold a further batch.
     pub(super) fn push_group(&mut self, mut built: BuiltGroup<'_>) -> Result<Vec<u8>, Box<Refusal>> {
         if let Some(failed) = built.failed.take() {
             return Err(failed);

@@ -1,4 +1,4 @@
-//! Many cases at once, on several threads and on one.
+//! Imports of many cases, on several threads and on one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::engine::{Engine, Mode, Refusal, Upserted};
 use crate::filter::{Filter, Request};
 use crate::ingest::Piece;
 
-/// Lines of so many cases, each ninth of which replaces one before it, with space around some of them.
+/// Writes the lines of `count` cases. Every ninth case replaces an earlier one, and some have whitespace around them.
 fn lines(count: u32) -> String {
     let line = |n: u32| {
         let id = if n % 9 == 8 { n / 2 } else { n };
@@ -27,7 +27,7 @@ fn documents(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
+fn an_import_stores_the_same_on_any_number_of_threads() {
     let text = lines(5000);
     let engine = |rows| Engine::builder(Catalog::cases()).batch_rows(rows).build();
     let expected = engine(1000);
@@ -54,7 +54,7 @@ fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
                 let bad = format!("{text}{{\"id\":7}}\n{text}");
                 let refusal = engine(rows).upsert_many(bad.as_bytes()).unwrap_err();
                 assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
-                // What is wrong first is told, though the file breaks off behind it.
+                // The first fault is reported, although the file is also cut off later.
                 let listed = text.trim_end().replace('\n', ",\n");
                 let broken = format!("[{listed},\n{{\"id\":7}},\n{listed}");
                 let refusal = engine(rows).upsert_many(broken.as_bytes()).unwrap_err();
@@ -76,7 +76,7 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
         let engine = Engine::new(Catalog::cases());
         let mut import = engine.import(Mode::Lenient);
         let text = lines(1500);
-        // The last document of a source, the first of the next, the only one of another, and one in the midst.
+        // Faults in the last document of a source, the first of the next, the only one of another, and one in the middle.
         let sources = [
             ("a", format!("{text}{{\"id\":7}}\n"), 1501),
             ("b", format!("{{\"id\":7}}\n{text}"), 1),
@@ -94,15 +94,15 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
     });
 }
 
-/// What holds a snapshot of a durable store's holds its file too, which can then not be compacted.
+/// A snapshot of a durable store keeps its file open, and a file in use cannot be compacted.
 #[test]
-fn threads_that_read_for_a_write_that_was_given_up_hold_no_snapshot() {
+fn workers_of_a_dropped_import_hold_no_snapshot() {
     let engine = Engine::new(Catalog::cases());
     let mut documents = Documents::new(1, 3);
     let mut queue = Queue::new(3);
-    let semaphore = Arc::clone(queue.turns());
-    // No worker reads until these are given back.
-    let turns: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
+    let semaphore = Arc::clone(queue.semaphore());
+    // No worker reads until these are released.
+    let permits: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
     let group = documents.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0).unwrap();
     let settings = Settings::new(&engine, Mode::Strict);
     queue.start(Detached, move || group.build(settings));
@@ -110,14 +110,14 @@ fn threads_that_read_for_a_write_that_was_given_up_hold_no_snapshot() {
     let before = Arc::downgrade(&engine.current.load());
     engine.upsert(br#"{"id":"b"}"#).unwrap();
     assert!(before.upgrade().is_none(), "the snapshot of before the write is still held");
-    drop(turns);
+    drop(permits);
 }
 
 #[test]
-fn what_small_writes_did_since_the_head_was_sealed_is_known_to_a_write_of_many() {
+fn an_import_sees_small_writes_since_the_head_was_sealed() {
     let text = lines(5000);
     let small_writes = |engine: &Engine| {
-        // Replaced and deleted again; deleted; replaced.
+        // Replaced, then deleted; deleted; replaced.
         assert_eq!(engine.upsert(br#"{"id":"3007","name":"small"}"#).unwrap(), Upserted::Replaced);
         assert!(engine.delete("3007") && engine.delete("3009"));
         assert_eq!(engine.upsert(br#"{"id":"3011","name":"small"}"#).unwrap(), Upserted::Replaced);
@@ -140,8 +140,8 @@ fn what_small_writes_did_since_the_head_was_sealed_is_known_to_a_write_of_many()
     });
 }
 
-/// A thread of rayon's that waits for others does their work meanwhile: the write of many cases must not come upon
-/// another write so, which would wait for it.
+/// While a rayon thread waits, it may run other tasks of its pool. A large write must not run another write in that way, which
+/// would wait for the first one.
 #[test]
 fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
     let (done, is_done) = std::sync::mpsc::channel();
@@ -152,7 +152,7 @@ fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
         let write = |id: &str| assert!(engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()).is_ok());
         let many = || assert!(engine.upsert_many(text.as_bytes()).is_ok());
         let few = || {
-            // By now the third thread has begun with a part of the many.
+            // By now the third thread works on a part of the large write.
             std::thread::sleep(Duration::from_millis(5));
             rayon::join(|| write("a"), || write("b"));
         };
@@ -178,10 +178,10 @@ mod rows {
         format!("{{\"id\":\"{id}\",\"name\":\"n° {number}\"}}")
     }
 
-    /// A document that the import of rows handed to the store: its number, place and text.
+    /// A document that the import of rows passed to the store: its number, place and text.
     type Put = (u64, u64, String);
 
-    /// Imports groups of 150 rows into an engine that keeps no documents; each row counts one byte for the bound.
+    /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts one byte for the bound.
     fn import(threads: usize, groups: u64, bound: u64, refused: Option<u64>) -> Result<Vec<Put>, Refusal> {
         let engine = Engine::builder(Catalog::cases()).batch_rows(64).numbered_documents().build();
         let put = std::sync::Mutex::new(Vec::new());
@@ -214,7 +214,7 @@ mod rows {
     }
 
     #[test]
-    fn rows_are_stored_alike_whatever_the_threads() {
+    fn rows_are_stored_the_same_on_any_number_of_threads() {
         for groups in [1, 2, 9] {
             let expected = import(1, groups, u64::MAX, None).unwrap();
             assert_eq!(expected.len() as u64, groups * 150);
@@ -226,7 +226,7 @@ mod rows {
     }
 
     #[test]
-    fn the_first_row_that_ends_the_import_is_told_whatever_the_threads() {
+    fn the_first_fault_is_reported_on_any_number_of_threads() {
         for threads in [1, 2, 5] {
             for (bound, refused, expected) in [
                 (333, None, (334, "too much")),
@@ -241,7 +241,7 @@ mod rows {
     }
 
     #[test]
-    fn faults_of_documents_that_wait_are_told_before_those_of_the_next_source() {
+    fn faults_of_pending_documents_come_before_those_of_the_next_source() {
         let text = format!("{}{{\"id\":7}}\n", lines(2000));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         pool.install(|| {

@@ -1,23 +1,23 @@
-//! Attaching a transaction: the right to write, and the stored cases that it replaces.
+//! Attaching a transaction: it takes the writer lock, and finds the stored cases that it replaces.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::buffer::{Buffer, SealedBatch};
-use super::txn::{Before, WriteTxn};
+use super::txn::{Attached, WriteTxn};
 use crate::engine::snapshot::{Snapshot, StoredAddr, View};
 use crate::error::Error;
 
 impl WriteTxn<'_> {
-    /// Gets the right to write, and finds the stored cases that the transaction replaces. Returns how many of the cases that
-    /// counted as stored replace one.
+    /// Takes the writer lock, and finds the stored cases that the transaction replaces. Returns how many of the cases counted as
+    /// stored replace one.
     ///
-    /// Ids are looked up before the right is waited for, and again only if another write came in between.
+    /// Looks up the ids before it waits for the lock, and again only if another write was published meanwhile.
     ///
     /// # Errors
-    /// When the engine can hold no further batch.
+    /// The engine cannot hold all batches of the transaction.
     pub(crate) fn attach(&mut self) -> Result<u64, Box<Error>> {
-        if self.before.is_some() {
+        if self.attached.is_some() {
             return Ok(0);
         }
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
@@ -28,22 +28,22 @@ impl WriteTxn<'_> {
         let base = Arc::clone(&self.engine.current.load().base);
         self.look_up(&base);
         drop(base);
-        let before = Before::new(self.engine);
-        self.look_up(&before.snapshot.base);
-        let replaced = self.resolve(&before);
-        self.check_all_batches(&before.snapshot)?;
-        self.before = Some(before);
+        let attached = Attached::new(self.engine);
+        self.look_up(&attached.snapshot.base);
+        let replaced = self.resolve(&attached);
+        self.check_all_batches(&attached.snapshot)?;
+        self.attached = Some(attached);
         Ok(replaced)
     }
 
-    /// Looks the rows of sealed batches up in a base.
+    /// Looks up the rows of sealed batches in a base.
     fn look_up(&mut self, base: &Arc<View>) {
         if let Buffer::Batches(sealed, _) = &mut self.buffer {
             sealed.iter_mut().for_each(|sealed| sealed.covered.update(&sealed.batch, base));
         }
     }
 
-    /// Checks that the engine can hold all batches of the transaction, none of which is being filled.
+    /// Checks that the engine can hold all batches of the transaction. None is being filled.
     fn check_all_batches(&self, snapshot: &Snapshot) -> Result<(), Box<Error>> {
         match &self.buffer {
             Buffer::Rows(rows) if rows.is_empty() => Ok(()),
@@ -52,18 +52,19 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Assigns the cases their places among those that are stored, and notes which of these they replace. Returns how many that are.
-    fn resolve(&mut self, before: &Before<'_>) -> u64 {
+    /// Gives the cases their places after the stored ones, and records which of those they replace. Returns the number of
+    /// replaced cases.
+    fn resolve(&mut self, attached: &Attached<'_>) -> u64 {
         let Self { hasher, buffer, deleted, released, .. } = self;
-        let Before { writer, snapshot } = before;
+        let Attached { writer, snapshot } = attached;
         if snapshot.cases() == 0 && writer.next_place == 0 {
             return 0;
         }
         let is_searched = snapshot.cases() > 0;
         let mut next_place = writer.next_place;
         let mut replaced = 0;
-        // By the place that a case has in the transaction alone. Cases come in the order of these, but for those that replace one of
-        // the transaction itself, and have its place.
+        // The final places, by the place within the transaction. Cases come in this order, except one that replaces another case
+        // of the same transaction: it has the place of that case.
         let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
         let mut place_of = |own_place: u64, id: &str, covered: Option<StoredAddr>| {
             let at = usize::try_from(own_place).unwrap_or(usize::MAX);
@@ -94,7 +95,7 @@ impl WriteTxn<'_> {
                 for row in rows {
                     let covered = snapshot.base.find_covered(hasher.hash_one(row.id()), row.id()).next();
                     let place = place_of(row.place, row.id(), covered);
-                    // No search has it yet.
+                    // No search sees the row yet.
                     if let Some(row) = Arc::get_mut(row) {
                         row.place = place;
                     }

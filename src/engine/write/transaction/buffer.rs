@@ -9,18 +9,18 @@ use crate::index::BatchKeys;
 
 /// The cases that a transaction stores.
 pub(super) enum Buffer {
-    /// Few: they may go to the head. [`RowAddr::batch`] is 0.
+    /// Few cases, which may become part of the head. [`RowAddr::batch`] is 0.
     Rows(Vec<Arc<BufferedRow>>),
-    /// Full batches, and the one being filled, numbered after them.
+    /// Full batches, and the batch being filled, which has the next number.
     Batches(Vec<SealedBatch>, Box<BatchBuilder>),
 }
 
-/// A batch that is to be stored.
+/// A batch to be stored.
 pub(super) struct SealedBatch {
     pub(super) batch: Batch,
-    /// The keys of its key fields, as far as a worker made them.
+    /// The keys of its key fields, if a worker made them.
     pub(super) keys: Vec<(FieldId, BatchKeys)>,
-    /// The covered cases that its rows may replace; used until the transaction is attached.
+    /// The covered cases that its rows may replace. Used until the transaction is attached.
     pub(super) covered: CoveredRows,
 }
 
@@ -30,7 +30,7 @@ impl From<Batch> for SealedBatch {
     }
 }
 
-/// Rows of a batch whose ids live covered cases have, in one base; the rows ascend.
+/// The rows of a batch whose ids exist in one base, with their live covered rows there. Sorted by row.
 #[derive(Default)]
 pub(super) struct CoveredRows {
     base: Weak<View>,
@@ -38,15 +38,15 @@ pub(super) struct CoveredRows {
 }
 
 impl CoveredRows {
-    /// Keeps, for each row of a batch, the case that was found for it in a base.
+    /// Keeps the row found for each row of a batch in a base.
     pub(super) fn new(base: Weak<View>, found: impl Iterator<Item = Option<StoredAddr>>) -> Self {
         let mut rows: Vec<_> = found.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
-        // Collecting may have kept the memory of all that were looked up.
+        // The collected vector may have the capacity for all rows.
         rows.shrink_to_fit();
         Self { base, rows }
     }
 
-    /// Looks the rows up again unless that was done in this base.
+    /// Looks the rows up again if they were looked up in another base.
     pub(super) fn update(&mut self, batch: &Batch, base: &Arc<View>) {
         if !std::ptr::eq(self.base.as_ptr(), Arc::as_ptr(base)) {
             let ids: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();
@@ -61,7 +61,7 @@ impl CoveredRows {
 }
 
 impl Buffer {
-    /// Returns the number of cases, those replaced within the transaction too.
+    /// Returns the number of cases, including those replaced within the transaction.
     pub(super) fn rows(&self) -> usize {
         match self {
             Self::Rows(rows) => rows.len(),
@@ -72,7 +72,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the address of the next case. There is room for it.
+    /// Returns the address of the next case. The buffer has room for it.
     pub(super) fn next(&self) -> RowAddr {
         match self {
             Self::Rows(rows) => row_addr(0, rows.len()),
@@ -111,7 +111,7 @@ pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
     RowAddr { batch: batch as u32, row: row_number(row) }
 }
 
-/// A batch whose rows are being added to a transaction, as far as they have places.
+/// A batch that is being added to a transaction. Its first rows have places already.
 #[derive(Clone, Copy)]
 pub(super) struct IncomingBatch<'b> {
     pub(super) number: usize,
@@ -120,7 +120,7 @@ pub(super) struct IncomingBatch<'b> {
 }
 
 impl IncomingBatch<'_> {
-    /// Returns whether a row is one of this batch.
+    /// Returns true if this batch contains the row.
     pub(super) fn has(&self, at: RowAddr) -> bool {
         self.number == at.batch as usize
     }

@@ -1,9 +1,10 @@
-//! The write transaction: a write under way, for single cases and imports alike.
+//! The write transaction, for single cases and imports.
 //!
-//! - [`WriteTxn`] collects cases in a [`Buffer`](buffer::Buffer), finds the row that each replaces, and gives it its place.
-//! - [Attached](WriteTxn::attach), it holds the right to write. A transaction of an import is attached at its commit.
-//! - [Staged](WriteTxn::stage), it has made the next snapshot. Nothing after this can fail or takes long.
-//! - [Published](StagedWrite::publish), searches see it. Dropped at any time before, nothing of it happened.
+//! - [`WriteTxn`] collects cases in a [`Buffer`](buffer::Buffer), finds the row that each replaces, and gives it its place in the
+//!   insertion order.
+//! - An [attached](WriteTxn::attach) transaction holds the writer lock. An import attaches its transaction when it commits.
+//! - A [staged](WriteTxn::stage) transaction has made the next snapshot. The rest cannot fail and takes little time.
+//! - A [published](StagedWrite::publish) transaction is visible to searches. If it is dropped before, it has no effect.
 
 mod attach;
 mod buffer;

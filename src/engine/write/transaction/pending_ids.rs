@@ -4,10 +4,10 @@ use hashbrown::HashTable;
 
 use crate::batch::RowAddr;
 
-/// A table from the hashes of ids to rows of the transaction's buffer. The ids themselves lie with the rows.
+/// A hash table from ids to rows of the transaction's buffer. It stores hashes; the ids are in the rows.
 ///
-/// An entry is small, since an import has one for each of its cases: 8 bytes, and 1 of the table's own. It keeps half of the hash,
-/// from which the table's hash is made again when it grows.
+/// An import has one entry for each of its cases, so an entry is small: 8 bytes, and 1 byte of the table. It keeps half of the
+/// hash. When the table grows, the table's hash is computed from this half.
 #[derive(Default)]
 pub(super) struct PendingIds(HashTable<Entry>);
 
@@ -15,7 +15,7 @@ pub(super) struct PendingIds(HashTable<Entry>);
 struct Entry {
     /// The upper half of the id's hash.
     tag: u32,
-    /// A transaction has no more batches than an engine, 65,536.
+    /// The number of the batch. A transaction has no more batches than an engine, 65,536.
     batch: u16,
     row: u16,
 }
@@ -31,14 +31,15 @@ impl Entry {
     }
 }
 
-/// The upper half of a hash.
+/// Returns the upper half of a hash.
 fn tag(hash: u64) -> u32 {
     (hash >> u32::BITS) as u32
 }
 
-/// Returns a hash for the table, which takes the bucket from its low bits and seven more from the top.
+/// Returns a hash for the table, which uses its low bits for the bucket and the top seven bits for the tag.
 fn spread(tag: u32) -> u64 {
-    // 2^64 over the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4), with the better bits moved down.
+    // Fibonacci hashing: 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). The
+    // shift moves the well-mixed upper bits down.
     let product = u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     product ^ (product >> u32::BITS)
 }
@@ -48,12 +49,13 @@ impl PendingIds {
         self.0.len()
     }
 
-    /// Returns the row of each case, in no order.
+    /// Returns the row of each case, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = RowAddr> {
         self.0.iter().map(Entry::at)
     }
 
-    /// Moves the case with this hash for whose row `is_it` is true to another row. Returns its row before, if there is such a case.
+    /// Moves the case with this hash, for whose row `is_it` returns true, to another row. Returns its old row, or `None` without
+    /// such a case.
     pub(super) fn replace(
         &mut self,
         hash: u64,
@@ -70,7 +72,7 @@ impl PendingIds {
         self.0.insert_unique(spread(tag(hash)), Entry::new(hash, at), |entry| spread(entry.tag));
     }
 
-    /// Makes room for further cases.
+    /// Reserves space for further cases.
     pub(super) fn reserve(&mut self, further: usize) {
         self.0.reserve(further, |entry| spread(entry.tag));
     }
@@ -85,15 +87,15 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Few hashes, so that many cases share one.
+        /// With few hashes, so that many cases collide.
         #[test]
-        fn cases_are_where_they_were_put(numbers in prop::collection::vec(0_u16..60, 0..300)) {
+        fn cases_are_found_where_they_were_put(numbers in prop::collection::vec(0_u16..60, 0..300)) {
             let tags = [0, 1, 2, 1 << 31, u32::MAX, u32::MAX - 2, u32::MAX >> 4];
             let hash = |number: u16| u64::from(tags[usize::from(number % 7)]) << 32 | u64::from(number);
             let mut ids = PendingIds::default();
             let mut expected: BTreeMap<u16, RowAddr> = BTreeMap::new();
             for (step, number) in (0..).zip(numbers) {
-                // A case is in another row after it has been replaced.
+                // A case is in another row after it was replaced.
                 let own = expected.get(&number).copied();
                 let new = RowAddr { batch: u32::from(u16::MAX - step), row: number };
                 let before = ids.replace(hash(number), new, |other| Some(other) == own);

@@ -1,37 +1,37 @@
-//! Staging a transaction: the next snapshot, and the steps of merging that the write pays for.
+//! Staging a transaction: making the next snapshot, and a bounded step of the merges.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::buffer::{Buffer, SealedBatch};
 use super::staged::{StagedWrite, WriterUpdate};
-use super::txn::{Before, WriteTxn};
+use super::txn::{Attached, WriteTxn};
 use crate::batch::{BufferedRow, RowAddr};
 use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 use crate::engine::write::merge::{Merge, join_head};
 
-/// Values of a merge under way that a write copies, for each case that it stores or deletes, and once more. A case is copied at most
-/// three times, a value a field, so that merging keeps up with writing.
+/// The values that a write copies for merges in progress, per case that it stores or deletes, plus once. A case is copied at most
+/// three times, one value per field, so merges keep up with writes.
 const MERGE_STEP: usize = 1024;
 
-/// Keys of the index that a write moves, for each case that it stores or deletes, and once more. A case has few keys, each of which
-/// is moved a logarithm of the number of batches of times.
+/// The keys of the index that a write moves, per case that it stores or deletes, plus once. A case has few keys. Each is moved
+/// about log(number of batches) times.
 const KEY_STEP: usize = 128;
 
-/// The work that a write does for earlier ones, in values and in keys.
+/// The budget of a write for merges that earlier writes left, in values and in keys.
 struct Budget {
     values: usize,
     keys: usize,
-    /// The cases that the transaction stores or deletes, and one more.
+    /// The number of cases that the transaction stores or deletes, plus one.
     writes: usize,
 }
 
 impl<'e> WriteTxn<'e> {
-    /// Does all that could fail or take time; no search sees it yet. The transaction is attached.
+    /// Does everything that can fail or take time. No search sees the result yet. The transaction must be attached.
     pub(crate) fn stage(mut self) -> StagedWrite<'e> {
-        debug_assert!(self.before.is_some(), "a transaction is attached before it is staged");
-        let mut before = self.before.take().unwrap_or_else(|| Before::new(self.engine));
+        debug_assert!(self.attached.is_some(), "a transaction is attached before it is staged");
+        let mut attached = self.attached.take().unwrap_or_else(|| Attached::new(self.engine));
         let writes = self.buffer.rows() + self.deleted.len() + 1;
         let mut budget = Budget {
             values: MERGE_STEP.saturating_mul(writes),
@@ -39,8 +39,8 @@ impl<'e> WriteTxn<'e> {
             writes,
         };
         match &self.buffer {
-            Buffer::Rows(rows) if self.fits_head(&before.snapshot.head, rows.len()) => {
-                let Before { writer, snapshot } = &mut before;
+            Buffer::Rows(rows) if self.fits_head(&attached.snapshot.head, rows.len()) => {
+                let Attached { writer, snapshot } = &mut attached;
                 let index = snapshot.base.index();
                 if let Some(merge) = &mut writer.merge {
                     merge.step(&self.engine.catalog, index, self.engine.sizes, &mut budget.values);
@@ -48,15 +48,15 @@ impl<'e> WriteTxn<'e> {
                 if let Some(work) = &mut writer.keys {
                     work.step(index, &mut budget.keys);
                 }
-                self.stage_in_head(before)
+                self.stage_in_head(attached)
             }
-            _ => self.stage_sealed(before, budget),
+            _ => self.stage_sealed(attached, budget),
         }
     }
 
     /// Adds the cases and deletions to the head.
-    fn stage_in_head(self, before: Before<'e>) -> StagedWrite<'e> {
-        let Before { writer, snapshot: before } = before;
+    fn stage_in_head(self, attached: Attached<'e>) -> StagedWrite<'e> {
+        let Attached { writer, snapshot: before } = attached;
         let mut head = before.head.clone();
         let first = head.rows();
         let rows = match self.buffer {
@@ -77,9 +77,9 @@ impl<'e> WriteTxn<'e> {
         StagedWrite { writer, after, released: self.released, update }
     }
 
-    /// Seals the head as it was, and batches of the transaction if it has some; other cases of it start a new head.
-    fn stage_sealed(mut self, before: Before<'e>, mut budget: Budget) -> StagedWrite<'e> {
-        let Before { mut writer, snapshot } = before;
+    /// Seals the old head, and the batches of the transaction if it has any. Else its cases start a new head.
+    fn stage_sealed(mut self, attached: Attached<'e>, mut budget: Budget) -> StagedWrite<'e> {
+        let Attached { mut writer, snapshot } = attached;
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
         let mut view = View::clone(snapshot.view(catalog, keep));
@@ -90,8 +90,8 @@ impl<'e> WriteTxn<'e> {
         view.drop_where(catalog, |slot| slot.live_rows == 0);
         let merge = writer.merge.take();
         if view.uncovered(snapshot.head.id).is_some() {
-            let is_taken = |id| merge.as_ref().is_some_and(|merge| merge.takes(id));
-            update.moved.extend(join_head(&mut view, keep, sizes, is_taken));
+            let is_merging = |id| merge.as_ref().is_some_and(|merge| merge.has_source(id));
+            update.moved.extend(join_head(&mut view, keep, sizes, is_merging));
         }
         let rows = match std::mem::replace(&mut self.buffer, Buffer::Rows(Vec::new())) {
             Buffer::Rows(rows) => rows,
@@ -128,7 +128,7 @@ impl<'e> WriteTxn<'e> {
         StagedWrite { writer, after, released: self.released, update }
     }
 
-    /// Goes on with the merge under way, and with others that the batches call for, as far as the budget reaches.
+    /// Continues the merge in progress, and starts others as far as the budget reaches.
     fn merge_batches(
         &self,
         mut merge: Option<Merge>,
@@ -179,7 +179,7 @@ fn hash_in(rows: &[Arc<BufferedRow>], at: RowAddr, hasher: &impl BuildHasher) ->
     rows.get(usize::from(at.row)).map_or(0, |row| hasher.hash_one(row.id()))
 }
 
-/// Returns rows of the transaction as rows of a head in which they start at `first`.
+/// Converts rows of the transaction to rows of a head, in which they start at `first`.
 fn in_head(rows: &[RowAddr], head: BatchId, first: u16) -> impl Iterator<Item = StoredAddr> {
     rows.iter().map(move |at| StoredAddr::Uncovered(head, first + at.row))
 }

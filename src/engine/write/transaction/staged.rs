@@ -1,4 +1,4 @@
-//! A staged write, and what it does to the writer's state when it is published.
+//! A staged write, and its changes to the writer's state.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -15,19 +15,19 @@ use crate::index::KeyWork;
 pub(super) struct WriterUpdate {
     next_place: u64,
     next_batch: u64,
-    /// Uncovered rows that were deleted, with the hash of the id.
+    /// The deleted uncovered rows, with the hash of the id.
     removed: Vec<(u64, BatchId, u16)>,
     pub(super) moved: Vec<Moved>,
     pub(super) inserted: Vec<(u64, BatchId, u16)>,
-    /// The head before is a batch now.
+    /// True if the old head became a batch.
     pub(super) is_new_head: bool,
-    /// Cases stored in the head.
+    /// The cases stored in the head.
     pub(super) head: Vec<Arc<BufferedRow>>,
-    /// Deleted rows of covered batches that the base does not know of.
+    /// The deleted rows of covered batches that the base does not contain as deleted yet.
     pub(super) deleted: Vec<StoredAddr>,
-    /// The merge under way, when there is a new head.
+    /// The merge in progress, if there is a new head.
     pub(super) merge: Option<Merge>,
-    /// The work on keys under way, when there is a new head.
+    /// The key work in progress, if there is a new head.
     pub(super) keys: Option<KeyWork>,
 }
 
@@ -63,7 +63,7 @@ impl WriterUpdate {
         }));
     }
 
-    /// Notes that the transaction's cases, whose ids are hashed by `hash`, are rows of the head from `first` on.
+    /// Records that the transaction's cases are rows of the head from `first` on. `hash` returns the hash of an id.
     pub(super) fn note_head(
         &mut self,
         ids: &PendingIds,
@@ -75,7 +75,7 @@ impl WriterUpdate {
     }
 }
 
-/// A write that only has to be published.
+/// A write that only needs to be published.
 pub(crate) struct StagedWrite<'e> {
     pub(super) writer: Writing<'e>,
     pub(super) after: Arc<Snapshot>,
@@ -86,29 +86,29 @@ pub(crate) struct StagedWrite<'e> {
 /// Figures that a store writes to its file before it publishes.
 #[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
 impl StagedWrite<'_> {
-    /// Returns the cases as they will be.
+    /// Returns the next snapshot.
     pub(crate) fn after(&self) -> &Snapshot {
         &self.after
     }
 
-    /// Returns the numbers of the documents that no case will have any more, those stored by the transaction itself among them.
+    /// Returns the numbers of documents that belong to no case any more, including documents that the transaction itself stored.
     pub(crate) fn released(&self) -> &[u64] {
         &self.released
     }
 
-    /// Returns the next free place, once this is published.
+    /// Returns the next free place after this write.
     pub(crate) fn next_place(&self) -> u64 {
         self.update.next_place
     }
 
-    /// Returns the next free number of a batch, once this is published.
+    /// Returns the next free batch id after this write.
     pub(crate) fn next_batch(&self) -> u64 {
         self.update.next_batch
     }
 }
 
 impl StagedWrite<'_> {
-    /// Lets searches see the write. Cannot fail.
+    /// Makes the write visible to searches. Cannot fail.
     pub(crate) fn publish(mut self) {
         let writer = &mut *self.writer;
         let update = self.update;
@@ -121,7 +121,7 @@ impl StagedWrite<'_> {
             writer.uncovered.insert(hash, batch, row);
         }
         for mut moved in update.moved {
-            writer.gone.append(&mut moved.gone);
+            writer.obsolete.append(&mut moved.obsolete);
             moved.each(|id, from, to| {
                 let hash = hasher.hash_one(id);
                 if let Some((batch, row)) = from {

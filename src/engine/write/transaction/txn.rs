@@ -1,4 +1,4 @@
-//! Cases stored and deleted by one transaction.
+//! The cases that one transaction stores and deletes.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -14,55 +14,55 @@ use crate::engine::write::lookup::Lookup;
 use crate::engine::write::report::Upserted;
 use crate::error::{Error, ErrorKind};
 
-/// More bytes than this of documents are not kept in the head: a search would have to seal them.
+/// The most bytes of documents in the head, since a search has to seal it.
 const HEAD_BYTES: usize = 1 << 24;
 
-/// A batch that is full by this part is likely to become full, and gets the room for that: a buffer that grows bit by bit is copied
-/// again and again.
+/// A batch is reserved at full size once 1/16 of it is filled, since it will probably become full. A buffer that grows step by
+/// step is copied repeatedly.
 const LIKELY_FULL: usize = 16;
-/// At most this much of that room is for documents, whose size is not known.
+/// The most bytes that this reserves for documents, whose size is not known.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
-/// A write under way, which searches see once it is published. Dropped before, nothing of it happened.
+/// A write transaction. Searches see it when it is published. If it is dropped before that, it has no effect.
 ///
-/// [Attached](Self::new), it holds the right to write and so keeps other writes waiting. [Detached](Self::detached), it does not
-/// know what is stored: its cases have places counted from 0, and a case counts as stored if its id is new to the transaction.
-/// [`attach`](Self::attach) mends both.
+/// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) one does not
+/// know the stored cases: its places count from 0, and a case counts as stored if its id is new within the transaction.
+/// [`attach`](Self::attach) corrects both.
 pub(crate) struct WriteTxn<'e> {
     pub(super) engine: &'e Engine,
     pub(super) hasher: foldhash::quality::RandomState,
-    /// Absent until the transaction is attached.
-    pub(super) before: Option<Before<'e>>,
+    /// `None` until the transaction is attached.
+    pub(super) attached: Option<Attached<'e>>,
     pub(super) buffer: Buffer,
-    /// The size of the documents of [`Buffer::Rows`].
+    /// The bytes of the documents in [`Buffer::Rows`].
     buffer_bytes: usize,
-    /// The live ones of the cases that it stores.
+    /// The live cases that the transaction stores, by id.
     pub(super) ids: PendingIds,
-    /// The cases it stores that it replaces again.
+    /// The cases stored and then replaced by the transaction itself.
     pub(super) own_deleted: Vec<RowAddr>,
-    /// Stored rows that it replaces or deletes, with the hash of the id.
+    /// The stored rows that it replaces or deletes, with the hash of the id.
     pub(super) deleted: HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
     pub(super) next_place: u64,
-    /// The place of the case stored last.
+    /// The place of the last stored case.
     last_place: u64,
-    /// The numbers of the documents that no case will have any more.
+    /// The numbers of documents that belong to no case any more.
     pub(super) released: Vec<u64>,
 }
 
-/// The right to write, and the snapshot when it was got.
-pub(super) struct Before<'e> {
+/// The writer lock, and the snapshot that was current when it was taken.
+pub(super) struct Attached<'e> {
     pub(super) writer: Writing<'e>,
     pub(super) snapshot: Arc<Snapshot>,
 }
 
-impl<'e> Before<'e> {
-    /// Waits for a write that is under way.
+impl<'e> Attached<'e> {
+    /// Waits for the write in progress.
     pub(super) fn new(engine: &'e Engine) -> Self {
         let writer = engine.current.write();
         Self { writer, snapshot: engine.snapshot() }
     }
 
-    /// Returns the row of the live case of an id, given its hash.
+    /// Returns the row of the live case with this id and its hash.
     fn find(&self, hash: u64, id: &str) -> Option<StoredAddr> {
         if self.snapshot.cases() == 0 {
             return None;
@@ -72,21 +72,21 @@ impl<'e> Before<'e> {
 }
 
 impl<'e> WriteTxn<'e> {
-    /// Begins attached: waits for a write that is under way.
+    /// Begins an attached transaction. Waits for the write in progress.
     pub(crate) fn new(engine: &'e Engine) -> Self {
-        let before = Before::new(engine);
-        Self { next_place: before.writer.next_place, before: Some(before), ..Self::detached(engine) }
+        let attached = Attached::new(engine);
+        Self { next_place: attached.writer.next_place, attached: Some(attached), ..Self::detached(engine) }
     }
 
-    /// Begins detached: neither waits for other writes, nor keeps them waiting before it is attached.
+    /// Begins a detached transaction. Neither waits for other writes, nor makes them wait, until it is attached.
     pub(crate) fn detached(engine: &'e Engine) -> Self {
         Self {
             engine,
-            // That of every base of the engine.
+            // All bases of an engine have the same hasher.
             hasher: engine.current.load().base.index().hasher().clone(),
             next_place: 0,
             last_place: u64::MAX,
-            before: None,
+            attached: None,
             buffer: Buffer::Rows(Vec::new()),
             buffer_bytes: 0,
             ids: PendingIds::default(),
@@ -100,15 +100,15 @@ impl<'e> WriteTxn<'e> {
         self.engine
     }
 
-    /// Returns the place of the case stored last.
+    /// Returns the place of the last stored case.
     pub(crate) fn last_place(&self) -> u64 {
         self.last_place
     }
 
-    /// Stores a case whose row is complete and sound.
+    /// Stores the case of a complete, valid row.
     ///
     /// # Errors
-    /// When the engine can hold no further batch.
+    /// The engine cannot hold a further batch.
     pub(crate) fn upsert(&mut self, row: &Row<'_>, document: Document<'_>) -> Result<Upserted, Box<Error>> {
         self.make_room(document.size_bytes())?;
         let at = self.buffer.next();
@@ -122,22 +122,22 @@ impl<'e> WriteTxn<'e> {
         Ok(upserted)
     }
 
-    /// Deletes a case. Returns false if there is none of this id.
+    /// Deletes a case. Returns false if there is none with this id.
     ///
-    /// The transaction stores none itself, and was begun attached.
+    /// The transaction must be attached, and must store no cases.
     pub(crate) fn delete(&mut self, id: &str) -> bool {
         debug_assert_eq!(self.ids.len(), 0, "a transaction that stores does not delete");
-        let Some(before) = &self.before else { return false };
+        let Some(attached) = &self.attached else { return false };
         let hash = self.hasher.hash_one(id);
-        let Some(found) = before.find(hash, id).filter(|at| !self.deleted.contains_key(at)) else {
+        let Some(found) = attached.find(hash, id).filter(|at| !self.deleted.contains_key(at)) else {
             return false;
         };
         self.deleted.insert(found, hash);
-        self.released.extend(before.writer.describe(&before.snapshot, found).1);
+        self.released.extend(attached.writer.describe(&attached.snapshot, found).1);
         true
     }
 
-    /// Takes the batch being filled, for a worker to go on with.
+    /// Takes the batch being filled, so that a worker can continue it.
     ///
     /// Returns `None` while the transaction has neither a full batch nor `least` cases in this one.
     pub(crate) fn take_filling(&mut self, least: usize) -> Option<Box<BatchBuilder>> {
@@ -153,12 +153,13 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Stores the cases of a batch, the first `known` of which the transaction knows, since it [began](Self::take_filling) the batch.
+    /// Stores the cases of a batch. Its first `known` cases are registered already, since the transaction
+    /// [began](Self::take_filling) the batch.
     ///
-    /// Hands each other one to `stored`: its row, what became of it, and its place.
+    /// Calls `stored` for each other case, with its row, the outcome and its place.
     ///
     /// # Errors
-    /// When the engine can hold no further batch.
+    /// The engine cannot hold a further batch.
     pub(crate) fn push_batch(
         &mut self,
         mut batch: Batch,
@@ -175,7 +176,7 @@ impl<'e> WriteTxn<'e> {
         self.check_next_batch(0)?;
         let number = self.buffer.next().batch as usize;
         let Lookup { base, mut ids, keys } = lookup;
-        if let Some(Before { snapshot, .. }) = &self.before
+        if let Some(Attached { snapshot, .. }) = &self.attached
             && !std::ptr::eq(base.as_ptr(), Arc::as_ptr(&snapshot.base))
         {
             let texts: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();
@@ -190,7 +191,7 @@ impl<'e> WriteTxn<'e> {
             places.push(place);
             stored(row, upserted, place);
         }
-        let covered = match &self.before {
+        let covered = match &self.attached {
             Some(_) => CoveredRows::default(),
             None => CoveredRows::new(base, ids.into_iter().map(|(_, at)| at)),
         };
@@ -201,10 +202,11 @@ impl<'e> WriteTxn<'e> {
         Ok(())
     }
 
-    /// Notes that the case of an id, given with its hash, is at a row from now on. Returns its place, that of the case that it
-    /// replaces, if there is one.
+    /// Records the row of a case, given its id and the hash. Returns the outcome and the place, which is that of the replaced
+    /// case if there is one.
     ///
-    /// `incoming` is the batch of the row if the buffer does not have it yet. `covered` is then the live covered row of the id.
+    /// `incoming` is the batch of the row if the buffer does not contain it yet. `covered` is then the live covered row with this
+    /// id.
     fn register<'i>(
         &mut self,
         hash: u64,
@@ -224,14 +226,14 @@ impl<'e> WriteTxn<'e> {
             Some(incoming_of(own).map_or_else(|| buffer.describe(own), |incoming| incoming.describe(own)))
         } else {
             self.ids.insert(hash, at);
-            self.before.as_ref().and_then(|before| {
+            self.attached.as_ref().and_then(|attached| {
                 let found = match incoming {
-                    Some(_) => before.writer.find_known(&before.snapshot, hash, &id, covered),
-                    None => before.find(hash, id()),
+                    Some(_) => attached.writer.find_known(&attached.snapshot, hash, &id, covered),
+                    None => attached.find(hash, id()),
                 };
                 let found = found.filter(|at| !self.deleted.contains_key(at))?;
                 self.deleted.insert(found, hash);
-                Some(before.writer.describe(&before.snapshot, found))
+                Some(attached.writer.describe(&attached.snapshot, found))
             })
         };
         match replaced {
@@ -258,7 +260,7 @@ impl<'e> WriteTxn<'e> {
         }
         if let Buffer::Batches(sealed, filling) = &mut self.buffer {
             if filling.is_full() || filling.rows() >= sizes.batch {
-                // Where one batch was filled, another will be, as a rule.
+                // After a full batch, another full one is likely.
                 sealed.push(filling.seal_and_go_on().into());
             } else if filling.rows() == sizes.batch / LIKELY_FULL {
                 let bytes = filling.document_bytes().saturating_mul(LIKELY_FULL).min(LIKELY_DOCUMENT_BYTES);
@@ -266,14 +268,14 @@ impl<'e> WriteTxn<'e> {
             }
         }
         match &self.buffer {
-            // The next rows of a batch need no further one.
+            // The rest of a batch needs no further batch.
             Buffer::Batches(_, filling) if filling.rows() > 0 => Ok(()),
             Buffer::Batches(..) => self.check_next_batch(0),
             Buffer::Rows(rows) => self.check_next_batch(rows.len() + 1),
         }
     }
 
-    /// Moves cases that might have gone to the head to the first batch.
+    /// Moves the cases that might have become part of the head to the first batch.
     fn begin_batches(&mut self) {
         if let Buffer::Rows(rows) = &self.buffer {
             let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
@@ -282,17 +284,19 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Checks that the engine can hold one more batch of the transaction; `rows` as for [`check_batches`](Self::check_batches).
+    /// Checks that the engine can hold one more batch of the transaction. `rows` is that of
+    /// [`check_batches`](Self::check_batches).
     fn check_next_batch(&self, rows: usize) -> Result<(), Box<Error>> {
-        match &self.before {
-            Some(Before { snapshot, .. }) => self.check_batches(snapshot, rows),
+        match &self.attached {
+            Some(Attached { snapshot, .. }) => self.check_batches(snapshot, rows),
             None => self.check_batches(&self.engine.current.load(), rows),
         }
     }
 
-    /// Checks that the engine can hold the batches of the transaction, the one being filled among them, besides those of a snapshot.
+    /// Checks that the engine can hold the batches of the transaction, including the one being filled, in addition to those of a
+    /// snapshot.
     ///
-    /// `rows` is the number of the cases if they may go to the head, which is a batch too.
+    /// `rows` is the number of the cases if they may become part of the head, which counts as a batch.
     pub(super) fn check_batches(&self, snapshot: &Snapshot, rows: usize) -> Result<(), Box<Error>> {
         let added = match &self.buffer {
             Buffer::Rows(_) => {
@@ -304,7 +308,7 @@ impl<'e> WriteTxn<'e> {
         self.check_added(snapshot, added)
     }
 
-    /// Checks that the engine can hold further batches besides those of a snapshot.
+    /// Checks that the engine can hold further batches in addition to those of a snapshot.
     pub(super) fn check_added(&self, snapshot: &Snapshot, added: usize) -> Result<(), Box<Error>> {
         let batches = snapshot.batches() + added;
         let limit = self.engine.limits.batches.min(MAX_BATCHES);
@@ -316,7 +320,7 @@ impl<'e> WriteTxn<'e> {
         Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
     }
 
-    /// Returns whether the head has room for this number of cases and for the deletions so far.
+    /// Returns true if the head has room for this number of cases and for the deletions so far.
     pub(super) fn fits_head(&self, head: &Head, rows: usize) -> bool {
         let edits = rows.max(self.deleted.len() + self.own_deleted.len());
         head.len() + edits <= self.engine.sizes.head()

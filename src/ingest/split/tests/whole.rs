@@ -1,15 +1,15 @@
-//! Parting a file that is there as a whole, which is far simpler: what the splitter is held against.
+//! A simple splitter of a whole file, the oracle of the tests.
 
 use super::start::BYTE_ORDER_MARK;
-use super::{Error, ErrorKind, FileFault, Given, Piece, detect_layout, start, trim, trim_start};
+use super::{Error, ErrorKind, FileFault, Output, Piece, detect_layout, start, trim, trim_start};
 use crate::error::quote;
 use crate::json::{JsonType, Reader, Result};
 
-/// Parts a file in which nothing is longer than the limit.
-pub(super) fn split(file: &[u8], limit: usize) -> Given {
-    let mut given = Given::default();
+/// Splits a file without any part that is longer than the limit.
+pub(super) fn split(file: &[u8], limit: usize) -> Output {
+    let mut output = Output::default();
     if let Err(error) = start::check(&file[..file.len().min(4)]) {
-        return given.end(Err(FileFault { line: 1, error }));
+        return output.end(Err(FileFault { line: 1, error }));
     }
     let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let bytes = trim_start(file);
@@ -23,11 +23,11 @@ pub(super) fn split(file: &[u8], limit: usize) -> Given {
     let next = bytes.len() - trim_start(&bytes[line_end..]).len();
     let mut is_broken_off = false;
     if is_one_text {
-        let mut reader = Reader::new(sound(bytes));
+        let mut reader = Reader::new(utf8_prefix(bytes));
         match objects_around(&mut reader) {
             Ok(Some(objects)) => {
-                let outcome = texts(bytes, first, reader.offset(), objects, &mut given);
-                return given.end(outcome);
+                let outcome = texts(bytes, first, reader.offset(), objects, &mut output);
+                return output.end(outcome);
             }
             Ok(None) if reader.offset() > next => return documents(bytes, first),
             Err(error) if error.offset > next && bytes[next] != b'{' => return documents(bytes, first),
@@ -43,24 +43,24 @@ pub(super) fn split(file: &[u8], limit: usize) -> Given {
             Ok(line)
         };
         if !trim(line).is_empty() {
-            given.piece(Piece { line: number, bytes }).unwrap();
+            output.piece(Piece { line: number, bytes }).unwrap();
         }
     }
-    given
+    output
 }
 
-fn sound(bytes: &[u8]) -> &str {
+fn utf8_prefix(bytes: &[u8]) -> &str {
     bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
-/// Objects and arrays one after another, and what stands between them.
-fn documents(bytes: &[u8], first: u64) -> Given {
-    let mut given = Given::default();
+/// Splits objects and arrays, one after another, and the text between them.
+fn documents(bytes: &[u8], first: u64) -> Output {
+    let mut output = Output::default();
     let mut at = 0;
     loop {
         at = bytes.len() - trim_start(&bytes[at..]).len();
         if at == bytes.len() {
-            return given;
+            return output;
         }
         let is_opening = |byte: u8| byte == b'{' || byte == b'[';
         let end = if is_opening(bytes[at]) {
@@ -70,12 +70,12 @@ fn documents(bytes: &[u8], first: u64) -> Given {
             end.map_or(bytes.len(), |end| at + end)
         };
         let line = first + line_of(bytes, at) - 1;
-        given.piece(Piece { line, bytes: Ok(&bytes[at..end]) }).unwrap();
+        output.piece(Piece { line, bytes: Ok(&bytes[at..end]) }).unwrap();
         at = end;
     }
 }
 
-/// Behind the bracket that closes the last of so many open ones, from `at` on.
+/// Returns the offset after the bracket that closes the last of `open` brackets, from `at` on.
 fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -97,20 +97,20 @@ fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
     bytes.len()
 }
 
-/// Arrays and answers one after another, the elements of the first of which begin at `start`.
+/// Splits arrays and answers, one after another. The elements of the first start at `start`.
 fn texts(
     bytes: &[u8],
     first: u64,
     mut start: usize,
     mut objects: usize,
-    given: &mut Given,
+    output: &mut Output,
 ) -> std::result::Result<(), FileFault> {
     let line = |offset| first + line_of(bytes, offset) - 1;
     loop {
-        let end = elements(bytes, first, start, objects, given)?;
+        let end = elements(bytes, first, start, objects, output)?;
         let next = bytes.len() - trim_start(&bytes[end..]).len();
         let fault = |found: &str| {
-            let expected = "nothing behind an array or a search answer but more of them";
+            let expected = "another array, another search answer or the end of the file";
             FileFault { line: line(next), error: Error::new(ErrorKind::Syntax, next, found, expected) }
         };
         match bytes.get(next) {
@@ -121,10 +121,10 @@ fn texts(
             }
             Some(byte) => return Err(fault(&format!("the byte 0x{byte:02X}"))),
         }
-        let mut reader = Reader::new(sound(&bytes[next..]));
+        let mut reader = Reader::new(utf8_prefix(&bytes[next..]));
         match objects_around(&mut reader) {
             Ok(Some(more)) => objects = more,
-            _ => return Err(fault("an object that is no search answer")),
+            _ => return Err(fault("an object that is not a search answer")),
         }
         start = next + reader.offset();
     }
@@ -134,7 +134,7 @@ fn line_of(bytes: &[u8], offset: usize) -> u64 {
     bytes[..offset.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
 }
 
-/// Goes into the array of documents; how many objects it lies in, or `None` behind an object that has none.
+/// Enters the array of documents. Returns the number of objects that contain it, or `None` after an object without such an array.
 fn objects_around(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     if reader.peek()? == JsonType::Array {
         reader.open();
@@ -165,13 +165,13 @@ fn objects_around(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// The elements of the array that begins there, and what is wrong behind it; the end of its text.
+/// Splits the array that starts at an offset, and checks the text after it. Returns the end of that text.
 fn elements(
     bytes: &[u8],
     first: u64,
     start: usize,
     objects: usize,
-    given: &mut Given,
+    output: &mut Output,
 ) -> std::result::Result<usize, FileFault> {
     let line = |offset| first + line_of(bytes, offset) - 1;
     let mut at = start;
@@ -187,14 +187,14 @@ fn elements(
                 }
                 _ => Ok(document),
             };
-            given.piece(Piece { line: line(end - document.len()), bytes }).unwrap();
+            output.piece(Piece { line: line(end - document.len()), bytes }).unwrap();
         }
         at = end + 1;
         match mark {
             Some(b',') => {}
             Some(_) => break,
             None => {
-                let error = Error::new(ErrorKind::Syntax, end, "the end of the text", "`]` behind the cases");
+                let error = Error::new(ErrorKind::Syntax, end, "the end of the text", "`]` after the cases");
                 return Err(FileFault { line: line(end), error });
             }
         }
@@ -227,7 +227,7 @@ fn elements(
     Ok(end)
 }
 
-/// Where the element that starts at `at` ends: at a comma or bracket outside of it, or the end of the text.
+/// Returns the end of the element that starts at `at`: a comma or bracket outside it, or the end of the text.
 fn element_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(byte) = bytes.get(at) {
@@ -246,7 +246,7 @@ fn element_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Behind the string that starts at `at`; behind the line if it has no end there, as no string may span lines.
+/// Returns the offset after the string that starts at `at`. An unclosed string ends with its line.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(byte) = bytes.get(at) {

@@ -1,4 +1,4 @@
-//! There is no service to ask on systems without Unix sockets.
+//! A service cannot be asked on systems without Unix sockets, and by builds without the feature `service`.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::output::failure::Failure;
+use crate::output::part::Part;
 use crate::output::refusals::Importing;
 
 /// None can be there.
@@ -17,7 +18,10 @@ pub(crate) enum Upload {}
 
 impl Service {
     pub(crate) fn connect(_database: &Path, _socket: Option<&Path>) -> Result<Self, String> {
-        Err("on this system a service does nothing for other commands".to_owned())
+        match Part::Service.require("socket to ask a service by") {
+            Err(Failure::Failed(message)) => Err(message),
+            _ => Err("on this system a service does nothing for other commands".to_owned()),
+        }
     }
 
     pub(crate) fn post<T: DeserializeOwned>(&mut self, _: &str, _: &impl Serialize) -> Result<T, Failure> {

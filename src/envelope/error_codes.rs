@@ -1,15 +1,15 @@
 //! The table of `errorCode` and `type`: every error answer of the service has a row of it.
 //!
-//! The answers, the table in the docs of [`service`](crate::service) and the schema of the OpenAPI document are held to it by tests.
+//! The answers, the table in the docs of the module `service` and the schema of the OpenAPI document are held to it by tests.
 
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Errors};
 
 /// A row of the table of `errorCode` and `type`, by which clients tell causes apart.
 ///
 /// A number never changes its meaning. The first digit is that of the status.
 ///
 /// ```
-/// use casefilter::service::ErrorCode;
+/// use casefilter::envelope::ErrorCode;
 /// let row = ErrorCode::ALL.iter().find(|row| row.error_type() == "InvalidShareTokenException");
 /// assert_eq!(row.map(|row| (row.number(), row.status())), Some((4011, 401)));
 /// ```
@@ -31,44 +31,44 @@ const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> Erro
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
 
-pub(in crate::service) const BAD_REQUEST: ErrorCode = row(
+pub(crate) const BAD_REQUEST: ErrorCode = row(
     4000,
     "BadRequestException",
     400,
     "the request is not well formed HTTP, such as a body that breaks off",
 );
-pub(super) const INVALID_APPLICANT: ErrorCode = row(
+pub(crate) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
     "operation 5: the applicant id is unknown or that of a company",
 );
-pub(super) const INVALID_PARAMETERS: ErrorCode = row(
+pub(crate) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
     "InvalidParametersException",
     400,
     "the body or a query parameter is wrong, in a way not listed below",
 );
-pub(in crate::service) const ANSWER_TOO_LARGE: ErrorCode = row(
+pub(crate) const ANSWER_TOO_LARGE: ErrorCode = row(
     4128,
     "InvalidParametersException",
     400,
     "a page of more bytes than an answer may have; the description has the `limit` that fits",
 );
-pub(super) const UNAUTHORIZED: ErrorCode =
+pub(crate) const UNAUTHORIZED: ErrorCode =
     row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
-pub(super) const INVALID_SHARE_TOKEN: ErrorCode = row(
+pub(crate) const INVALID_SHARE_TOKEN: ErrorCode = row(
     4011,
     "InvalidShareTokenException",
     401,
     "operation 3: the share token is missing, unknown, expired or used",
 );
-pub(super) const FORBIDDEN: ErrorCode =
+pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
 const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "there is no such path");
-pub(super) const NO_APPLICANT: ErrorCode =
+pub(crate) const NO_APPLICANT: ErrorCode =
     row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
-pub(super) const NO_AML_CASE: ErrorCode = row(
+pub(crate) const NO_AML_CASE: ErrorCode = row(
     4042,
     "AmlCaseNotFoundException",
     404,
@@ -91,9 +91,9 @@ const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
 const UNAVAILABLE: ErrorCode =
     row(5030, "ServiceUnavailableException", 503, "too many requests at once, or the service is not ready");
-pub(super) const NO_TURN: ErrorCode =
+pub(crate) const NO_TURN: ErrorCode =
     row(5031, "WriteQueueException", 503, "an update waited too long for other writes; nothing was changed");
-pub(super) const SOURCE_UNAVAILABLE: ErrorCode =
+pub(crate) const SOURCE_UNAVAILABLE: ErrorCode =
     row(5032, "SourceUnavailableException", 503, "PostgreSQL cannot search the cases at the moment");
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
@@ -180,13 +180,19 @@ impl ErrorCode {
         self.meaning
     }
 
+    /// Returns the row for the first of the errors in a request.
+    pub(crate) fn of_errors(errors: &Errors) -> Self {
+        errors.as_slice().first().map_or(INVALID_PARAMETERS, |error| Self::of_kind(error.kind))
+    }
+
     /// Returns the row of an error in a body or a parameter.
-    pub(in crate::service) fn of_kind(kind: ErrorKind) -> Self {
+    pub(crate) fn of_kind(kind: ErrorKind) -> Self {
         Self::ALL.iter().find(|row| row.kind == Some(kind)).copied().unwrap_or(INVALID_PARAMETERS)
     }
 
     /// Returns the row for a status of which nothing more is known: the first that has it.
-    pub(super) fn of_status(status: u16) -> Self {
+    #[cfg(feature = "service")]
+    pub(crate) fn of_status(status: u16) -> Self {
         let general = if status < 500 { BAD_REQUEST } else { INTERNAL };
         Self::ALL.iter().find(|row| row.status == status).copied().unwrap_or(general)
     }
@@ -229,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_openapi_document_has_the_table() {
-        let document: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
+        let document: Value = serde_json::from_str(include_str!("../service/openapi.json")).unwrap();
         let error = &document["components"]["schemas"]["Error"]["properties"];
         // The admin socket is not in the document.
         let public = || ErrorCode::ALL.iter().filter(|row| !row.meaning.starts_with("admin socket"));
@@ -253,7 +259,7 @@ mod tests {
             let ErrorCode { number, error_type, status, meaning, .. } = row;
             let _ = writeln!(table, "//! | {number} | `{error_type}` | {status} | {meaning} |");
         }
-        let docs = include_str!("../mod.rs");
+        let docs = include_str!("../service/mod.rs");
         assert!(docs.contains(&table), "src/service/mod.rs lacks this table:\n{table}");
     }
 }

@@ -1,0 +1,43 @@
+//! A Parquet file that is read, and how far that has come.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use bytes::Bytes;
+use parquet::errors::Result as ParquetResult;
+use parquet::file::reader::{ChunkReader, Length};
+
+use crate::output::progress::{Bar, Progress};
+
+/// A file that is read here and there, and reports the bytes read from it.
+pub(crate) struct WatchedFile {
+    file: File,
+    bar: Bar,
+}
+
+impl WatchedFile {
+    pub(crate) fn new(file: File, progress: &Progress) -> Self {
+        Self { file, bar: progress.bar() }
+    }
+}
+
+impl Length for WatchedFile {
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+}
+
+impl ChunkReader for WatchedFile {
+    type T = BufReader<File>;
+
+    // For the few bytes before each page; the pages themselves come as bytes.
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        self.file.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let bytes = self.file.get_bytes(start, length)?;
+        self.bar.advance(u64::try_from(length).unwrap_or_default());
+        Ok(bytes)
+    }
+}

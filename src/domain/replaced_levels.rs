@@ -1,0 +1,129 @@
+//! The levels that an import replaces, compared with the stored applicants of these levels.
+//!
+//! Each import of an applicant looks at the applicant's level, which is stored before it. So an applicant meets a level that its
+//! import has not seen only if a later import replaces that level.
+
+use std::collections::HashMap;
+
+use super::levels::{excluded_steps, sentence};
+use super::records::{APPLICANTS, ApplicantHead, ApplicantKind, Level};
+use super::report::{ImportNote, ImportNoteKind};
+use crate::error::quote;
+use crate::store::{RecordWrite, Store, StoreError};
+
+/// The most levels that one import compares with the stored applicants.
+const COMPARED: usize = 10_000;
+
+/// The types of applicants, in the order in which the notes on a level have them.
+const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Company];
+
+/// The levels of an import that replaced stored ones and have steps for one type of applicants alone.
+///
+/// Holds at most [`COMPARED`] levels. The comparison reads each stored applicant once.
+#[derive(Default)]
+pub(super) struct ReplacedLevels {
+    levels: HashMap<String, Replaced>,
+    /// The first level beyond [`COMPARED`], and the number of levels after it.
+    passed_over: Option<(Place, u64)>,
+}
+
+/// The place of a level in the import.
+struct Place {
+    source: String,
+    line: u64,
+    /// The number of replaced levels before it.
+    rank: u64,
+}
+
+struct Replaced {
+    place: Place,
+    /// For each of [`KINDS`] the steps that it does not have, in words, and the number of stored applicants.
+    excluded_steps: [(Option<String>, u64); 2],
+}
+
+impl ReplacedLevels {
+    /// Adds a level that replaced a stored one, or an earlier one of this import.
+    pub(super) fn add(&mut self, level: &Level, source: &str, line: u64, rank: u64) {
+        let excluded_steps = KINDS.map(|kind| (excluded_steps(level, kind), 0));
+        if excluded_steps.iter().all(|(steps, _)| steps.is_none()) {
+            self.levels.remove(&level.name);
+            return;
+        }
+        let place = Place { source: source.to_owned(), line, rank };
+        if self.levels.len() < COMPARED || self.levels.contains_key(&level.name) {
+            self.levels.insert(level.name.clone(), Replaced { place, excluded_steps });
+            return;
+        }
+        match &mut self.passed_over {
+            Some((_, more)) => *more = more.saturating_add(1),
+            None => self.passed_over = Some((place, 0)),
+        }
+    }
+
+    /// Returns a note for each level and type of applicants that has stored applicants with steps that they cannot have.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a stored applicant is damaged.
+    pub(super) fn notes(
+        mut self,
+        store: &Store,
+        records: &mut RecordWrite<'_>,
+    ) -> Result<Vec<ImportNote>, StoreError> {
+        if self.levels.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut damage = None;
+        records.each(APPLICANTS, |text| match serde_json::from_str(text) {
+            Ok(applicant) => self.count(&applicant),
+            Err(fault) => damage = Some(fault),
+        })?;
+        if let Some(fault) = damage {
+            return Err(store.corrupt_record(&fault.to_string()));
+        }
+        let mut levels: Vec<(String, Replaced)> = self.levels.into_iter().collect();
+        levels.sort_by_key(|(_, level)| level.place.rank);
+        let mut notes = Vec::new();
+        for (name, Replaced { place, excluded_steps }) in levels {
+            for (kind, (steps, count)) in KINDS.into_iter().zip(excluded_steps) {
+                let Some(steps) = steps.filter(|_| count > 0) else { continue };
+                let of = format!("the level {} of {}", quote(&name), counted(count, kind));
+                notes.push(place.note(format!("docSets: {}", sentence(&of, kind, &steps))));
+            }
+        }
+        if let Some((place, more)) = self.passed_over {
+            let levels = if more == 0 { String::new() } else { format!(" and {more} later ones") };
+            notes.push(place.note(format!(
+                "docSets: this level{levels} may have steps that their stored applicants do not have: an import compares {COMPARED} levels with them"
+            )));
+        }
+        Ok(notes)
+    }
+
+    fn count(&mut self, applicant: &ApplicantHead) {
+        let level = applicant.level_name().and_then(|name| self.levels.get_mut(name));
+        let Some(Replaced { excluded_steps, .. }) = level else { return };
+        for (kind, (_, count)) in KINDS.into_iter().zip(excluded_steps) {
+            if kind == applicant.kind {
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+}
+
+impl Place {
+    fn note(&self, message: String) -> ImportNote {
+        let Self { source, line, .. } = self;
+        ImportNote { source: source.clone(), line: *line, kind: ImportNoteKind::StepsOfOthers, message }
+    }
+}
+
+/// Returns a number of stored applicants in words.
+fn counted(count: u64, kind: ApplicantKind) -> String {
+    let noun = match (kind, count) {
+        (ApplicantKind::Individual, 1) => "individual",
+        (ApplicantKind::Individual, _) => "individuals",
+        (ApplicantKind::Company, 1) => "company",
+        (ApplicantKind::Company, _) => "companies",
+    };
+    format!("{count} stored {noun}")
+}

@@ -1,0 +1,59 @@
+//! Armenian, by BGN/PCGN 1981 without apostrophes.
+
+use super::letters::small;
+
+/// The vowels after which `ե` and `և` begin with a y. `ւ` is the second half of `ու`.
+const VOWELS: &str = "աեէըիոօւ";
+
+/// Returns an Armenian letter in Latin letters, and the number of characters that it took; `None` for other scripts.
+///
+/// `letter` is the small form of the first character of `rest`; `before` is the small form of the character before it.
+pub(super) fn armenian(
+    letter: char,
+    before: Option<char>,
+    rest: &[char],
+    starts_word: bool,
+) -> Option<(&'static str, usize)> {
+    let next = |at: usize| rest.get(at).map(|next| small(*next));
+    let begins_with_y = starts_word || before.is_some_and(|before| VOWELS.contains(before));
+    // The word ով is an exception of the standard.
+    let is_ov = next(1) == Some('վ') && !next(2).is_some_and(char::is_alphabetic);
+    let latin = match letter {
+        'ա' => "a",
+        'բ' => "b",
+        'գ' => "g",
+        'դ' => "d",
+        'ե' if begins_with_y => "ye",
+        'ե' | 'է' => "e",
+        'զ' => "z",
+        'ը' | 'յ' => "y",
+        'թ' | 'տ' => "t",
+        'ժ' => "zh",
+        'ի' => "i",
+        'լ' => "l",
+        'խ' => "kh",
+        'ծ' | 'ց' => "ts",
+        'կ' | 'ք' => "k",
+        'հ' => "h",
+        'ձ' => "dz",
+        'ղ' => "gh",
+        'ճ' | 'չ' => "ch",
+        'մ' => "m",
+        'ն' => "n",
+        'շ' => "sh",
+        'ո' if next(1) == Some('ւ') => return Some(("u", 2)),
+        'ո' if starts_word && !is_ov => "vo",
+        'ո' | 'օ' => "o",
+        'պ' | 'փ' => "p",
+        'ջ' => "j",
+        // The standard has rr for ռ.
+        'ռ' | 'ր' => "r",
+        'ս' => "s",
+        'վ' | 'ւ' => "v",
+        'և' if begins_with_y => "yev",
+        'և' => "ev",
+        'ֆ' => "f",
+        _ => return None,
+    };
+    Some((latin, 1))
+}

@@ -1,0 +1,55 @@
+//! The error envelope of the interface: the JSON in which a client learns what was wrong with its request.
+//!
+//! The service (feature `service`) answers in it, and so does
+//! `casefilter search --requests`. A host with an HTTP server of its own can answer in the same form.
+
+pub(crate) mod error_codes;
+
+use serde::Serialize;
+
+use crate::error::Errors;
+
+pub use error_codes::ErrorCode;
+
+/// The error envelope, on the wire and on the command line.
+///
+/// ```
+/// use casefilter::envelope::Envelope;
+/// use casefilter::{Catalog, Filter};
+/// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
+/// let text = serde_json::to_string(&Envelope::invalid("request-1", &errors))?;
+/// assert!(text.starts_with(r#"{"code":400,"correlationId":"request-1","description":"Invalid parameters: "#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Envelope {
+    /// The HTTP status.
+    pub code: u16,
+    /// The name of the failed request.
+    pub correlation_id: String,
+    /// What was wrong.
+    pub description: String,
+    /// A number for what was wrong, of the table [`ErrorCode::ALL`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<u32>,
+    /// A name for what was wrong, of the same table.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<&'static str>,
+}
+
+impl Envelope {
+    /// Returns the envelope for a request whose body or parameters are wrong: status 400.
+    #[must_use]
+    pub fn invalid(correlation_id: impl Into<String>, errors: &Errors) -> Self {
+        let row = ErrorCode::of_errors(errors);
+        Self {
+            code: 400,
+            correlation_id: correlation_id.into(),
+            description: errors.description(),
+            error_code: Some(row.number()),
+            error_type: Some(row.error_type()),
+        }
+    }
+}
