@@ -43,14 +43,14 @@ impl BatchBuilder {
         }
     }
 
-    /// Makes room for so many rows in all, in the columns of which any has a value so far, and for documents of so many bytes in all.
+    /// Makes room for `rows` rows in all in the columns that have a value so far, and for documents of `document_bytes` bytes in all.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
         self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));
         self.documents.reserve(document_bytes);
     }
 
-    /// As [`seal`](Self::seal), with room afterwards for another batch like this one.
+    /// Returns the batch, as [`seal`](Self::seal) does, and makes room for another batch like it.
     pub(crate) fn seal_and_go_on(&mut self) -> Batch {
         let (rows, document_bytes) = (self.rows(), self.document_bytes);
         let had_values: Vec<bool> = self

@@ -2,7 +2,7 @@
 //!
 //! Each part is a version, a checksum and what it holds. The checksum is over the contents and over
 //! which part of which batch they are, so that neither changed nor exchanged parts are taken. It
-//! guards against accidents; whatever passes it is still [checked](crate::column::codec).
+//! guards against accidents; bytes that pass it are still [checked](crate::column::codec).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -114,7 +114,7 @@ fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
 
 /// Reads the batch that has this number from its parts, which `bytes` gives.
 ///
-/// The batch keeps every invariant, whatever the bytes.
+/// The batch keeps every invariant, for any bytes.
 pub(crate) fn read<E: From<Fault>>(
     catalog: &Catalog,
     number: u64,

@@ -175,7 +175,7 @@ fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'
     Cow::Owned(placed)
 }
 
-/// Returns what [`placed`] does, and leaves no value behind.
+/// Returns what [`placed`] does, and keeps no value.
 fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
     match placed(rows, places, values) {
         Cow::Owned(placed) => {

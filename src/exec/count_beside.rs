@@ -94,7 +94,7 @@ mod tests {
     fn codes_are_counted_beside_bits_in_every_piece() {
         for rows in [1_usize, 64, 16_383, 16_384, 16_385, 40_000] {
             let codes: Vec<u8> = (0..rows).map(|row| (row * 7919 % 200) as u8).collect();
-            // Bits behind the last row mean nothing.
+            // Bits after the last row have no meaning.
             let words: Vec<u64> =
                 (1..=rows.div_ceil(LANES) as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             let set = [0x8000_0000_ffff_0f01, u64::MAX, 0, 0x55];
@@ -118,7 +118,7 @@ mod tests {
             let order: Vec<u16> = (0..rows).map(|row| row * 4_001 % rows).map(|row| row as u16).collect();
             let order: Vec<u16> = order.into_iter().filter(|row| usize::from(*row) % every == 0).collect();
             let sorted = SortedRows::new(order.clone(), rows, |row| row as i64);
-            // Bits behind the last row mean nothing.
+            // Bits after the last row have no meaning.
             let words: Vec<u64> = (0..rows.div_ceil(LANES) as u64)
                 .map(|at| if at % 5 == 0 { u64::MAX } else { at.wrapping_mul(0x9e37_79b9_7f4a_7c15) })
                 .collect();

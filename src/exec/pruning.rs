@@ -120,7 +120,7 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Keeps the batches, at first all of so many, whose zone has a value in one of the ranges.
+/// Keeps the batches whose zone map overlaps one of the ranges; `kept` is at first all of `batches` batches.
 fn retain_meeting(zones: &ZoneIndex, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
     match (kept, ranges) {
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),

@@ -38,7 +38,7 @@ struct LeafCodes<'b> {
     codes: SmallVec<[u32; 2]>,
 }
 
-/// Of more strings than this, a row's strings are compared instead of its codes.
+/// The most strings whose codes are looked up; of more, a row's strings are compared.
 const FEW_STRINGS: usize = 8;
 
 impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {

@@ -214,7 +214,7 @@ impl BatchIndex {
         })
     }
 
-    /// Work that is due on keys after so many writes: runs to be merged, or to be swept of what names retired batches.
+    /// Returns the work that is due on keys after `writes` writes: a merge of runs, or a sweep of entries of retired batches.
     pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
         let merge = self
             .keys()

@@ -269,7 +269,7 @@ mod tests {
         words.into_iter().map(|word| (0..64).filter(|bit| word >> bit & 1 == 1).count()).sum()
     }
 
-    /// Sets of so many words: some bits, others, none, all.
+    /// Sets of `len` words: some bits, others, none, all.
     fn sets(len: usize) -> [Vec<u64>; 4] {
         let mut state = 1_u64;
         let mut next = || {

@@ -38,14 +38,14 @@ impl<'c> SortBy<'c> {
     }
 }
 
-/// What a row is sorted by; smaller comes first. Rows of one search have keys of one sort, or `Absent`.
+/// The sort key of a row; smaller comes first. Rows of one search have keys of one sort, or `Absent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key<'b> {
     Place(u64),
     /// The ordinal of a value of an ordered type.
     Ordinal(i64),
     Boolean(bool),
-    /// Place among the known values, all others behind them, and the string itself.
+    /// Place among the known values, all others after them, and the string itself.
     String(usize, &'b str),
     Absent,
 }
@@ -179,7 +179,7 @@ pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
     Key::Ordinal(values.get(row))
 }
 
-/// Returns the first and the last key that a batch can have by its zone map or dictionary, whatever rows are selected.
+/// Returns the first and the last key that a batch can have by its zone map or dictionary, for any selected rows.
 pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (field, id, descending) = match by {
         SortBy::Place => {

@@ -20,7 +20,7 @@ pub(super) struct KeyEstimate<'b> {
 /// Estimates the key after which no row is wanted, where the values of batches overlap.
 ///
 /// With it, each batch is walked only as far as its share of the page; without it, the first ones are walked as if they had all of
-/// it. The page is right whatever the estimate: one that is not full is made again.
+/// it. The estimate cannot make the page wrong: one that is not full is made again.
 pub(super) fn estimate<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,

@@ -158,7 +158,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
             let rows = selected.rows();
             let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
             let key = key_at(step)?;
-            // Rows of one key are in the order of their ids, in whatever batch.
+            // Rows of one key are in the order of their ids, in any batch.
             while step > 0 && key_at(step - 1) == Some(key) {
                 step -= 1;
                 skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));

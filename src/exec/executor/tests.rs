@@ -22,19 +22,19 @@ impl Random {
     }
 }
 
-/// Which string a row has.
+/// Returns the string of a row.
 fn code(row: usize) -> usize {
     row * 7919 % 50
 }
 
-/// What programs are made of.
+/// The columns that programs read.
 struct Sets {
     rows: usize,
     words: Vec<Vec<u64>>,
     lists: Vec<Vec<u16>>,
-    /// Of numbers below that of the rows, in no order; some rows have none.
+    /// A column of numbers below that of the rows, in no order; some rows have none.
     column: Column,
-    /// Of up to fifty strings, in no order; in the first some rows have none.
+    /// Columns of up to fifty strings, in no order; in the first some rows have none.
     strings: [Column; 2],
 }
 
@@ -87,7 +87,7 @@ impl Sets {
         Some((AccessPath::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
-    /// The rows whose number lies in a random range, as sorted rows have them, and the test for it; none, where that is no row or
+    /// The rows whose number is in a random range, as sorted rows have them, and the test for it; none, where that is no row or
     /// every one with a number.
     fn sorted(&self, random: &mut Random) -> Option<(AccessPath<'_>, Range<usize>)> {
         let (ColumnData::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else {

@@ -27,7 +27,7 @@ pub struct Why {
     pub criteria: Vec<Criterion>,
     /// The values of the case in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
-    /// Field values of the document that were refused, ten at most; such a field counts as absent.
+    /// Field values of the document that were rejected, ten at most; such a field counts as absent.
     pub faults: Vec<Error>,
 }
 
@@ -83,7 +83,7 @@ pub struct Stored {
 
 /// The truth of each criterion, as written, for the case in this document.
 ///
-/// It is as lenient as [`Mode::Lenient`](crate::Mode::Lenient): a field value that is refused counts as absent.
+/// It is as lenient as [`Mode::Lenient`](crate::Mode::Lenient): a field value that is rejected counts as absent.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};
