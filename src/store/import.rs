@@ -36,7 +36,7 @@ struct Sink {
     transaction: Option<WriteTransaction>,
     /// Numbers, places and texts still to be written.
     waiting: Vec<(u64, u64, Box<str>)>,
-    waiting_bytes: usize,
+    lazy_bytes: usize,
     next_document: u64,
     added: u64,
     /// Why no more is written.
@@ -52,17 +52,17 @@ impl Sink {
             return;
         }
         self.waiting.push((number, place, text.into()));
-        self.waiting_bytes = self.waiting_bytes.saturating_add(text.len());
+        self.lazy_bytes = self.lazy_bytes.saturating_add(text.len());
         self.next_document = number.saturating_add(1);
         self.added = self.added.saturating_add(1);
-        if self.waiting_bytes >= WAITING_BYTES {
+        if self.lazy_bytes >= WAITING_BYTES {
             self.flush();
         }
     }
 
     fn flush(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
-        self.waiting_bytes = 0;
+        self.lazy_bytes = 0;
         let added: Vec<Added<'_>> = waiting
             .iter()
             .map(|(number, place, text)| Added { number: *number, place: *place, text })
@@ -106,7 +106,7 @@ impl Store {
         let sink = Arc::new(Mutex::new(Sink {
             transaction: Some(transaction),
             waiting: Vec::new(),
-            waiting_bytes: 0,
+            lazy_bytes: 0,
             next_document: log.state.next_document,
             added: 0,
             fault: None,
