@@ -1,6 +1,6 @@
 //! The files that commands write and read: complete, private, damaged, or with extra bytes.
 
-#![cfg(all(feature = "cli", unix))]
+#![cfg(all(feature = "full", unix))]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

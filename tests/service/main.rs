@@ -2,7 +2,7 @@
 //!
 //! With the variable `CASEFILTER_TEST_POSTGRES` every service searches PostgreSQL: `tests/postgres/run`.
 
-#![cfg(feature = "cli")]
+#![cfg(feature = "full")]
 
 #[cfg(unix)]
 mod admin;

@@ -28,6 +28,7 @@ fn advised(mut error: Error, command: &Command) -> Error {
         && Part::Postgres.require(written).is_err()
     {
         let advice = Part::Postgres.missing(&format!("`{written}`"));
+        error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
         return error;
     }
