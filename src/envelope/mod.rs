@@ -1,7 +1,6 @@
-//! The error envelope of the interface: the JSON in which a client learns what was wrong with its request.
+//! The error envelope of the interface: the JSON object of an error response.
 //!
-//! The service (feature `service`) answers in it, and so does
-//! `casefilter search --requests`. A host with an HTTP server of its own can answer in the same form.
+//! The service (feature `service`) and `casefilter search --requests` use it. A host with its own HTTP server can use it too.
 
 pub(crate) mod error_codes;
 
@@ -11,7 +10,7 @@ use crate::error::Errors;
 
 pub use error_codes::ErrorCode;
 
-/// The error envelope, on the wire and on the command line.
+/// The JSON object of an error response.
 ///
 /// ```
 /// use casefilter::envelope::Envelope;
@@ -27,20 +26,20 @@ pub use error_codes::ErrorCode;
 pub struct Envelope {
     /// The HTTP status.
     pub code: u16,
-    /// The name of the failed request.
+    /// The correlation id of the request.
     pub correlation_id: String,
-    /// What was wrong.
+    /// The error message: what was found, what was expected, and where.
     pub description: String,
-    /// A number for what was wrong, of the table [`ErrorCode::ALL`].
+    /// The number of the error, from the table [`ErrorCode::ALL`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<u32>,
-    /// A name for what was wrong, of the same table.
+    /// The name of the error, from the same table. Several numbers may share a name.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub error_type: Option<&'static str>,
 }
 
 impl Envelope {
-    /// Returns the envelope for a request whose body or parameters are wrong: status 400.
+    /// Creates the envelope for an invalid body or invalid parameters: status 400.
     #[must_use]
     pub fn invalid(correlation_id: impl Into<String>, errors: &Errors) -> Self {
         let row = ErrorCode::of_errors(errors);

@@ -154,8 +154,8 @@ fn a_page_over_the_bound_is_refused_and_its_first_item_beyond_is_named() {
         assert_eq!(
             told,
             format!(
-                "Invalid parameters: limit (byte 0): found a page that passes {most} bytes at \
-                 `list.items[{fitting}]`, expected a smaller one, such as `limit={fitting}`"
+                "Invalid parameters: limit (byte 0): found a page that exceeds {most} bytes at \
+                 `list.items[{fitting}]`, expected a smaller page, such as `limit={fitting}`"
             )
         );
         assert_eq!(answer.code(), (4128, "InvalidParametersException".to_owned()));

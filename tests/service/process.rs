@@ -249,13 +249,13 @@ fn it_starts_with_a_good_file_of_tokens_only() {
     for (text, expected) in [
         (String::new(), "EOF"),
         ("[]".to_owned(), "expected struct TokenFile"),
-        (json!({"tokens": [good, good]}).to_string(), "token 2: `t` stands there before"),
+        (json!({"tokens": [good, good]}).to_string(), "token 2: `t` is a duplicate"),
         (json!({"tokens": [], "more": 1}).to_string(), "unknown field `more`"),
         (with("role", json!("admin")), "unknown field `role`"),
         (with("permissions", json!(["viewAll"])), "unknown variant `viewAll`"),
         (with("secret", json!("short")), "token 2: `secret` needs at least 16 bytes"),
         (with("secret", json!(["SECRETSECRETSECRET"])), "a secret is a string"),
-        (with("token", json!("a b")), "token 2: `token` has to be visible ASCII"),
+        (with("token", json!("a b")), "token 2: `token` must be visible ASCII"),
         (with("filter", json!("clientId = ")), "token 2: `filter`"),
         (with("fields", json!(["name", "clientID"])), "token 2: `fields`"),
     ] {
@@ -334,13 +334,13 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         (status, &*said),
         (
             Some(0),
-            "warning: --filter and --fields hold searches of cases only: changePersonalData, viewAmlScreening are for all \
-             applicants, those of other clients too; leave them out unless they do no harm\n\
-             warning: createdByType is hidden, but a case that has createdByRule.title tells it\n"
+            "warning: --filter and --fields restrict searches of cases only: changePersonalData, viewAmlScreening apply to \
+             all applicants, including those of other clients; remove them if that is not intended\n\
+             warning: createdByType is hidden, but the presence of createdByRule.title reveals it\n"
         )
     );
     let (_, _, said) = make(&["--allow", "viewApplicants", "--filter", "clientId = a"]);
-    assert!(said.contains("viewApplicants is for all applicants"), "{said}");
+    assert!(said.contains("viewApplicants applies to all applicants"), "{said}");
     for fine in [
         &["--allow", "viewCases,viewPersonalData", "--filter", "clientId = a"][..],
         &["--allow", "viewApplicants"],
