@@ -1,4 +1,4 @@
-//! Commands on a database that a service has open: they do what they do on the file, while the service goes on.
+//! Commands on a database that a running service has open: they do the same as on the file.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,14 +19,14 @@ fn run(command: &mut Command) -> Output {
     command.output().unwrap()
 }
 
-/// What a command prints, to both, and its status.
+/// Returns the exit status of a command, its standard output and its standard error.
 fn said(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = run(casefilter().current_dir(folder).args(arguments));
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// Without what differs each time: the times.
+/// Removes the times from an output.
 fn without_times(text: &str, command: &[&str]) -> String {
     if !command.contains(&"--analyze") {
         return text.split(" · searched in ").next().unwrap_or_default().to_owned();
@@ -39,7 +39,7 @@ fn without_times(text: &str, command: &[&str]) -> String {
     (0..words.len()).filter(|place| !is_time(*place)).map(|place| words[place]).collect::<Vec<_>>().join(" ")
 }
 
-/// A service knows the normal form of a filter, so that its hints do not say where in the filter.
+/// Removes the positions of hints: a service receives the normal form of a filter, so it cannot give positions.
 fn without_places(text: &str) -> String {
     let hint = |line: &str| match line.strip_prefix("hint: criteria[") {
         Some(rest) => format!("hint: {}", rest.split_once(": ").unwrap().1),
@@ -53,7 +53,7 @@ fn serve(database: &Database) -> Process {
 }
 
 #[test]
-fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file() {
+fn commands_print_the_same_through_a_service_as_on_the_file() {
     let database = Database::new("weird.cases.ndjson");
     let folder = database.folder();
     let lines: String = include_str!("../data/weird.requests.ndjson")
@@ -91,7 +91,7 @@ fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file()
         "tags <> vip and (priority = high or totalAmountInDefaultCurrency > 1.5)",
         "id in (none, such)",
     ];
-    // Hints, ids that no case has, and pages that are written as they come.
+    // Hints, unknown ids, and streamed pages.
     commands.push(vec!["search", "cases.db", "--where", "status = OPEN and id <> none"]);
     commands.push(vec!["explain", "cases.db", "--where", "status = OPEN"]);
     commands.push(vec!["why", "cases.db", "--id", &id, "--where", "id <> none", "--limit", "2"]);
@@ -114,7 +114,7 @@ fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file()
         assert_eq!(without_times(&there.1, command), without_times(&here.1, command), "{command:?}");
         assert_eq!(there.2, without_places(&here.2), "{command:?}");
     }
-    // bench measures on a copy, which goes again.
+    // `bench` measures on a copy, and removes it.
     let before = fs::read_dir(folder).unwrap().count();
     let (status, times, _) = said(folder, &["bench", "cases.db", "--requests", "few.ndjson", "--runs", "2"]);
     assert_eq!(status, Some(0));
@@ -128,7 +128,7 @@ fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file()
 }
 
 #[test]
-fn requests_are_answered_one_by_one_as_they_come() {
+fn requests_from_standard_input_are_answered_one_by_one() {
     let database = Database::new("plain.cases.ndjson");
     let process = serve(&database);
     let mut child = casefilter()
@@ -142,7 +142,7 @@ fn requests_are_answered_one_by_one_as_they_come() {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     for limit in [1, 5, 600] {
         let line = json!({"body": {"ids": [], "criteria": []}, "limit": limit});
-        // Neither is a filter that selects all: this one is of a field that all have.
+        // A filter that matches all cases is not constant either: it tests a field that all cases have.
         let line = line.to_string().replace(
             r#"{"criteria":[],"ids":[]}"#,
             r#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#,
@@ -159,7 +159,7 @@ fn requests_are_answered_one_by_one_as_they_come() {
 }
 
 #[test]
-fn a_service_compacts_its_database_while_it_searches_and_nothing_acknowledged_is_lost() {
+fn an_online_compaction_loses_no_acknowledged_update() {
     let database = Database::new("plain.cases.ndjson");
     let folder = database.folder().to_owned();
     let process = serve(&database);
@@ -216,7 +216,7 @@ fn a_service_compacts_its_database_while_it_searches_and_nothing_acknowledged_is
     });
     assert!(searches.load(Ordering::Relaxed));
     assert!(size() * 3 < before * 2, "{} of {before}", size());
-    // The socket knows the new file, and others do not open it.
+    // The socket knows the new file, and other processes cannot open it.
     assert_eq!(said(&folder, &["search", "cases.db", "--format", "ids", "--limit", "1"]).0, Some(0));
     assert!(Store::open(database.path(), Catalog::cases(), StoreOptions::default()).is_err());
     let databases =
@@ -274,17 +274,17 @@ fn a_service_killed_while_it_compacts_leaves_the_file_before_or_the_file_after()
         store.close().unwrap();
     }
     assert_eq!(kept, 8);
-    // None of the copies is left.
+    // No copy remains.
     assert_eq!(names(&folder), before);
 }
 
-/// Keeps a database to itself until it is dropped.
+/// Opens a database, which locks it until the store is dropped.
 fn hold(path: &Path) -> Store {
     Store::open(path, Catalog::cases(), StoreOptions::default()).unwrap()
 }
 
 #[test]
-fn commands_wait_for_another_process_as_long_as_they_are_told() {
+fn commands_wait_for_a_locked_database_up_to_their_timeout() {
     let database = Database::new("plain.cases.ndjson");
     let folder = database.folder().to_owned();
     fs::write(folder.join("one.ndjson"), "{\"id\":\"one\"}\n").unwrap();
@@ -314,7 +314,7 @@ fn commands_wait_for_another_process_as_long_as_they_are_told() {
 
     thread::scope(|scope| {
         let folder = &folder;
-        // An import goes first, so that there is a case to ask for.
+        // The import runs first, so that there is a case to search for.
         let import =
             scope.spawn(move || said(folder, &["import", "--db", "cases.db", "one.ndjson", "--wait", "60s"]));
         thread::sleep(Duration::from_millis(300));
@@ -340,7 +340,7 @@ fn commands_wait_for_another_process_as_long_as_they_are_told() {
 }
 
 #[test]
-fn a_reader_that_prints_slowly_does_not_keep_a_writer_out() {
+fn a_slow_reader_does_not_block_a_writer() {
     let database = Database::new("plain.cases.ndjson");
     let folder = database.folder().to_owned();
     {
@@ -354,7 +354,7 @@ fn a_reader_that_prints_slowly_does_not_keep_a_writer_out() {
         store.close().unwrap();
     }
     fs::write(folder.join("one.ndjson"), "{\"id\":\"one\"}\n").unwrap();
-    // More than a pipe holds, which nobody reads.
+    // More output than fits into a pipe, and it is not read yet.
     let mut reader = casefilter()
         .current_dir(&folder)
         .args(["search", "cases.db", "--limit", "2000", "--format", "ndjson"])
@@ -366,6 +366,6 @@ fn a_reader_that_prints_slowly_does_not_keep_a_writer_out() {
     output.read_line(&mut line).unwrap();
     let (status, _, error) = said(&folder, &["import", "--db", "cases.db", "one.ndjson"]);
     assert_eq!(status, Some(0), "{error}");
-    assert_eq!(output.lines().count(), 1_999, "the page is of one moment");
+    assert_eq!(output.lines().count(), 1_999, "the page comes from one snapshot");
     assert!(reader.wait().unwrap().success());
 }
