@@ -17,20 +17,20 @@ use super::server::{Database, PREVIEW, SEARCH, info_of, key, status_of};
 
 /// The output of a command and its exit status.
 #[derive(Debug, PartialEq, Eq)]
-struct Said {
+struct CommandOutput {
     status: Option<i32>,
     out: String,
     err: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
         Self { status: output.status.code(), out, err }
     }
 }
 
-impl Said {
+impl CommandOutput {
     fn good(self) -> String {
         assert_eq!(self.status, Some(0), "{self:?}");
         self.out
@@ -50,7 +50,7 @@ impl Said {
 }
 
 /// Runs a command in the folder of a database, whose file is `cases.db`.
-fn run(database: &Database, arguments: &[&str]) -> Said {
+fn run(database: &Database, arguments: &[&str]) -> CommandOutput {
     casefilter().current_dir(database.folder()).args(arguments).output().unwrap().into()
 }
 
@@ -76,7 +76,7 @@ fn socket(database: &Database) -> PathBuf {
 }
 
 /// Sends bytes over the socket and returns the whole response.
-fn talk(path: &Path, bytes: &[u8]) -> String {
+fn send_to_socket(path: &Path, bytes: &[u8]) -> String {
     let mut stream = UnixStream::connect(path).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = String::new();
@@ -418,7 +418,7 @@ fn a_copy_is_removed_when_its_client_or_its_service_ends() {
             casefilter().current_dir(database.folder()).args(commands[2]).stderr(Stdio::piped()).spawn();
         thread::sleep(Duration::from_millis(delay));
         process.child.kill().unwrap();
-        let said = Said::from(command.unwrap().wait_with_output().unwrap());
+        let said = CommandOutput::from(command.unwrap().wait_with_output().unwrap());
         let out = database.folder().join("out");
         assert_eq!(said.status == Some(0), said.err.is_empty(), "{said:?}");
         if out.exists() {
@@ -446,7 +446,7 @@ fn the_socket_speaks_plain_http() {
         let head = format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
         );
-        let answer = talk(&path, (head + body).as_bytes());
+        let answer = send_to_socket(&path, (head + body).as_bytes());
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_str::<Value>(body).unwrap())

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use casefilter::service::ServiceOptions;
 
-use super::client::{Answer, Client, Key, now_s, sign};
+use super::client::{Client, Key, Response, now_s, sign};
 use super::server::{FILTERS, PERMISSIONS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
 
 /// Sends a search with the given headers.
-fn search(client: &mut Client, headers: &[(&str, &str)], target: &str, body: &[u8]) -> Answer {
+fn search(client: &mut Client, headers: &[(&str, &str)], target: &str, body: &[u8]) -> Response {
     let mut request = format!("POST {target} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n", body.len());
     for (name, value) in headers {
         request += &format!("{name}: {value}\r\n");

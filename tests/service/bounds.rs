@@ -209,12 +209,12 @@ fn connections_over_the_limit_get_503() {
         client.call(&all, "POST", SEARCH, BODY).good();
     }
     drop(kept);
-    await_room(&server, &all);
+    wait_for_capacity(&server, &all);
     server.stop();
 }
 
 /// Waits until the service accepts a new connection.
-fn await_room(server: &Server, key: &Key) {
+fn wait_for_capacity(server: &Server, key: &Key) {
     let start = Instant::now();
     while server.client().call(key, "POST", SEARCH, BODY).status != 200 {
         assert!(start.elapsed() < Duration::from_secs(10));
@@ -311,7 +311,7 @@ fn a_client_that_closes_its_sending_side_gets_its_responses() {
 }
 
 /// Returns the number of responses of an operation in the metrics, by status.
-fn counted(server: &Server, operation: &str) -> Vec<(String, u64)> {
+fn counts_by_status(server: &Server, operation: &str) -> Vec<(String, u64)> {
     let start = format!("casefilter_http_requests_total{{operation=\"{operation}\",status=\"");
     let metrics = server.metrics();
     let lines = metrics.text().lines().filter_map(|line| line.strip_prefix(&start)?.split_once("\"} "));
@@ -333,8 +333,8 @@ fn an_update_is_counted_even_if_its_client_disconnects() {
     }
     // Each update was read completely, so it is stored, counted and logged.
     let start = Instant::now();
-    while counted(&server, "updateInfo") != [("200".to_owned(), 30)] {
-        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", counted(&server, "updateInfo"));
+    while counts_by_status(&server, "updateInfo") != [("200".to_owned(), 30)] {
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", counts_by_status(&server, "updateInfo"));
         thread::sleep(Duration::from_millis(20));
     }
     server.stop();
@@ -549,7 +549,7 @@ fn one_peer_cannot_use_all_connections() {
     }
     server.client().call(&all, "POST", SEARCH, BODY).failure(503);
     drop(kept);
-    await_room(&server, &all);
+    wait_for_capacity(&server, &all);
     server.stop();
 }
 

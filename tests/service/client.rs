@@ -22,7 +22,7 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
@@ -73,7 +73,7 @@ impl Client {
     }
 
     /// Reads one response.
-    pub(crate) fn receive(&mut self) -> io::Result<Answer> {
+    pub(crate) fn receive(&mut self) -> io::Result<Response> {
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -87,7 +87,7 @@ impl Client {
             let Some((name, value)) = line.trim_end().split_once(": ") else { break };
             headers.push((name.to_lowercase(), value.to_owned()));
         }
-        let mut answer = Answer { status, headers, body: Vec::new() };
+        let mut answer = Response { status, headers, body: Vec::new() };
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         answer.body.resize(length, 0);
         self.stream.read_exact(&mut answer.body)?;
@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// Sends a signed request and returns the response.
-    pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Answer {
+    pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Response {
         let mut request = head(key, method, target, body).into_bytes();
         request.extend_from_slice(b"\r\n");
         request.extend_from_slice(body);
@@ -112,7 +112,7 @@ impl Client {
     }
 
     /// Sends an unsigned GET request and returns the response.
-    pub(crate) fn get(&mut self, target: &str) -> Answer {
+    pub(crate) fn get(&mut self, target: &str) -> Response {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: test\r\n\r\n").as_bytes()).unwrap();
         self.receive().unwrap()
     }
@@ -123,7 +123,7 @@ impl Client {
     }
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }

@@ -173,7 +173,7 @@ fn ten_thousand_malformed_requests_are_answered() {
         bad += usize::from(sender.send(&[lines.join(&b"\r\n"[..]), b"\r\n\r\n".to_vec()].concat()) != 200);
     }
     assert_eq!(sender.answers, 10_000);
-    assert!(bad > 8000, "only {bad} were bad");
+    assert!(bad > 8000, "only {bad} were malformed");
     drop(sender);
 
     // Bytes that are not HTTP close their own connection, and no other.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use casefilter::service::ServiceOptions;
 use tempfile::TempDir;
 
-use super::client::{Answer, Client, Key, head};
+use super::client::{Client, Key, Response, head};
 use super::server::{Database, SEARCH, Server, key};
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
@@ -38,19 +38,19 @@ fn serve(cases: &str, options: ServiceOptions) -> (TempDir, Server) {
     (folder, Server::with_source(database, options, None, None))
 }
 
-fn page(client: &mut Client, key: &Key, query: &str) -> Answer {
+fn page(client: &mut Client, key: &Key, query: &str) -> Response {
     client.call(key, "POST", &format!("{SEARCH}?{query}"), ALL)
 }
 
 /// Returns the text of the documents in a response, and the text after them.
-fn documents(answer: &Answer) -> (String, String) {
+fn documents(answer: &Response) -> (String, String) {
     let text = answer.text().strip_prefix(BEGIN).unwrap_or_else(|| panic!("{:.200}", answer.text()));
     let end = text.rfind("],\"").map(|at| text[..at].rfind("],\"totalItems").unwrap_or(at)).unwrap();
     (text[..end].to_owned(), text[end..].to_owned())
 }
 
 /// Sends a search for all cases and does not read the response.
-fn deaf(server: &Server, key: &Key, limit: usize) -> Client {
+fn send_unread_search(server: &Server, key: &Key, limit: usize) -> Client {
     let mut client = server.client();
     let mut request = head(key, "POST", &format!("{SEARCH}?limit={limit}"), ALL).into_bytes();
     request.extend_from_slice(b"\r\n");
@@ -182,7 +182,7 @@ fn clients_that_do_not_read_occupy_at_most_half_of_the_memory() {
     let (_folder, server) =
         serve(&cases(3000, 8000, "x"), ServiceOptions { outgoing_bytes: most, ..Default::default() });
     let (all, other) = (key("all"), key("viewCases"));
-    let mut held: Vec<Client> = (0..40).map(|_| deaf(&server, &all, 3000)).collect();
+    let mut held: Vec<Client> = (0..40).map(|_| send_unread_search(&server, &all, 3000)).collect();
     // Each large page reserves two chunks of 256 KiB: sixteen pages are half.
     wait_for_outgoing(&server, most / 2..=most / 2);
     let mut client = server.client();
@@ -200,7 +200,7 @@ fn clients_that_do_not_read_occupy_at_most_half_of_the_memory() {
     let statuses: Vec<u16> = held.iter_mut().map(|client| client.receive().unwrap().status).collect();
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 16, "{statuses:?}");
     assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
-    let held: Vec<Client> = (0..10).map(|_| deaf(&server, &all, 3000)).collect();
+    let held: Vec<Client> = (0..10).map(|_| send_unread_search(&server, &all, 3000)).collect();
     wait_for_outgoing(&server, 10 << 19..=10 << 19);
     drop(held);
     wait_for_outgoing(&server, 0..=0);
@@ -228,7 +228,7 @@ fn a_client_that_reads_slowly_is_cut_off_after_the_write_timeout() {
     let (_folder, server) =
         serve(&cases(4000, 8000, "x"), ServiceOptions { write_timeout: timeout, ..Default::default() });
     let all = key("all");
-    let slow = deaf(&server, &all, 4000);
+    let slow = send_unread_search(&server, &all, 4000);
     let start = Instant::now();
     // The client reads more than one chunk per timeout: that does not extend the deadline of the response.
     let mut piece = vec![0; 256 << 10];
@@ -241,7 +241,7 @@ fn a_client_that_reads_slowly_is_cut_off_after_the_write_timeout() {
         assert!(start.elapsed() < timeout * 10, "{read} bytes were read, and it goes on");
         thread::sleep(Duration::from_millis(150));
     }
-    assert!(read < 30 << 20, "the system took all: {read}");
+    assert!(read < 30 << 20, "the system buffered everything: {read}");
     wait_for_outgoing(&server, 0..=0);
     // A client that reads fast enough is not cut off.
     let mut client = server.client();
@@ -271,7 +271,7 @@ fn an_import_does_not_change_a_page_that_is_being_sent() {
     let mut client = server.client();
     let expected = page(&mut client, &all, "limit=3000");
     expected.good();
-    let mut slow = deaf(&server, &all, 3000);
+    let mut slow = send_unread_search(&server, &all, 3000);
     wait_for_outgoing(&server, 1 << 19..=1 << 19);
     let path = folder.path().join("after.ndjson");
     std::fs::write(&path, cases(3000, 8000, "after")).unwrap();
@@ -289,7 +289,7 @@ fn a_large_page_is_sent_completely_during_a_shutdown() {
     let (_folder, server) = serve(&cases(3000, 8000, "x"), ServiceOptions::default());
     let all = key("all");
     let expected = page(&mut server.client(), &all, "limit=3000");
-    let mut slow = deaf(&server, &all, 3000);
+    let mut slow = send_unread_search(&server, &all, 3000);
     wait_for_outgoing(&server, 1 << 19..=1 << 19);
     let (_database, thread) = server.ask_to_stop();
     thread::sleep(Duration::from_millis(400));

@@ -424,7 +424,7 @@ fn sighup_does_not_stop_the_service() {
         for _ in 0..3 {
             process.signal("HUP");
             thread::sleep(Duration::from_millis(100));
-            assert!(process.child.try_wait().unwrap().is_none(), "it ended");
+            assert!(process.child.try_wait().unwrap().is_none(), "the process ended");
             assert_eq!(process.client().get("/readyz").status, 200);
         }
         let log = process.terminate();
@@ -444,7 +444,7 @@ fn it_drains_before_it_stops_and_serves_metrics_on_its_listener() {
     process.signal("TERM");
     let start = std::time::Instant::now();
     while process.client().get("/readyz").status != 503 {
-        assert!(start.elapsed() < Duration::from_millis(800), "it is still ready");
+        assert!(start.elapsed() < Duration::from_millis(800), "the service is still ready");
     }
     process.client().call(&key("all"), "GET", &status_of("anna"), b"").good();
     let log = process.terminate();

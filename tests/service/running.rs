@@ -20,7 +20,7 @@ fn run(command: &mut Command) -> Output {
 }
 
 /// Returns the exit status of a command, its standard output and its standard error.
-fn said(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+fn output_of(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = run(casefilter().current_dir(folder).args(arguments));
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
@@ -104,19 +104,20 @@ fn commands_print_the_same_through_a_service_as_on_the_file() {
             ["search", "cases.db", "--order", "-createdAt", "--offset", "2", "--limit", "3", "--count"];
         commands.push([&page[..], &["--format", format]].concat());
     }
-    let here: Vec<_> = commands.iter().map(|command| said(folder, command)).collect();
+    let here: Vec<_> = commands.iter().map(|command| output_of(folder, command)).collect();
     assert!(here.iter().filter(|said| said.0 == Some(0)).count() > 20, "{here:#?}");
     assert!(here.iter().any(|said| said.2.contains("hint: ")), "{here:#?}");
     let process = serve(&database);
     for (command, here) in commands.iter().zip(&here) {
-        let there = said(folder, command);
+        let there = output_of(folder, command);
         assert_eq!(there.0, here.0, "{command:?}: {there:?}");
         assert_eq!(without_times(&there.1, command), without_times(&here.1, command), "{command:?}");
         assert_eq!(there.2, without_places(&here.2), "{command:?}");
     }
     // `bench` measures on a copy, and removes it.
     let before = fs::read_dir(folder).unwrap().count();
-    let (status, times, _) = said(folder, &["bench", "cases.db", "--requests", "few.ndjson", "--runs", "2"]);
+    let (status, times, _) =
+        output_of(folder, &["bench", "cases.db", "--requests", "few.ndjson", "--runs", "2"]);
     assert_eq!(status, Some(0));
     let timed: Vec<Value> = times.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(
@@ -142,7 +143,7 @@ fn requests_from_standard_input_are_answered_one_by_one() {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     for limit in [1, 5, 600] {
         let line = json!({"body": {"ids": [], "criteria": []}, "limit": limit});
-        // A filter that matches all cases is not constant either: it tests a field that all cases have.
+        // An empty filter matches nothing. To match all cases, this filter tests a field that every case has.
         let line = line.to_string().replace(
             r#"{"criteria":[],"ids":[]}"#,
             r#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#,
@@ -168,7 +169,7 @@ fn an_online_compaction_loses_no_acknowledged_update() {
         .map(|case| format!("{{\"id\":\"more-{case}\",\"name\":\"{}\"}}\n", "n".repeat(300)))
         .collect();
     fs::write(folder.join("more.ndjson"), lines).unwrap();
-    let import = || said(&folder, &["import", "--db", "cases.db", "more.ndjson"]);
+    let import = || output_of(&folder, &["import", "--db", "cases.db", "more.ndjson"]);
     assert_eq!(import().0, Some(0));
     assert_eq!(import().0, Some(0));
     let update = |client: &mut Client, name: &str| {
@@ -206,7 +207,7 @@ fn an_online_compaction_loses_no_acknowledged_update() {
             kept
         });
         for _ in 0..3 {
-            let (status, told, error) = said(&folder, &["compact", "--db", "cases.db"]);
+            let (status, told, error) = output_of(&folder, &["compact", "--db", "cases.db"]);
             assert_eq!(status, Some(0), "{error}");
             let told: Value = serde_json::from_str(&told).unwrap();
             assert!(told["bytes_after"].as_u64() <= told["bytes_before"].as_u64(), "{told}");
@@ -217,7 +218,7 @@ fn an_online_compaction_loses_no_acknowledged_update() {
     assert!(searches.load(Ordering::Relaxed));
     assert!(size() * 3 < before * 2, "{} of {before}", size());
     // The socket knows the new file, and other processes cannot open it.
-    assert_eq!(said(&folder, &["search", "cases.db", "--format", "ids", "--limit", "1"]).0, Some(0));
+    assert_eq!(output_of(&folder, &["search", "cases.db", "--format", "ids", "--limit", "1"]).0, Some(0));
     assert!(Store::open(database.path(), Catalog::cases(), StoreOptions::default()).is_err());
     let databases =
         fs::read_dir(&folder).unwrap().filter(|entry| casefilter::is_store(&entry.as_ref().unwrap().path()));
@@ -279,7 +280,7 @@ fn a_service_killed_while_it_compacts_leaves_the_file_before_or_the_file_after()
 }
 
 /// Opens a database, which locks it until the store is dropped.
-fn hold(path: &Path) -> Store {
+fn lock(path: &Path) -> Store {
     Store::open(path, Catalog::cases(), StoreOptions::default()).unwrap()
 }
 
@@ -296,9 +297,9 @@ fn commands_wait_for_a_locked_database_up_to_their_timeout() {
         &["verify", "--db", "cases.db"],
         &["compact", "--db", "cases.db"],
     ];
-    let store = hold(&database.path());
+    let store = lock(&database.path());
     for command in commands {
-        let (status, _, error) = said(&folder, command);
+        let (status, _, error) = output_of(&folder, command);
         assert_eq!(status, Some(1), "{command:?}: {error}");
         assert!(error.contains("--wait"), "{command:?}: {error}");
         if cfg!(target_os = "linux") {
@@ -307,27 +308,27 @@ fn commands_wait_for_a_locked_database_up_to_their_timeout() {
         }
     }
     let start = Instant::now();
-    let (status, _, error) = said(&folder, &["search", "cases.db", "--wait", "300ms"]);
+    let (status, _, error) = output_of(&folder, &["search", "cases.db", "--wait", "300ms"]);
     assert_eq!(status, Some(1), "{error}");
     assert!(start.elapsed() >= Duration::from_millis(300) && error.contains("waited 0.3 s"), "{error}");
-    assert_eq!(said(&folder, &["search", "cases.db", "--wait", "soon"]).0, Some(2));
+    assert_eq!(output_of(&folder, &["search", "cases.db", "--wait", "soon"]).0, Some(2));
 
     thread::scope(|scope| {
         let folder = &folder;
         // The import runs first, so that there is a case to search for.
-        let import =
-            scope.spawn(move || said(folder, &["import", "--db", "cases.db", "one.ndjson", "--wait", "60s"]));
+        let import = scope
+            .spawn(move || output_of(folder, &["import", "--db", "cases.db", "one.ndjson", "--wait", "60s"]));
         thread::sleep(Duration::from_millis(300));
         assert!(!import.is_finished());
         drop(store);
         assert_eq!(import.join().unwrap().0, Some(0));
     });
-    let store = hold(&database.path());
+    let store = lock(&database.path());
     thread::scope(|scope| {
         let folder = &folder;
         let waiting: Vec<_> = commands
             .iter()
-            .map(|command| scope.spawn(move || said(folder, &[*command, &["--wait", "60s"]].concat())))
+            .map(|command| scope.spawn(move || output_of(folder, &[*command, &["--wait", "60s"]].concat())))
             .collect();
         thread::sleep(Duration::from_millis(300));
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
@@ -364,7 +365,7 @@ fn a_slow_reader_does_not_block_a_writer() {
     let mut output = BufReader::new(reader.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
-    let (status, _, error) = said(&folder, &["import", "--db", "cases.db", "one.ndjson"]);
+    let (status, _, error) = output_of(&folder, &["import", "--db", "cases.db", "one.ndjson"]);
     assert_eq!(status, Some(0), "{error}");
     assert_eq!(output.lines().count(), 1_999, "the page comes from one snapshot");
     assert!(reader.wait().unwrap().success());

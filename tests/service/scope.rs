@@ -16,7 +16,7 @@ pub(crate) const FIELDS: [&str; 6] =
 pub(crate) const FILTER: &str = "clientId in (client01, client02) and createdByType <> byOfficer";
 
 /// Removes hidden fields from a document: a second implementation, independent of the service.
-fn cut(document: &Value) -> Value {
+fn visible_part(document: &Value) -> Value {
     let mut left = Map::new();
     for name in ["id", "name", "createdAt", "tags", "priority"] {
         if let Some(value) = document.get(name) {
@@ -82,7 +82,7 @@ impl Small {
                     serde_json::from_str(&self.engine.search(&request).unwrap().to_json()).unwrap();
                 if is_narrow {
                     for item in expected["list"]["items"].as_array_mut().unwrap() {
-                        *item = cut(item);
+                        *item = visible_part(item);
                     }
                 }
                 assert_eq!(answer.good(), expected, "{name} {order} {text}");

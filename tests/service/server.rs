@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use super::client::{Answer, Client, Key};
+use super::client::{Client, Key, Response};
 use super::tables;
 
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
@@ -226,7 +226,7 @@ impl Server {
     }
 
     /// Returns the metrics.
-    pub(crate) fn metrics(&self) -> Answer {
+    pub(crate) fn metrics(&self) -> Response {
         Client::new(self.metrics).get("/metrics")
     }
 

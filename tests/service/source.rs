@@ -56,7 +56,7 @@ fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
     control("start");
     let start = Instant::now();
     while client.get("/readyz").status != 200 {
-        assert!(start.elapsed() < Duration::from_secs(20), "it is not ready again");
+        assert!(start.elapsed() < Duration::from_secs(20), "the service does not become ready again");
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(client.call(&all, "POST", &target, BODY).text(), before.text());

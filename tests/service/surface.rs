@@ -199,7 +199,7 @@ fn while_draining_it_is_not_ready_but_serves_new_connections() {
     let start = Instant::now();
     let (_database, thread) = server.ask_to_stop();
     while Client::new(address).get("/readyz").status != 503 {
-        assert!(start.elapsed() < drain / 2, "it is still ready");
+        assert!(start.elapsed() < drain / 2, "the service is still ready");
     }
     let told = Client::new(address).get("/readyz").failure(503);
     assert_eq!(told, "the service is shutting down");
@@ -269,7 +269,7 @@ mod operators {
     use super::super::server::Server;
 
     /// Sends a request over the admin socket and returns status and body of the response.
-    fn ask(server: &Server, method: &str, target: &str, body: &str) -> (u16, String) {
+    fn admin_request(server: &Server, method: &str, target: &str, body: &str) -> (u16, String) {
         let mut stream = UnixStream::connect(server.database.folder().join("cases.db.sock")).unwrap();
         let length = body.len();
         let request = format!(
@@ -285,7 +285,7 @@ mod operators {
     #[test]
     fn the_admin_socket_has_the_metrics() {
         let server = Server::start();
-        let (status, text) = ask(&server, "GET", "/metrics", "");
+        let (status, text) = admin_request(&server, "GET", "/metrics", "");
         assert_eq!(status, 200);
         assert!(text.contains("\ncasefilter_rows_examined_total 0\n"), "{text}");
         server.stop();
@@ -305,11 +305,12 @@ mod operators {
             ("lenient=true", "found the query parameter `lenient`, expected `mode`, `source` or `format`"),
             ("mode=Lenient", "`mode` must be `strict` or `lenient`"),
         ] {
-            let (status, told) = ask(&server, "POST", &format!("/imports/cases?{query}"), case);
+            let (status, told) = admin_request(&server, "POST", &format!("/imports/cases?{query}"), case);
             assert_eq!(status, 400, "{query}: {told}");
             assert!(told.contains(expected), "{query}: {told}");
         }
-        let (status, told) = ask(&server, "POST", "/imports/cases?mode=lenient&source=x&format=ndjson", case);
+        let (status, told) =
+            admin_request(&server, "POST", "/imports/cases?mode=lenient&source=x&format=ndjson", case);
         assert_eq!(status, 200, "{told}");
         server.stop();
     }
@@ -325,19 +326,20 @@ mod operators {
             " [ ]".to_owned(),
         ] {
             for target in ["/backups", "/share-tokens"] {
-                let (status, told) = ask(&server, "POST", target, &body);
+                let (status, told) = admin_request(&server, "POST", target, &body);
                 assert_eq!(status, 400, "{target} {body}: {told}");
                 assert!(told.contains("expected an object"), "{told}");
             }
         }
         for long in ["n".repeat(256), "n/".repeat(3_000)] {
             let body = format!("{{\"path\":\"{folder}/{long}\"}}");
-            let (status, told) = ask(&server, "POST", "/backups", &body);
+            let (status, told) = admin_request(&server, "POST", "/backups", &body);
             assert_eq!(status, 400, "{told}");
             assert!(told.contains("longer than the system allows"), "{told}");
         }
         assert!(!server.database.folder().join("copy.db").exists());
-        let (status, told) = ask(&server, "POST", "/backups", &format!(" {{\"path\":\"{folder}/copy.db\"}}"));
+        let (status, told) =
+            admin_request(&server, "POST", "/backups", &format!(" {{\"path\":\"{folder}/copy.db\"}}"));
         assert_eq!(status, 200, "{told}");
         server.stop();
     }

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use casefilter::service::{AdminSocket, ServiceOptions};
 use serde_json::{Value, json};
 
-use super::client::{Answer, Client, Key, head};
+use super::client::{Client, Key, Response, head};
 use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key, status_of};
 
 /// Starts a service with a short `turn_timeout` that searches its file, even if the tests run with PostgreSQL.
-fn impatient() -> Server {
+fn server_with_short_turn() -> Server {
     let options = ServiceOptions { turn_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
     Server::with_source(Database::new("plain.cases.ndjson"), options, None, None)
 }
@@ -44,7 +44,7 @@ fn answer(mut stream: UnixStream) -> (u16, Value) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
 }
 
-fn update(client: &mut Client, body: &Value) -> Answer {
+fn update(client: &mut Client, body: &Value) -> Response {
     client.call(&key("all"), "PATCH", &info_of("anna"), body.to_string().as_bytes())
 }
 
@@ -65,7 +65,7 @@ fn found(client: &mut Client, word: &str, count: usize) -> u64 {
 
 #[test]
 fn an_update_that_waits_too_long_changes_nothing_and_can_be_retried() {
-    let server = impatient();
+    let server = server_with_short_turn();
     let mut client = server.client();
     update(&mut client, &json!({"firstName": "before"})).good();
     let import = || {
@@ -109,7 +109,7 @@ fn an_update_that_waits_too_long_changes_nothing_and_can_be_retried() {
 #[test]
 fn an_import_whose_client_disconnects_is_stored_completely_or_not_at_all() {
     const COUNT: usize = 25_000;
-    let server = impatient();
+    let server = server_with_short_turn();
     let mut client = server.client();
     let (mut kept, mut seen) = (0, 0);
     for (word, wait_ms) in [("at-once", 0), ("soon", 10), ("later", 40), ("last", 160)] {
@@ -150,7 +150,7 @@ fn an_import_whose_client_disconnects_is_stored_completely_or_not_at_all() {
 }
 
 /// Sends the first `sent` bytes of an update, and disconnects after a while.
-fn leave(server: &Server, key: &Key, body: &str, sent: usize, wait: Duration) {
+fn send_and_disconnect(server: &Server, key: &Key, body: &str, sent: usize, wait: Duration) {
     let mut client = server.client();
     let request = head(key, "PATCH", &info_of("anna"), body.as_bytes()) + "\r\n" + &body[..sent];
     client.send(request.as_bytes()).unwrap();
@@ -170,7 +170,7 @@ fn an_update_whose_client_disconnects_is_stored_completely_or_not_at_all() {
         let wait = Duration::from_micros(50 * round.cast_unsigned());
         // Every third client disconnects before it has sent everything.
         let is_whole = round % 3 != 0;
-        leave(&server, &all, &body, if is_whole { body.len() } else { body.len() - 1 }, wait);
+        send_and_disconnect(&server, &all, &body, if is_whole { body.len() } else { body.len() - 1 }, wait);
         let seen = update(&mut client, &json!({"stateOfBirth": round.to_string()})).good();
         assert_eq!(seen["firstName"], seen["lastName"], "half an update");
         assert_eq!(seen["stateOfBirth"], round.to_string());
@@ -213,7 +213,7 @@ mod full {
     }
 
     /// Removes the limit of a process.
-    fn make_room(process: &Process) {
+    fn lift_limit(process: &Process) {
         let id = process.child.id().to_string();
         let done = Command::new("prlimit").args(["--pid", &id, "--fsize=unlimited"]).status();
         assert!(done.expect("prlimit is of util-linux").success());
@@ -256,11 +256,11 @@ mod full {
         assert_eq!(seen["firstName"].as_str(), kept.as_deref().or(Some("Änne")));
         assert_eq!(client.get("/readyz").good()["status"], "ready");
 
-        make_room(&process);
+        lift_limit(&process);
         // The service notices the free space without any write.
         let start = Instant::now();
         while metric(&database, "casefilter_writes_failing ") != 0 {
-            assert!(start.elapsed() < Duration::from_secs(20), "it never recovers");
+            assert!(start.elapsed() < Duration::from_secs(20), "the service never recovers");
             thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(client.get("/readyz").good(), json!({"status": "ready"}));
