@@ -136,6 +136,105 @@ fn tables_heed_the_width_that_a_pipe_is_told() {
     assert!(search("200").ends_with("name"));
 }
 
+const WHY_80: &str = "\
+The case a is selected, 1st of 1 in stored order.
+
+✓ all of                                                                criteria
+✓   createdAt < \"2024-01-01 00:00:00\"        \"2023-01-03 00:00:37\"   criteria[0]
+✓   any of                                                           criteria[1]
+✓     tags $contains \"vip\", \"cash\", \"a rather long tag\", \"manual\"
+        \"cash\", \"crypto\", \"watch-latam\", \"sanctions-ios\", \"name-change-q2\",
+        \"high-risk\"   criteria[1].children[0]
+✗     all of                                             criteria[1].children[1]
+✗       priority = \"high\"            \"low\"   criteria[1].children[1].children[0]
+✓       caseReview.status $contains \"open\", \"blocked\"   \"open\"
+          criteria[1].children[1].children[1]
+";
+
+const WHY_60: &str = "\
+The case a is selected, 1st of 1 in stored order.
+
+✓ all of                                            criteria
+✓   createdAt < \"2024-01-01 00:00:00\"
+      \"2023-01-03 00:00:37\"   criteria[0]
+✓   any of                                       criteria[1]
+✓     tags $contains \"vip\", \"cash\", \"a rather long tag\",
+        \"manual\"   \"cash\", \"crypto\", \"watch-latam\",
+        \"sanctions-ios\", \"name-change-q2\", \"high-risk\"
+        criteria[1].children[0]
+✗     all of                         criteria[1].children[1]
+✗       priority = \"high\"   \"low\"
+          criteria[1].children[1].children[0]
+✓       caseReview.status $contains \"open\", \"blocked\"
+          \"open\"   criteria[1].children[1].children[1]
+";
+
+const EXPLAIN_80: &str = "\
+expected  criterion                             answered by, in how many batches
+      ~0  all of                                                criteria below 1
+       1    createdAt < \"2024-01-01 00:00:00\"                   few rows 1
+       1    any of                                              criteria below 1
+       1      tags in (\"a rather long tag\", cash, manual, vip)  few rows 1
+       0      all of                                   criteria below (no row) 1
+       2        caseReview.status in (blocked, open)      few rows (every row) 1
+       0        priority = high                              few rows (no row) 1
+
+Batches: 1, of 2 cases.
+Page: 100 cases from 0 as they are stored, batch by batch; until it is full.
+Total: not asked for.
+";
+
+const EXPLAIN_60: &str = "\
+expected  criterion         answered by, in how many batches
+      ~0  all of                            criteria below 1
+       1    createdAt < \"2024-01-01 00:00:00\"     few rows 1
+       1    any of                          criteria below 1
+       1      tags in (\"a rather long tag\", cash, manual,
+                vip)  few rows 1
+       0      all of               criteria below (no row) 1
+       2        caseReview.status in (blocked, open)
+                  few rows (every row) 1
+       0        priority = high          few rows (no row) 1
+
+Batches: 1, of 2 cases.
+Page: 100 cases from 0 as they are stored, batch by batch;
+    until it is full.
+Total: not asked for.
+";
+
+#[test]
+fn rows_of_why_and_explain_that_wrap_keep_their_nesting() {
+    let folder = Folder::new();
+    folder.write(
+        "cases.ndjson",
+        concat!(
+            r#"{"id":"a","caseReview":{"status":"open"},"priority":"low","createdAt":"2023-01-03 00:00:37+0000","#,
+            r#""tags":["cash","crypto","watch-latam","sanctions-ios","name-change-q2","high-risk"]}"#,
+            "\n",
+            r#"{"id":"b","caseReview":{"status":"blocked"},"createdAt":"2024-01-02 00:00:00+0000"}"#
+        ),
+    );
+    let filter = "createdAt < \"2024-01-01 00:00:00\" and (tags in (vip, cash, \"a rather long tag\", manual) \
+                  or (priority = high and status in (open, blocked)))";
+    for (args, width, expected) in [
+        (&["why", "--id", "a"][..], "80", WHY_80),
+        (&["why", "--id", "a"], "60", WHY_60),
+        (&["explain"], "80", EXPLAIN_80),
+        (&["explain"], "60", EXPLAIN_60),
+    ] {
+        let args = [args, &["cases.ndjson", "--where", filter, "--format", "table"]].concat();
+        assert_eq!(
+            ended(folder.command(&args).env("COLUMNS", width)).code(0).out,
+            expected,
+            "{args:?} at {width}"
+        );
+        // A pipe whose width is not known has 120 columns, as for other tables.
+        let piped = folder.run(&args).code(0).out;
+        assert_eq!(ended(folder.command(&args).env("COLUMNS", "120")).out, piped);
+        assert!(piped.lines().all(|line| line.width() <= 120), "{piped}");
+    }
+}
+
 /// What a run prints that is not read until something else was done.
 fn read_after(folder: &Folder, args: &[&str], then: impl FnOnce()) -> String {
     let mut child = process::Command::new(cargo_bin!("casefilter"))

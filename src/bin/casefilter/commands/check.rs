@@ -9,6 +9,7 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
+use crate::output::wrap::wrapped;
 
 /// Compile a filter and show what it means, without any cases
 ///
@@ -85,12 +86,15 @@ impl Args {
     }
 }
 
+/// The indentation of the further lines of a criterion.
+const HANGING: usize = 4;
+
 /// Returns the plan, the text and the warnings, to read.
 fn explained(request: &Request, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");
     for line in filter.plan().lines() {
-        text.push_str(&format!("  {}\n", escape(line)));
+        text.push_str(&format!("{}\n", wrapped(&format!("  {}", escape(line)), HANGING)));
     }
     text.push_str(&format!(
         "\nAs text:  {}\nAs JSON:  {}\n",

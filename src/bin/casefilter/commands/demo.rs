@@ -10,7 +10,8 @@ use crate::output::failure::Failure;
 use crate::output::figures::{counted, duration, thousands};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
-use crate::output::wrap::wrapped;
+use crate::output::tree::explanation;
+use crate::output::wrap::{width, wrapped};
 
 /// Show what casefilter does, on sample cases in memory
 #[derive(clap::Args)]
@@ -73,15 +74,18 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let (request, compiled) = compile(&engine, text, order)?;
     let start = Instant::now();
     let analyzed = engine.analyze(&request, &|| start.elapsed())?;
-    let explanation = with_compiling(analyzed, compiled);
-    for line in explanation.to_string().lines() {
-        out.line(&wrapped(format!("   {line}").trim_end(), HANGING))?;
+    let text = with_compiling(analyzed, compiled).to_string();
+    for line in explanation(&text, usize::from(width()).saturating_sub(INDENT.len())).lines() {
+        out.line(format!("{INDENT}{line}").trim_end())?;
     }
     out.line("\nTry it on a file:\n  casefilter generate --cases 100000 -o cases.ndjson")?;
     out.line("  casefilter search cases.ndjson --where 'status = open and tags in (vip, crypto)' --order -createdAt")?;
     out.finish()?;
     Ok(Status::Fine)
 }
+
+/// The indentation of what belongs to a heading.
+const INDENT: &str = "   ";
 
 /// How far what goes on in the next line is set in.
 const HANGING: usize = 4;

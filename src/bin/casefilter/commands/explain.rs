@@ -7,12 +7,12 @@ use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
 use crate::input::selection::Selection;
-use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::refusals::tell_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::wrap::wrapped;
+use crate::output::tree::explanation;
+use crate::output::wrap::width;
 
 /// Show how a request is answered, and with --analyze what each step costs and keeps
 ///
@@ -53,9 +53,6 @@ pub(crate) struct Args {
     lenient: bool,
 }
 
-/// How far what goes on in the next line is set in.
-const HANGING: usize = 4;
-
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
     let catalog = Catalog::cases();
@@ -72,9 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&json)?,
         Format::Table => {
-            for line in text.lines() {
-                out.line(&wrapped(&escape(line), HANGING))?;
-            }
+            out.escaped_lines(&explanation(&text, usize::from(width())))?;
         }
     }
     out.finish()?;

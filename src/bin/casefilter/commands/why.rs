@@ -17,7 +17,8 @@ use crate::output::figures::{counted, thousands};
 use crate::output::refusals::tell_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::wrap::wrapped;
+use crate::output::tree::why_rows;
+use crate::output::wrap::{width, wrapped};
 
 /// Show why a case is selected, or is not: the truth of every criterion
 ///
@@ -87,18 +88,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             };
             out.line(&wrapped(&format!("The case {} {verdict}.", escape(&why.id)), 0))?;
             out.line("")?;
-            for line in why.to_string().lines() {
-                out.line(&wrapped(&escape(line), HANGING))?;
-            }
+            out.escaped_lines(&why_rows(&why.to_string(), usize::from(width())))?;
         }
     }
     out.finish()?;
     closed?;
     Ok(status)
 }
-
-/// How far what goes on in the next line is set in.
-const HANGING: usize = 4;
 
 /// The verdict on a case, with its place among the selected ones.
 #[derive(Serialize)]

@@ -21,6 +21,7 @@ pub(crate) mod spool;
 pub(crate) mod status;
 pub(crate) mod stdout;
 pub(crate) mod table;
+pub(crate) mod tree;
 pub(crate) mod unnamed;
 #[cfg(feature = "arrow")]
 pub(crate) mod watched_file;

@@ -73,13 +73,12 @@ fn narrowed(line: &str, width: usize) -> String {
 
 /// Returns where to break a text that is wider than the room: between cells, between words, or within a word.
 fn break_in(text: &str, room: usize) -> usize {
-    let (front, behind) = split_at_width(text, room);
+    let (front, after) = split_at_width(text, room);
     let is_after_text = |at: &usize| front.get(..*at).is_some_and(|before| !before.trim().is_empty());
-    if behind.starts_with(' ') && is_after_text(&front.len()) {
-        return front.len();
-    }
-    let cells = front.rfind("  ").filter(|at| *at > front.len() / 3);
-    let found = cells.filter(is_after_text).or_else(|| front.rfind(' ').filter(is_after_text));
+    let ends_with = |gap: &str| after.starts_with(gap).then_some(front.len());
+    let cells = ends_with("  ").or_else(|| front.rfind("  ").filter(|at| *at > front.len() / 3));
+    let words = || ends_with(" ").or_else(|| front.rfind(' '));
+    let found = cells.filter(is_after_text).or_else(|| words().filter(is_after_text));
     // At least one character, so that there is an end.
     let one = text.chars().next().map_or(text.len(), char::len_utf8);
     found.unwrap_or(front.len()).max(one)
