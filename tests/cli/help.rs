@@ -22,8 +22,8 @@ fn the_help_of_every_command_shows_an_example() {
 /// The indented lines behind the options in the help that a source file has.
 fn examples_of(file: &Path) -> Vec<String> {
     let source = fs::read_to_string(file).unwrap();
-    let blocks =
-        source.split("after_help = \"\\\n").skip(1).chain(source.split("FIRST_STEPS: &str = \"\\\n").skip(1));
+    let marks = ["after_help = \"\\\n", "FIRST_STEPS: &str = \"\\\n", "EXAMPLES: &str = \"\\\n"];
+    let blocks = marks.into_iter().flat_map(|mark| source.split(mark).skip(1));
     let lines = blocks.flat_map(|block| {
         let end = block.lines().position(|line| line.ends_with("\")]") || line.ends_with("\";"));
         block.lines().take(end.unwrap() + 1)
@@ -102,6 +102,37 @@ fn flags_and_variables_take_durations_of_one_form() {
     };
     share("90s").code(1).err_has("none.db");
     share("20").code(2).err_has("such as 500ms, 3s, 20m, 1h or 7d");
+}
+
+#[test]
+fn help_lists_every_unit_of_a_duration() {
+    for args in [&["serve", "--help"][..], &["token", "share", "-h"], &["token", "share", "--help"]] {
+        let help = run(args).code(0).out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("a whole number and ms, s, m, h or d"), "{args:?}: {help}");
+    }
+}
+
+#[test]
+fn the_help_of_serve_names_every_command_that_goes_by_its_socket() {
+    let serve = run(&["serve", "--help"]).code(0).out;
+    let (_, named) = serve.split_once("While it has the database open, ").unwrap();
+    let (named, _) = named.split_once(" find its socket").unwrap();
+    let mut named: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
+    let help = run(&["--help"]).code(0).out;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty() && *name != "help");
+    let has_socket = |name: &str| {
+        let args: Vec<&str> = name.split(' ').chain(["--help"]).collect();
+        run(&args).code(0).out.contains("--wait <DURATION>")
+    };
+    let mut expected: Vec<&str> =
+        names.chain(["token share", "token app"]).filter(|name| has_socket(name)).collect();
+    named.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(named, expected);
+    assert!(expected.len() > 9, "{expected:?}");
 }
 
 #[test]

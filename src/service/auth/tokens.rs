@@ -17,8 +17,9 @@ use super::permission::Permission;
 use super::projection::Projection;
 use super::replays::Seen;
 use crate::catalog::{Catalog, FieldId};
-use crate::error::quote;
+use crate::error::{Error, quote};
 use crate::filter::{Filter, FilterCache};
+use crate::ingest::check_text;
 use crate::limits::Limits;
 
 /// A token as it stands in a file.
@@ -133,9 +134,10 @@ impl TokenEntry {
             .map(|permission| permission.name())
             .collect();
         if !held.is_empty() && !beyond.is_empty() {
+            let apply = if held.len() == 1 { "applies" } else { "apply" };
             let (are, mean) = if beyond.len() == 1 { ("is", "it does") } else { ("are", "they do") };
             cautions.push(format!(
-                "{} hold searches of cases only: {} {are} for all applicants, those of other clients too; leave {} out unless {mean} no harm",
+                "{} {apply} to searches of cases only: {} {are} for all applicants, those of other clients too; leave {} out unless {mean} no harm",
                 held.join(" and "),
                 beyond.join(", "),
                 if beyond.len() == 1 { "it" } else { "them" },
@@ -180,6 +182,8 @@ impl TokenFile {
     /// When it cannot be read, or is no such file, with a message that shows no secret.
     pub fn read(path: &Path) -> io::Result<Self> {
         let text = std::fs::read(path)?;
+        let invalid = |error: Error| io::Error::new(io::ErrorKind::InvalidData, error.message());
+        check_text(&text).map_err(invalid)?;
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 

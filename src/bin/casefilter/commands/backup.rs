@@ -8,6 +8,7 @@ use crate::input::admin::{Admin, Opened};
 use crate::input::copy::back_up;
 use crate::input::database::{Database, open_to_read};
 use crate::output::dash::refuse_stdout;
+use crate::output::ending::Contents;
 use crate::output::failure::{Failure, failed, mention};
 use crate::output::interrupt;
 use crate::output::progress::Working;
@@ -39,7 +40,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     refuse_stdout(&args.output, "a database is written here and there")?;
-    let path = args.database.path();
+    Contents::Database.check_output(&args.output)?;
+    let path = args.database.path()?;
     match args.admin.open(path, || open_to_read(path, &Catalog::cases()))? {
         Opened::Here(store) => {
             interrupt::watch()

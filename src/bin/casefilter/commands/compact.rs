@@ -47,7 +47,7 @@ struct Compacted {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let path = args.database.path();
+    let path = args.database.path()?;
     let open = || Store::open(path, Catalog::cases(), StoreOptions::default());
     let Compacted { bytes_before, bytes_after } = match args.admin.open(path, open)? {
         Opened::Here(store) => compact(store, path)?,

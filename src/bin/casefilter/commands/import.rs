@@ -15,6 +15,7 @@ use crate::input::database::close_written;
 use crate::input::kind::Kind;
 use crate::input::service::Service;
 use crate::input::taker::{CaseTaker, ServiceTaker};
+use crate::output::ending::Contents;
 use crate::output::failure::{Failure, failed};
 use crate::output::figures::{counted, seconds, thousands};
 use crate::output::interrupt;
@@ -103,6 +104,7 @@ struct Done<'n> {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.kind.check()?;
     args.cases.check()?;
+    Contents::Database.check_output(&args.db)?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
     let catalog = Catalog::cases();

@@ -16,9 +16,10 @@ use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::input::admin::Socket;
-use crate::input::duration::{VALUE, seconds};
+use crate::input::duration::{self, VALUE, seconds};
 #[cfg(feature = "postgres")]
 use crate::input::postgres as source;
+use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 #[cfg(not(feature = "postgres"))]
@@ -30,17 +31,10 @@ use crate::output::status::Status;
 /// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
 /// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered. SIGHUP is ignored.
 ///
-/// While it has the database open, `import`, `token share`, `backup`, `verify` and `export` go through a socket beside it, which
-/// the user whom the service runs as may open, and nobody else.
+/// While it has the database open, `search`, `why`, `explain`, `bench`, `import`, `export`, `verify`, `backup`, `compact` and
+/// `token share` find its socket beside the database by themselves. Only the user that the service runs as may open the socket.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  casefilter token app --file tokens.json --allow viewCases
-  casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
-
-Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json are unsigned. Prometheus finds /metrics on the
-listener of --metrics-listen; it is on the admin socket too, but not on the public port. Every flag can be set by the environment variable that is named with it.
-A DURATION is a whole number and ms, s, m, h or d, such as 500ms, 3s or 20m; a bare number is seconds.")]
+#[command(after_help = after_help())]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
@@ -182,6 +176,21 @@ pub(crate) struct Args {
     log: Level,
 }
 
+/// The end of the help: examples, and the form of durations.
+fn after_help() -> String {
+    let form = duration::FORM;
+    format!("{EXAMPLES}\nA DURATION is {form}, such as 500ms, 3s or 20m; a bare number is seconds.")
+}
+
+const EXAMPLES: &str = "\
+Example:
+  casefilter token app --file tokens.json --allow viewCases
+  casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
+
+Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json need no signature. Prometheus finds /metrics on the
+listener of --metrics-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
+is named with it.";
+
 /// Returns a second in place of no time at all.
 fn at_least_some(timeout: Duration) -> Duration {
     if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
@@ -285,6 +294,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.source.is_some() {
         Part::Postgres.require("`--source`")?;
     }
+    check_database(&args.db, AS_IMPORTED)?;
     begin_logging(args.log);
     let signals = Signals::watch()?;
     let options = args.options();

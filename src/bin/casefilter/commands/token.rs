@@ -1,8 +1,9 @@
 //! `token`: share tokens of profiles, and those who may call the service.
 
+mod file;
+
 use std::fs;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
@@ -12,13 +13,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
+use crate::commands::token::file::LockedTokens;
 use crate::input::admin::{Admin, Opened};
 use crate::input::duration;
 use crate::output::dash::refuse_stdout;
 use crate::output::diagnostics::{Fault, Source};
+use crate::output::ending::{AS_IMPORTED, Contents, check_database};
 use crate::output::escape::{escape, quote};
 use crate::output::failure::{Failure, failed, note};
-use crate::output::file::{create_private, finish_private, replace};
+use crate::output::file::{create_private, finish_private};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 
@@ -55,8 +58,7 @@ struct Share {
     #[arg(long, value_name = "ID")]
     applicant: String,
 
-    /// How long the token is good: a whole number and s, m, h or d, such as 20m or 7d
-    #[arg(long, value_name = duration::VALUE, default_value = "1h", value_parser = lifetime)]
+    #[arg(long, value_name = duration::VALUE, help = expires_help(), default_value = "1h", value_parser = lifetime)]
     expires: TimeDelta,
 
     /// A new file for the token, instead of standard output
@@ -65,6 +67,10 @@ struct Share {
 
     #[command(flatten)]
     admin: Admin,
+}
+
+fn expires_help() -> String {
+    format!("How long the token is good: {}, of whole seconds, such as 20m or 7d", duration::FORM)
 }
 
 /// Make an app token, for a client of the service
@@ -125,65 +131,97 @@ fn app(args: &App) -> Result<Status, Failure> {
     let App { file, name, output, allow, fields, filter } = args;
     if let Some(file) = file {
         refuse_stdout(file, "without --file the token is printed")?;
+        if !file.exists() {
+            Contents::Tokens.check_output(file)?;
+        }
     }
     if let Some(output) = output {
         refuse_stdout(output, "without --output the secret is printed")?;
+        Contents::Tokens.check_output(output)?;
     }
     check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
     let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
-    let (token, secret) = (entry.token().to_owned(), entry.secret().to_owned());
-    let mut tokens = TokenFile::default();
-    if let Some(path) = file {
-        match TokenFile::read(path) {
-            Ok(own) => tokens = own,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::io("cannot read", &path.display().to_string(), &error)),
-        }
-    }
-    // One without a name is called by its number.
-    let own_name = name.clone().unwrap_or_else(|| tokens.names().count().saturating_add(1).to_string());
-    if let Some(path) = file
-        && tokens.names().any(|other| other == own_name)
-    {
-        return Err(Failure::Usage(format!(
-            "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
-            escape(&path.display().to_string()),
-            quote(&own_name)
-        )));
-    }
-    for caution in entry.cautions() {
-        note(format!("warning: {}\n", escape(&caution)));
-    }
-    tokens.push(entry);
-    Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
-        .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
-    let text = format!("{}\n", tokens.to_json());
-    let told = match file {
-        None => text.clone(),
-        Some(_) => format!("{}\n", serde_json::json!({ "token": token, "secret": secret })),
+    let Some(path) = file else {
+        warn(&entry);
+        print(output.as_deref(), &text_with(TokenFile::default(), entry)?)?;
+        return Ok(Status::Fine);
     };
-    // Before the token is in the file: one whose secret is lost is of no use.
-    if let Some(output) = output {
-        finish_private(output, create_private(output)?, &told)?;
-    }
-    if let Some(path) = file
-        && let Err(failure) = replace(path, &mut |mut file| file.write_all(text.as_bytes()))
-    {
-        if let Some(output) = output {
+    let secret = serde_json::json!({ "token": entry.token(), "secret": entry.secret() });
+    let secret = format!("{secret}\n");
+    let mut has_output = false;
+    let before = || {
+        warn(&entry);
+        if output.is_some() {
+            print(output.as_deref(), &secret)?;
+            has_output = true;
+        }
+        Ok(())
+    };
+    if let Err(failure) = add(path, &entry, name.as_deref(), before) {
+        if let Some(output) = output.as_ref().filter(|_| has_output) {
             let _ = fs::remove_file(output);
         }
         return Err(failure);
     }
     if output.is_none() {
-        let mut out = Output::new();
-        match file {
-            None => out.lines(&told)?,
-            Some(_) => out.json(&serde_json::json!({ "token": token, "secret": secret }))?,
-        }
-        out.finish()?;
+        print(None, &secret)?;
     }
     Ok(Status::Fine)
+}
+
+/// Adds a token to a file, after `before` has succeeded: a token in the file whose secret is lost is of no use.
+fn add(
+    path: &Path,
+    entry: &TokenEntry,
+    name: Option<&str>,
+    before: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut before = Some(before);
+    loop {
+        let mut locked = LockedTokens::read(path)?;
+        let tokens = std::mem::take(&mut locked.tokens);
+        // A token without a name is called by its number.
+        let number = || tokens.names().count().saturating_add(1).to_string();
+        let own_name = name.map_or_else(number, str::to_owned);
+        if tokens.names().any(|other| other == own_name) {
+            return Err(Failure::Usage(format!(
+                "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
+                escape(&path.display().to_string()),
+                quote(&own_name)
+            )));
+        }
+        let text = text_with(tokens, entry.clone())?;
+        before.take().map_or(Ok(()), |before| before())?;
+        if locked.write(&text)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Returns the text of a file with one more token.
+fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure> {
+    tokens.push(entry);
+    Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
+        .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
+    Ok(format!("{}\n", tokens.to_json()))
+}
+
+/// Warns of what a token permits although its fields and its filter seem to forbid it.
+fn warn(entry: &TokenEntry) {
+    for caution in entry.cautions() {
+        note(format!("warning: {}\n", escape(&caution)));
+    }
+}
+
+/// Writes lines to a new file that only its owner can read, or to standard output.
+fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
+    if let Some(output) = output {
+        return finish_private(output, create_private(output)?, lines);
+    }
+    let mut out = Output::new();
+    out.lines(lines)?;
+    out.finish()
 }
 
 /// Refuses a filter and fields that no token can have, as other commands refuse theirs.
@@ -215,8 +253,10 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
+    check_database(&args.db, AS_IMPORTED)?;
     if let Some(output) = &args.output {
         refuse_stdout(output, "without --output the token is printed")?;
+        Contents::ShareToken.check_output(output)?;
     }
     // A file that cannot be made is no reason to make a token.
     let new = args.output.as_deref().map(create_private).transpose()?;

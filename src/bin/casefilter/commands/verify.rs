@@ -47,7 +47,7 @@ struct Whole {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let (path, catalog, options) = (args.database.path(), Catalog::cases(), StoreOptions::default());
+    let (path, catalog, options) = (args.database.path()?, Catalog::cases(), StoreOptions::default());
     let working = Working::on("checking the database");
     let found = match args.admin.open(path, || Store::verify(path, &catalog, &options))? {
         Opened::Here(found) => found,

@@ -16,6 +16,7 @@ use crate::input::served::Served;
 use crate::input::service::Service;
 use crate::input::taker::{CaseTaker, Taker};
 use crate::output::dash::{ONE_STDIN, is_stdin};
+use crate::output::ending::check_database;
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
 use crate::output::refusals::case_refused;
@@ -99,7 +100,10 @@ impl Cases {
 
     /// Refuses names that cannot be cases, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        check(&self.paths)
+        match &self.db {
+            Some(path) => check_database(path, "; a file of cases is given without --db"),
+            None => check(&self.paths),
+        }
     }
 
     /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
@@ -130,7 +134,8 @@ impl Cases {
         admin: &Admin,
     ) -> Result<Loaded, Failure> {
         self.load_or(catalog, mode, documents, admin, |_, service| {
-            Ok(LoadedCases::Service(Box::new(Served::new(service, catalog)?)))
+            let is_kept = documents == Documents::Kept;
+            Ok(LoadedCases::Service(Box::new(Served::new(service, catalog, is_kept)?)))
         })
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use casefilter::{Catalog, Store, StoreError, StoreErrorKind, StoreOptions};
 
 use crate::input::selection::unpaged;
+use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
 
@@ -23,9 +24,13 @@ pub(crate) struct Database {
 
 impl Database {
     /// Returns the path of the database.
-    pub(crate) fn path(&self) -> &Path {
+    ///
+    /// # Errors
+    /// Its name is that of a file of another format.
+    pub(crate) fn path(&self) -> Result<&Path, Failure> {
         // One of the two is there.
-        self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))
+        let path = self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""));
+        check_database(path, AS_IMPORTED).map(|()| path)
     }
 }
 

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// The units, with the milliseconds that each has.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
+/// The form of a duration, with all units, for help and errors.
+pub(crate) const FORM: &str = "a whole number and ms, s, m, h or d";
+
 /// The longest duration that is read, in days: far below what an instant of any platform can be moved by.
 const MOST_DAYS: u64 = 36_500;
 
@@ -44,7 +47,7 @@ fn parse(text: &str, bare: Option<&str>) -> Result<Duration, String> {
             Some(_) => "; a bare number is seconds",
             None => "",
         };
-        format!("expected a whole number and ms, s, m, h or d, such as 500ms, 3s, 20m, 1h or 7d{bare}")
+        format!("expected {FORM}, such as 500ms, 3s, 20m, 1h or 7d{bare}")
     };
     let (Some(unit_ms), false) = (unit_ms, digits.is_empty()) else { return Err(expected()) };
     let ms = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit_ms));
@@ -78,6 +81,13 @@ mod tests {
             assert_eq!(seconds(text), with_unit(text), "{text}");
             assert_eq!(milliseconds(text), with_unit(text), "{text}");
         }
+    }
+
+    #[test]
+    fn the_form_lists_every_unit() {
+        let units: Vec<&str> = UNITS.iter().rev().map(|(unit, _)| *unit).collect();
+        let (last, others) = units.split_last().unwrap();
+        assert_eq!(FORM, format!("a whole number and {} or {last}", others.join(", ")));
     }
 
     #[test]

@@ -54,7 +54,9 @@ impl Line {
             };
             if !KEYS.contains(&name.as_str()) {
                 let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
-                errors.push(fault(ErrorKind::UnknownKey, at, quote(&name), expected));
+                let suggestion = near_key(&name).map(quote);
+                let error = fault(ErrorKind::UnknownKey, at, quote(&name), expected);
+                errors.push(Error { suggestion, ..error });
                 continue;
             }
             if seen.contains(&name) {
@@ -130,6 +132,20 @@ impl Line {
             count: self.count.as_deref(),
         }
     }
+}
+
+/// Returns the key that a member of another name is probably meant to be: at most two typing errors away, but for capitals.
+fn near_key(name: &str) -> Option<&'static str> {
+    /// A longer name is no misspelling, and the distance takes quadratic time.
+    const LONGEST: usize = 64;
+    const MOST_ERRORS: usize = 2;
+    if name.is_empty() || name.len() > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let distance = |key: &str| strsim::damerau_levenshtein(&name, &key.to_lowercase());
+    let (errors, key) = KEYS.into_iter().map(|key| (distance(key), key)).min()?;
+    (errors <= MOST_ERRORS).then_some(key)
 }
 
 fn utf8(line: &[u8]) -> Result<&str, Errors> {
@@ -270,6 +286,28 @@ mod tests {
         assert_eq!(kinds(br#"{"body":"\ud800"}"#), ["syntax"]);
         assert_eq!(kinds(br#"{"\ud800":1,"body":{"ids":[]}}"#), ["syntax"]);
         assert_eq!(Line::read(br#"{"body":{}, "x":1}"#).unwrap().faults[0].offset, 12);
+    }
+
+    #[test]
+    fn a_misspelt_member_is_told_the_one_that_was_meant() {
+        let told = |name: &str| {
+            let line = format!("{{\"body\":{{\"ids\":[]}},\"{name}\":1}}");
+            let line = Line::read(line.as_bytes()).unwrap();
+            line.faults[0].suggestion.clone()
+        };
+        for (name, meant) in [
+            ("oder", Some("`order`")),
+            ("Limit", Some("`limit`")),
+            ("offSet", Some("`offset`")),
+            ("bdy", Some("`body`")),
+            ("countTotalItem", Some("`countTotalItems`")),
+            ("page", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(told(name).as_deref(), meant, "{name}");
+        }
+        assert_eq!(told(&"o".repeat(100_000)), None);
     }
 
     #[test]

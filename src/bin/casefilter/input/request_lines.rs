@@ -4,8 +4,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use casefilter::{Error, check_text};
+
 use crate::input::request::MOST_LINE_BYTES;
 use crate::output::dash::is_stdin;
+use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
 /// The lines of a file of requests, read as they are needed.
@@ -13,6 +16,8 @@ pub(crate) struct Lines {
     name: String,
     reader: BufReader<Box<dyn Read>>,
     line: Vec<u8>,
+    /// No line was read yet.
+    is_at_start: bool,
 }
 
 impl Lines {
@@ -24,7 +29,12 @@ impl Lines {
             let file = File::open(path).map_err(|error| Failure::io("cannot read", &name, &error))?;
             (name, Box::new(file))
         };
-        Ok(Self { name, reader: BufReader::with_capacity(64 << 10, source), line: Vec::new() })
+        Ok(Self {
+            name,
+            reader: BufReader::with_capacity(64 << 10, source),
+            line: Vec::new(),
+            is_at_start: true,
+        })
     }
 
     /// Returns the next line that is not blank, without its end; of one that is too long, the front.
@@ -32,6 +42,9 @@ impl Lines {
         loop {
             self.line.clear();
             let read = read_line(&mut self.reader, &mut self.line);
+            if std::mem::take(&mut self.is_at_start) {
+                check_text(&self.line).map_err(|error| self.not_text(&error))?;
+            }
             match read {
                 Ok(0) => return Ok(None),
                 Ok(_) if self.line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) => {}
@@ -42,6 +55,12 @@ impl Lines {
                 Err(error) => return Err(Failure::io("cannot read", &self.name, &error)),
             }
         }
+    }
+
+    /// Returns the failure to read a file that is no text in UTF-8.
+    fn not_text(&self, error: &Error) -> Failure {
+        let (name, message, code) = (escape(&self.name), error.message(), error.kind.code());
+        Failure::BadFilter(format!("error: {name}:1: {message} [{code}]\n"))
     }
 
     /// Returns whether the next line may have to be waited for, so that answers should not be held back.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Filter, Limits, Params, Request};
+use casefilter::{Catalog, Errors, Filter, Limits, Params, Request, check_text};
 
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
@@ -114,11 +114,15 @@ impl Selection {
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
-            (Some(body), _) => Filter::compile_with(catalog, &limits, body),
+            (Some(body), _) => check_text(body)
+                .map_err(Errors::from)
+                .and_then(|()| Filter::compile_with(catalog, &limits, body)),
             (None, Some(text)) => Filter::compile_text_with(catalog, &limits, text),
             (None, None) => Ok(Filter::all(catalog)),
         };
         let took = start.elapsed();
+        // An excerpt in another encoding shows nothing.
+        let body = body.map(|body| if check_text(&body).is_ok() { body } else { Vec::new() });
         let source = match (body, &self.criteria.body, &self.criteria.text) {
             (Some(body), Some(path), _) if is_stdin(path) => Source::file("standard input", body),
             (Some(body), Some(path), _) => Source::file(&path.display().to_string(), body),

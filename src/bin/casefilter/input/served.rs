@@ -20,6 +20,8 @@ pub(crate) struct Served {
     service: Mutex<Service>,
     catalog: Catalog,
     len: u64,
+    /// Whether the documents of a page are wanted beside the ids.
+    documents: bool,
 }
 
 /// What a service is asked of its cases.
@@ -69,9 +71,9 @@ struct Fault {
 
 impl Served {
     /// Returns the cases of a service.
-    pub(crate) fn new(mut service: Service, catalog: &Catalog) -> Result<Self, Failure> {
+    pub(crate) fn new(mut service: Service, catalog: &Catalog, documents: bool) -> Result<Self, Failure> {
         let About { cases } = service.get("/")?;
-        Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases })
+        Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases, documents })
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -100,9 +102,10 @@ impl Served {
         self.post(&question).map(|Told { json, text }| Explained { json, text })
     }
 
+    /// Returns a page; its documents are empty if none are wanted.
     pub(crate) fn search(&self, request: &Request) -> Result<WrittenAnswer, Failure> {
         let mut cases = Vec::new();
-        let total = self.cases(request, true, |id, document| {
+        let total = self.cases(request, self.documents, |id, document| {
             cases.push((id.to_owned(), document.to_owned()));
             Ok(())
         })?;

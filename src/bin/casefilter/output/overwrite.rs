@@ -6,11 +6,12 @@ use std::path::Path;
 use casefilter::AtomicFile;
 
 use crate::output::dash::{is_stdin, refuse_stdout};
+use crate::output::ending::Contents;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::unnamed::folder_of;
 
-/// Refuses a report that would be written over something that the run reads or fills.
+/// Rejects a report that would be written over something that the run reads or fills, or whose name names another format.
 pub(crate) fn check_report<'p>(
     report: Option<&Path>,
     used: impl IntoIterator<Item = &'p Path>,
@@ -33,7 +34,7 @@ pub(crate) fn check_report<'p>(
             return Err(Failure::Usage(message));
         }
     }
-    Ok(())
+    Contents::Report.check_output(report)
 }
 
 /// Returns whether two names are of one file, also by links of either kind, or would be, were it there.
@@ -50,13 +51,14 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(&one).is_some_and(|one| whole(&other) == Some(one))
 }
 
+/// Returns whether two files are one, by their numbers.
 #[cfg(unix)]
-fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
+pub(crate) fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 #[cfg(not(unix))]
-fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
+pub(crate) fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
     false
 }
