@@ -354,7 +354,10 @@ fn a_database_is_named_with_or_without_a_flag() {
         let run = folder.run(&[command]);
         assert!(run.code == Some(2) && run.err.contains("required"), "{command}: {}", run.err);
     }
-    folder.bad(&["search", "--db", "cases.ndjson"], "not a database of cases");
+    folder.bad(
+        &["search", "--db", "cases.ndjson"],
+        "found the ending .ndjson, expected a database of cases; a file of cases is given without --db",
+    );
 }
 
 #[test]

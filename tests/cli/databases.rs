@@ -220,7 +220,8 @@ fn what_is_no_whole_database_is_named() {
     let cases = files.write("a.ndjson", "{\"id\":\"a\"}\n");
     run(&["import", "--db", &db, &cases]).code(0);
     run(&["verify", "--db", &files.path("none.db")]).code(1).err_has("none.db");
-    run(&["import", "--db", &cases, &cases]).code(1).err_has("a.ndjson: not a database of cases");
+    let other = files.write("a.txt", "{}\n");
+    run(&["import", "--db", &other, &cases]).code(1).err_has("a.txt: not a database of cases");
     run(&["search", &files.path("none.db")]).code(1).err_has("there is no such database");
     let mut bytes = fs::read(&db).unwrap();
     let at = bytes.windows(10).position(|window| window == b"{\"id\":\"a\"}").unwrap();

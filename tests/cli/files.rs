@@ -8,7 +8,9 @@ use std::process::{self, Stdio};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
-use super::run::{Folder, OPEN, THREE, casefilter, death, mode, run, run_with, signal, wait_for, written};
+use super::run::{
+    Folder, OPEN, THREE, casefilter, death, gzip, mode, run, run_with, signal, wait_for, written,
+};
 
 #[cfg(unix)]
 #[test]
@@ -269,6 +271,148 @@ fn an_output_holds_what_its_ending_says_or_is_refused() {
         }
     }
     folder.run(&["generate", "--cases", "3", "-o", "out.tsv"]).code(2).err_has("found the ending .tsv");
+}
+
+#[test]
+fn files_of_one_format_take_no_ending_of_another() {
+    let folder = Folder::with_cases();
+    folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    folder.write("applicants.ndjson", "{\"id\":\"a1\",\"type\":\"individual\"}\n");
+    folder.run(&["import", "--db", "cases.db", "--kind", "applicants", "applicants.ndjson"]).code(0);
+    let before = folder.names().len();
+    let database = "a database is written there; expected .db, or an ending of no other format";
+    let report = "the report is JSON, which is written there; expected .json, or";
+    let tokens = "tokens are JSON, which is written there; expected .json, or";
+    let share = "the token is plain text, which is written there; expected .txt, or";
+    for (args, contents) in [
+        (&["backup", "cases.db", "-o"][..], database),
+        (&["import", "cases.ndjson", "--db"], database),
+        (&["import", "cases.ndjson", "--db", "new.db", "--report"], report),
+        (&["search", "cases.ndjson", "--lenient", "--report"], report),
+        (&["token", "app", "--allow", "viewCases", "--file"], tokens),
+        (&["token", "app", "--allow", "viewCases", "-o"], tokens),
+        (&["token", "share", "--db", "cases.db", "--applicant", "a1", "-o"], share),
+    ] {
+        for name in ["x.csv", "x.tsv", "x.xlsx", "x.parquet", "x.ndjson", "x.jsonl", "x.json.zst", "x.GZ"] {
+            let ending = name.rsplit('.').next().unwrap().to_lowercase();
+            let told = folder.run(&[args, &[name]].concat()).code(2);
+            told.err_has(&format!("cannot write {name}: found the ending .{ending}, but {contents}"));
+        }
+    }
+    folder.run(&["backup", "cases.db", "-o", "x.json"]).code(2).err_has("found the ending .json");
+    let app = ["token", "app", "--allow", "viewCases", "--file", "x.db"];
+    folder.run(&app).code(2).err_has("found the ending .db");
+    assert_eq!(folder.names().len(), before, "{:?}", folder.names());
+    // Endings of no format are taken.
+    folder.run(&["backup", "cases.db", "-o", "cases.monday"]).code(0);
+    folder.run(&["import", "cases.ndjson", "--db", "cases.2026-01-31", "--report", "report.txt"]).code(0);
+    // A database is known by its contents, whatever its name is.
+    fs::copy(folder.path("cases.db"), folder.path("old.csv")).unwrap();
+    folder.run(&["import", "cases.ndjson", "--db", "old.csv"]).code(0);
+    folder.run(&["verify", "old.csv"]).code(0);
+}
+
+#[test]
+fn a_file_that_is_given_as_a_database_is_named_by_its_ending() {
+    let folder = Folder::with_cases();
+    folder.run(&["generate", "--cases", "3", "-o", "cases.parquet"]).code(0);
+    folder.write("tokens.json", "{\"tokens\":[]}");
+    for name in ["cases.ndjson", "cases.parquet", "none.json.gz", "none.csv"] {
+        let ending = name.rsplit('.').next().unwrap();
+        let found = format!("cannot read {name}: found the ending .{ending}, expected a database of cases");
+        let with_cases = "; a file of cases is given without --db";
+        let imported = ", as `casefilter import` makes it";
+        for (args, advice) in [
+            (&["search", "--db", name][..], with_cases),
+            (&["why", "--id", "a", "--db", name], with_cases),
+            (&["explain", "--db", name], with_cases),
+            (&["export", "-o", "-", "--db", name], with_cases),
+            (&["verify", name], imported),
+            (&["verify", "--db", name], imported),
+            (&["compact", name], imported),
+            (&["backup", "-o", "copy.db", name], imported),
+            (&["token", "share", "--applicant", "a", "--db", name], imported),
+            (&["serve", "--tokens", "tokens.json", "--db", name], imported),
+        ] {
+            folder.run(args).code(1).err_has(&format!("{found}{advice}"));
+        }
+    }
+}
+
+#[test]
+fn texts_in_another_encoding_are_named() {
+    let folder = Folder::new();
+    folder.write("cases.ndjson", THREE);
+    let utf16 = |text: &str, has_mark: bool| {
+        let text = if has_mark { format!("\u{feff}{text}") } else { text.to_owned() };
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    for (has_mark, found) in [
+        (true, "found text in UTF-16, expected JSON in UTF-8; convert it with `iconv -f UTF-16 -t UTF-8`"),
+        (
+            false,
+            "found text in UTF-16 without a byte-order mark, expected JSON in UTF-8; convert it with `iconv -f UTF-16LE -t UTF-8`",
+        ),
+    ] {
+        folder.write("cases16.ndjson", utf16(THREE, has_mark));
+        folder.run(&["search", "cases16.ndjson"]).code(3).err_has(&format!("cases16.ndjson:1: {found}"));
+        folder.write("body.json", utf16(OPEN, has_mark));
+        let errors = folder.run(&["check", "--body", "body.json"]).code(2).json()["errors"].clone();
+        let [error] = errors.as_array().unwrap().as_slice() else { panic!("{errors}") };
+        let told = [&error["found"], &error["expected"]].map(|text| text.as_str().unwrap());
+        assert_eq!(format!("found {}, expected {}", told[0], told[1]), found);
+        for command in ["search", "explain"] {
+            let told = folder.run(&[command, "cases.ndjson", "--body", "body.json"]).code(2).err;
+            assert!(told.contains(error["found"].as_str().unwrap()) && told.contains("iconv"), "{told}");
+            assert!(told.contains("body.json:1:1") && !told.contains("u{0}"), "{told}");
+        }
+        folder.write("requests.ndjson", utf16(&format!("{{\"body\":{OPEN}}}\n").repeat(3), has_mark));
+        for command in
+            [&["search", "cases.ndjson"][..], &["bench", "cases.ndjson"], &["sql", "--dialect", "spark"]]
+        {
+            let run = folder.run(&[command, &["--requests", "requests.ndjson"]].concat()).code(2);
+            run.err_is(&format!("error: requests.ndjson:1: {found} [bad_file]\n"));
+        }
+        folder.write("tokens.json", utf16("{\"tokens\":[]}\n", has_mark));
+        for command in [
+            &["token", "app", "--allow", "viewCases", "--file", "tokens.json"][..],
+            &["serve", "--db", "none.db", "--tokens", "tokens.json"],
+        ] {
+            folder.run(command).code(1).err_has(&format!("cannot read tokens.json: {found}"));
+        }
+    }
+    folder.write("body.json", gzip(OPEN.as_bytes()));
+    let packed = folder.run(&["check", "--body", "body.json"]).code(2);
+    assert!(packed.out.contains("a file packed by gzip"), "{packed:?}");
+}
+
+#[test]
+fn tokens_that_are_added_at_once_are_all_in_the_file() {
+    let folder = Folder::new();
+    // At first there is no file, and then there is one.
+    for round in 1..=4_usize {
+        let children: Vec<_> = (0..8)
+            .map(|_| {
+                process::Command::new(cargo_bin!("casefilter"))
+                    .args(["token", "app", "--file", "tokens.json", "--allow", "viewCases"])
+                    .current_dir(folder.0.path())
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let file: Value = serde_json::from_slice(&folder.read("tokens.json")).unwrap();
+        let stored: Vec<&Value> =
+            file["tokens"].as_array().unwrap().iter().map(|entry| &entry["token"]).collect();
+        assert_eq!(stored.len(), 8 * round);
+        for output in &outputs {
+            assert!(output.status.success(), "{output:?}");
+            let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(stored.contains(&&printed["token"]), "{printed}");
+        }
+    }
+    assert_eq!(folder.names(), ["tokens.json"]);
 }
 
 #[cfg(unix)]

@@ -49,6 +49,18 @@ fn a_bad_request_spoils_only_its_own_line() {
 }
 
 #[test]
+fn a_misspelt_member_of_a_request_is_told_with_the_right_one() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = br#"{"body":{"ids":["a"]},"oder":"-createdAt"}"#;
+    for command in [&["search", cases.as_str()][..], &["sql", "--dialect", "duckdb"], &["bench", &cases]] {
+        let out = run_with(&[command, &["--requests", "-"]].concat(), requests).code(0).out;
+        let expected = "found `oder`, expected `body`, `offset`, `limit`, `order` or `countTotalItems`; did you mean `order`?";
+        assert!(out.contains(expected), "{command:?}: {out}");
+    }
+}
+
+#[test]
 fn requests_are_answered_as_they_come() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);

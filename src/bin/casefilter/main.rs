@@ -61,9 +61,10 @@ First steps:
       how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides
-otherwise. Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter
-that does not compile; 3 case data refused, or left out under --lenient; 4 a filter
-with warnings under check --deny-warnings.";
+otherwise. Exit status: 0 done, also when no case is found; 1 could not be done;
+2 wrong usage or a filter that does not compile, a bad line of --requests only under
+--fail-on-error; 3 case data rejected, or left out under --lenient; 4 a filter with
+warnings under check --deny-warnings.";
 
 /// Where this process panicked last, if the store did not catch it.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);

@@ -21,11 +21,15 @@ use crate::output::status::Status;
 /// It has what is stored, and no page that was freed before. Its length may be up to twice that, as files of databases grow by
 /// doubling: the pages at its end were never written, and take no room where files may have holes. `compact` cuts them off.
 ///
+/// The copy is a database. To restore it, check it by `casefilter verify`, stop the service, and copy it to the place of the old file;
+/// nothing else belongs to a database.
+///
 /// If a service has the database open, the service makes the copy, as the user that it runs as, and goes on meanwhile.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  casefilter backup cases.db -o cases-monday.db")]
+  casefilter backup cases.db -o cases-monday.db
+  casefilter verify cases-monday.db")]
 pub(crate) struct Args {
     #[command(flatten)]
     database: Database,

@@ -20,6 +20,9 @@ use crate::output::stdout::{Format, Output};
 /// committed data is lost. The exit status is 1 when the file is damaged. The file is only read: it need not be writable, and others
 /// may read it at the same time.
 ///
+/// Files of older versions of casefilter are read and written as they are: an upgrade needs no step of its own. A file of an unknown
+/// format, or of other fields of cases, is rejected and stays unchanged; the version that wrote it can `export` its cases.
+///
 /// If a service has the database open, a copy that it makes is checked: all that is stored, but not the free pages. The copy has no
 /// name and goes with the command's end.
 #[derive(clap::Args)]

@@ -8,7 +8,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["restore", "recover", "rollback", "undo"],
-        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, and copy it to its place while nothing has that open",
+        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, stop the service, and copy it to the place of the old file",
     ),
     (
         &["completion", "completions", "complete", "autocomplete", "man", "manual", "manpage", "docs"],
@@ -92,7 +92,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["upgrade", "migrate", "migration", "migrations"],
-        "nothing has to be migrated: a newer version reads the databases of older ones when it opens them",
+        "an upgrade needs no step of its own: a newer version reads and writes the databases of older ones; take a backup before it",
     ),
     (
         &["diff", "compare", "changes"],
