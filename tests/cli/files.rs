@@ -1,4 +1,4 @@
-//! The files that commands write: whole or not at all, and over nothing that is needed.
+//! The files that commands write: complete or not at all, and never over a file that is needed.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use super::run::{
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_generate_leaves_the_file_as_it_was_and_dies_by_the_signal() {
+fn an_interrupted_generate_leaves_the_file_unchanged_and_dies_by_the_signal() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         let files = Folder::new();
         let path = files.write("cases.ndjson.gz", "before");
@@ -34,7 +34,7 @@ fn an_interrupted_generate_leaves_the_file_as_it_was_and_dies_by_the_signal() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_signal_that_is_kept_from_a_run_does_not_end_it() {
+fn an_ignored_signal_does_not_end_a_command() {
     let files = Folder::new();
     let path = files.path("cases.ndjson.gz");
     let command = format!(
@@ -67,7 +67,7 @@ fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // More than a pipe holds: the import has begun when it is written.
+        // More than a pipe holds: once it is written, the import has begun.
         for number in 0..20_000 {
             writeln!(stdin, "{{\"id\":\"another {number}\"}}").unwrap();
         }
@@ -82,7 +82,7 @@ fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
     assert_eq!(run(&["verify", "--db", &db]).code(0).json()["cases"], 3);
 }
 
-/// Every command that puts a file in the place of another, given its name.
+/// Returns every command that replaces a file, for the name of that file.
 const REPLACING: [&[&str]; 6] = [
     &["generate", "--cases", "3", "-o", "out.ndjson"],
     &["generate", "--cases", "3", "-o", "out.parquet"],
@@ -113,7 +113,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
             assert_eq!(mode(&out), kept, "{args:?}");
             assert_ne!(fs::metadata(&out).unwrap().ino(), before.ino(), "{args:?}: written in place");
         }
-        // Only root may give files away.
+        // Only root may change the owner of a file.
         if chown(&out, Some(12_345), Some(23_456)).is_ok() {
             run();
             let found = fs::metadata(&out).unwrap();
@@ -132,7 +132,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
         assert!(found.is_file() && found.ino() != before.ino(), "{args:?}");
         assert_eq!(mode(&target), 0o444, "{args:?}");
 
-        // A link to a file that is not there yet.
+        // A link to a file that does not exist yet.
         fs::remove_file(&target).unwrap();
         run();
         assert!(fs::symlink_metadata(&out).unwrap().is_symlink() && Path::new(&target).is_file(), "{args:?}");
@@ -142,7 +142,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
 }
 
 #[test]
-fn a_failed_export_leaves_the_file_as_it_was_and_nothing_else() {
+fn a_failed_export_leaves_the_file_unchanged_and_no_other_file() {
     let files = Folder::new();
     let cases = files.write("zero.ndjson", "{\"id\":\"a\"}\n{\"id\":\"b\",\"name\":\"a\\u0000\"}\n");
     let out = files.write("out.tsv", "before");
@@ -152,7 +152,7 @@ fn a_failed_export_leaves_the_file_as_it_was_and_nothing_else() {
 }
 
 #[test]
-fn a_dash_is_standard_output_where_lines_are_written_and_else_refused() {
+fn a_dash_is_standard_output_for_lines_and_rejected_elsewhere() {
     let files = Folder::new();
     files.write("cases.ndjson", THREE);
     let run = |args: &[&str]| files.run(args);
@@ -192,7 +192,7 @@ fn export_to_a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn a_report_is_written_over_nothing_that_the_run_uses() {
+fn a_report_never_overwrites_a_file_that_the_command_uses() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let other = files.write("other.ndjson", "{\"id\":7}\n");
@@ -210,7 +210,7 @@ fn a_report_is_written_over_nothing_that_the_run_uses() {
     refused(&["search", &cases, "--body", &body], &body, &body);
     refused(&["search", &cases, "--requests", &requests], &requests, &requests);
     refused(&["import", "--db", &db, &cases], &cases, &cases);
-    // A database that is not there yet.
+    // A database that does not exist yet.
     let dotted = files.path("./cases.db");
     refused(&["import", "--db", &db, &cases], &dotted, &db);
     assert!(!Path::new(&db).exists());
@@ -236,7 +236,7 @@ fn a_report_is_written_over_nothing_that_the_run_uses() {
 }
 
 #[test]
-fn nothing_is_written_over_a_database() {
+fn a_database_is_never_overwritten() {
     let files = Folder::new();
     fs::write(files.path("cases.ndjson"), "{\"id\":\"a\"}\n").unwrap();
     let database = files.path("cases.db");
@@ -249,7 +249,7 @@ fn nothing_is_written_over_a_database() {
 }
 
 #[test]
-fn an_output_holds_what_its_ending_says_or_is_refused() {
+fn an_output_has_the_format_of_its_ending_or_is_rejected() {
     let folder = Folder::with_cases();
     let ids = folder.ids("cases.ndjson");
     for name in ["out.jsonl", "out.jsonl.gz", "out.json", "out.json.zst", "out.ndjson.zst", "out.parquet"] {
@@ -303,10 +303,10 @@ fn files_of_one_format_take_no_ending_of_another() {
     let app = ["token", "app", "--allow", "viewCases", "--file", "x.db"];
     folder.run(&app).code(2).err_has("found the ending .db");
     assert_eq!(folder.names().len(), before, "{:?}", folder.names());
-    // Endings of no format are taken.
+    // Other endings are accepted.
     folder.run(&["backup", "cases.db", "-o", "cases.monday"]).code(0);
     folder.run(&["import", "cases.ndjson", "--db", "cases.2026-01-31", "--report", "report.txt"]).code(0);
-    // A database is known by its contents, whatever its name is.
+    // A database is recognised by its contents, under any name.
     fs::copy(folder.path("cases.db"), folder.path("old.csv")).unwrap();
     folder.run(&["import", "cases.ndjson", "--db", "old.csv"]).code(0);
     folder.run(&["verify", "old.csv"]).code(0);
@@ -389,7 +389,7 @@ fn texts_in_another_encoding_are_named() {
 #[test]
 fn tokens_that_are_added_at_once_are_all_in_the_file() {
     let folder = Folder::new();
-    // At first there is no file, and then there is one.
+    // In the first round the file does not exist yet.
     for round in 1..=4_usize {
         let children: Vec<_> = (0..8)
             .map(|_| {
@@ -430,7 +430,7 @@ fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
     folder.run(&["token", "app", "--allow", "viewCases", "-o", "app.json"]).code(0);
     for name in ["share.txt", "app.json"] {
         assert_eq!(mode(&folder.path(name)), 0o600);
-        // Not even one that others may read is written to.
+        // A file that other users may read is not written either.
         fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o644)).unwrap();
     }
     let before = folder.read("share.txt");
@@ -441,10 +441,10 @@ fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
 }
 
 #[test]
-fn copies_that_older_versions_left_are_named_and_stay() {
+fn copies_that_older_versions_left_are_named_and_kept() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
-    // Numbers of processes that no system has.
+    // Process ids that no system has.
     for name in [
         "cases.db.4000000001.copy",
         "cases.db.4000000002.copy",

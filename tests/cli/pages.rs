@@ -1,4 +1,4 @@
-//! Layouts of files, pages of any length, and widths of terminals.
+//! Layouts of input files, pages of any length, and widths of terminals.
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::{Value, json};
@@ -42,17 +42,19 @@ fn cases_are_read_in_every_layout_of_their_text() {
 }
 
 #[test]
-fn a_page_that_was_cut_says_so_and_every_case_can_be_had() {
+fn a_page_that_was_cut_says_so_and_limit_all_has_every_case() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
     for cases in ["cases.ndjson", "cases.db"] {
         let ids = folder.run(&["search", cases, "--format", "ids"]).code(0);
         assert_eq!(ids.out.lines().count(), 100);
         ids.err_is(
-            "100 of 1,000 selected cases written; --limit all writes them all, --offset 100 goes on\n",
+            "100 of 1,000 selected cases written; --limit all writes them all, --offset 100 continues\n",
         );
         let json = folder.run(&["search", cases, "--offset", "50", "--limit", "10"]).code(0);
-        json.err_is("10 of 1,000 selected cases written; --limit all writes them all, --offset 60 goes on\n");
+        json.err_is(
+            "10 of 1,000 selected cases written; --limit all writes them all, --offset 60 continues\n",
+        );
         for quiet in [
             &["--limit", "0", "--count"][..],
             &["--offset", "900"],
@@ -97,7 +99,7 @@ fn a_page_that_was_cut_says_so_and_every_case_can_be_had() {
 }
 
 #[test]
-fn tables_heed_the_width_that_a_pipe_is_told() {
+fn tables_in_a_pipe_fit_the_width_of_the_variable_columns() {
     let folder = Folder::with_cases();
     let id = folder.ids("cases.ndjson").lines().next().unwrap().to_owned();
     let filter = "status = open and (tags in (vip, cash, crypto, manual, \"a rather long tag\") or createdAt > \"2023-05-05 00:00:00\")";
@@ -235,7 +237,7 @@ fn rows_of_why_and_explain_that_wrap_keep_their_nesting() {
     }
 }
 
-/// What a run prints that is not read until something else was done.
+/// Returns the output of a command that is read only after `then`.
 fn read_after(folder: &Folder, args: &[&str], then: impl FnOnce()) -> String {
     let mut child = process::Command::new(cargo_bin!("casefilter"))
         .args(args)
@@ -245,7 +247,7 @@ fn read_after(folder: &Folder, args: &[&str], then: impl FnOnce()) -> String {
         .spawn()
         .unwrap();
     let mut out = child.stdout.take().unwrap();
-    // It is reading by now, or has read.
+    // The command is reading its cases now, or has read them.
     let mut first = [0];
     out.read_exact(&mut first).unwrap();
     then();
@@ -276,7 +278,7 @@ fn a_database_can_be_written_before_a_slow_reader_has_read_all_of_it() {
     ] {
         let expected = folder.run(args).code(0).out;
         let text = read_after(&folder, args, || {
-            // Without --wait it is refused at once as long as the database is open.
+            // Without --wait the import fails while the database is open.
             folder.write(
                 "same.ndjson",
                 folder.read("cases.ndjson").split_inclusive(|byte| *byte == b'\n').next().unwrap(),
@@ -289,7 +291,7 @@ fn a_database_can_be_written_before_a_slow_reader_has_read_all_of_it() {
 }
 
 #[test]
-fn a_long_page_tells_what_a_short_one_does() {
+fn a_long_page_has_the_notes_of_a_short_one() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
     for cases in ["cases.ndjson", "cases.db"] {
