@@ -371,7 +371,8 @@ fn a_file_that_cannot_be_opened_is_reported() {
     let may_read = fs::File::open(folder.path("locked.db")).is_ok();
     for command in ["search", "explain", "export", "verify", "backup", "compact"] {
         let run = |name: &str| match command {
-            "export" | "backup" => folder.run(&[command, name, "-o", "out.ndjson"]),
+            "export" => folder.run(&[command, name, "-o", "out.ndjson"]),
+            "backup" => folder.run(&[command, name, "-o", "out.db"]),
             _ => folder.run(&[command, name]),
         };
         let (looped, directory) = (run("loop.db"), run("folder.db"));
