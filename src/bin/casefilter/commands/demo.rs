@@ -11,7 +11,7 @@ use crate::output::figures::{counted, duration, thousands};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 use crate::output::tree::explanation;
-use crate::output::wrap::{width, wrapped};
+use crate::output::wrap::{line_width, wrapped};
 
 /// Show what casefilter does, on sample cases in memory
 #[derive(clap::Args)]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let start = Instant::now();
     let analyzed = engine.analyze(&request, &|| start.elapsed())?;
     let text = with_compiling(analyzed, compiled).to_string();
-    for line in explanation(&text, usize::from(width()).saturating_sub(INDENT.len())).lines() {
+    for line in explanation(&text, line_width().saturating_sub(INDENT.len())).lines() {
         out.line(format!("{INDENT}{line}").trim_end())?;
     }
     out.line("\nTry it on a file:\n  casefilter generate --cases 100000 -o cases.ndjson")?;

@@ -12,7 +12,7 @@ use crate::output::refusals::tell_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::tree::explanation;
-use crate::output::wrap::width;
+use crate::output::wrap::line_width;
 
 /// Show how a request is answered, and with --analyze what each step costs and keeps
 ///
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&json)?,
         Format::Table => {
-            out.escaped_lines(&explanation(&text, usize::from(width())))?;
+            out.escaped_lines(&explanation(&text, line_width()))?;
         }
     }
     out.finish()?;

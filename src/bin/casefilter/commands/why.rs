@@ -18,7 +18,7 @@ use crate::output::refusals::tell_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::tree::why_rows;
-use crate::output::wrap::{width, wrapped};
+use crate::output::wrap::{line_width, wrapped};
 
 /// Show why a case is selected, or is not: the truth of every criterion
 ///
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             };
             out.line(&wrapped(&format!("The case {} {verdict}.", escape(&why.id)), 0))?;
             out.line("")?;
-            out.escaped_lines(&why_rows(&why.to_string(), usize::from(width())))?;
+            out.escaped_lines(&why_rows(&why.to_string(), line_width()))?;
         }
     }
     out.finish()?;

@@ -129,7 +129,7 @@ counted as absent: applicantInfo.dob: found `x`, expected
 99,908  4.54 µs              99,908    createdAt < \"2024-01-01 00:00:00\"   zone map (every row) 1, stored order 1
 87,270    67 µs             ~44,491      tags in (cash, crypto, vip)       postings 2
 
-Batches: 5, of 300,000 cases; indexes over all of them rule out 3.
+Batches: 5, of 300,000 cases; the index rules out 3.
 ";
 
     #[test]
@@ -147,8 +147,7 @@ Batches: 5, of 300,000 cases; indexes over all of them rule out 3.
 87,270    67 µs   ~44,491      tags in (cash, crypto, vip)
                                  postings 2
 
-Batches: 5, of 300,000 cases; indexes over all of them rule
-    out 3.
+Batches: 5, of 300,000 cases; the index rules out 3.
 "
         );
         for width in 20..150 {

@@ -84,6 +84,11 @@ fn break_in(text: &str, room: usize) -> usize {
     found.unwrap_or(front.len()).max(one)
 }
 
+/// Returns the width for lines of text, which are not wrapped where no width is known.
+pub(crate) fn line_width() -> usize {
+    known_width().map_or(usize::MAX, usize::from)
+}
+
 /// Returns the width that tables are laid out for.
 pub(crate) fn width() -> u16 {
     known_width().unwrap_or(WIDTH)
