@@ -1,4 +1,4 @@
-//! Loaded cases: in memory, in a database that is open here, or in one that a service has open.
+//! Loaded cases: in memory, in a database that this process opened, or in a database of a service.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::input::explained::{Explained, with_compiling};
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
-/// Calls the same method of either an engine or a store: they have the same methods, and no trait in common.
+/// Calls the same method of an engine or a store, which share no trait; or another expression for a service.
 macro_rules! here_or_there {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
@@ -20,7 +20,7 @@ macro_rules! here_or_there {
     };
 }
 
-/// Calls the same method of an answer and of a written one.
+/// Calls the same method of an answer or of a written answer.
 macro_rules! either {
     ($self:expr, $answer:ident => $call:expr) => {
         match $self {
@@ -34,11 +34,11 @@ macro_rules! either {
 pub(crate) enum LoadedCases {
     Memory(Box<Engine>),
     Database(Box<Store>),
-    /// A service has them.
+    /// A service has the database open.
     Service(Box<Served>),
 }
 
-/// The page that a search found.
+/// The page of a search.
 pub(crate) enum Found {
     Memory(Answer),
     Written(WrittenAnswer),
@@ -54,7 +54,7 @@ impl LoadedCases {
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    /// Returns what the cases take in memory; none when a service has them.
+    /// Returns the memory of the cases; None if a service has them.
     pub(crate) fn memory(&self) -> Option<Memory> {
         here_or_there!(self, cases => Some(cases.memory()), _served => None)
     }
@@ -73,13 +73,13 @@ impl LoadedCases {
         }
     }
 
-    /// Returns why a filter may select no case.
+    /// Returns hints why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = here_or_there!(self, cases => cases.hints(filter), served => return served.hints(filter));
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns how a request is answered; with the time of compiling, what that cost too.
+    /// Returns how a request is answered. With the time of compiling, also answers it and returns the costs.
     pub(crate) fn explain(
         &self,
         request: &Request,
@@ -101,7 +101,7 @@ impl LoadedCases {
         Ok(Explained { json, text })
     }
 
-    /// Closes the database, and says what that finds wrong.
+    /// Closes the database, and returns errors that closing finds.
     pub(crate) fn close(self) -> Result<(), Failure> {
         match self {
             Self::Memory(_) | Self::Service(_) => Ok(()),
@@ -109,7 +109,7 @@ impl LoadedCases {
         }
     }
 
-    /// Hands over every document that a request asks for.
+    /// Calls `take` with every document of the page.
     pub(crate) fn each_document(
         &self,
         request: &Request,
@@ -124,7 +124,7 @@ impl LoadedCases {
         }
     }
 
-    /// Hands over the id of every case that a request asks for.
+    /// Calls `take` with every id of the page.
     pub(crate) fn each_id(
         &self,
         request: &Request,
