@@ -1,4 +1,4 @@
-//! The formats of files that the endings of their names tell.
+//! The formats of output files, which the endings of their names tell.
 
 use std::fs;
 use std::path::Path;
@@ -29,13 +29,13 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Tells the layout that a command is to write; `writes_rows` if it can write rows for PostgreSQL too.
+    /// Returns the layout that a name tells; `writes_rows` is true for a command that can write rows for PostgreSQL.
     ///
     /// # Errors
-    /// An ending that is not known, or that is not written by the command.
+    /// The ending is unknown, or of a format that the command does not write.
     pub(crate) fn of(path: &Path, writes_rows: bool) -> Result<Self, Failure> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
-        // A database is refused by name when it is to be written over.
+        // A database is rejected by name before it would be overwritten.
         if is_stdout(path) || is_no_file || is_store(path) {
             return Ok(Self::Ndjson);
         }
@@ -71,7 +71,7 @@ impl Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Database,
-    /// What was left out of an import, as JSON.
+    /// The report of an import, as JSON.
     Report,
     /// App tokens, as JSON.
     Tokens,

@@ -1,4 +1,4 @@
-//! Where answers go: standard output, files, and what is told on standard error.
+//! The outputs: standard output, files, and messages on standard error.
 
 pub(crate) mod array;
 pub(crate) mod case_table;

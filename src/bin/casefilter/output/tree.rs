@@ -3,16 +3,16 @@
 use crate::output::escape::escape;
 use crate::output::wrap::wrapped_to;
 
-/// How far the further lines of a row are indented below its text.
+/// The indentation of the further lines of a row below its text.
 const HANGING: usize = 2;
 
-/// The columns that the text of a row has at least; deeper rows are indented no further.
+/// The least columns for the text of a row; deeper rows are indented no further.
 const LEAST_TEXT: usize = 24;
 
-/// The indentation of the further lines of other text.
+/// The indentation of the further lines of sentences.
 const HANGING_TEXT: usize = 4;
 
-/// The columns beside the figures of an explanation below which the heading of the figures is shortened.
+/// The least columns beside the figures of an explanation; with fewer, the heading of the figures is shortened.
 const AMPLE_TEXT: usize = 48;
 
 /// Lays out the truth of every criterion for one case, as [`Why`](casefilter::reference::Why) prints it.
@@ -61,12 +61,13 @@ fn row(front: &str, text: &str, width: usize) -> String {
     format!("{front}{}{}", " ".repeat(indent), wrapped.replace('\n', &further))
 }
 
-/// Returns the width of the figures before the criteria of an explanation, which its first line tells.
+/// Returns the width of the figures before the criteria, which the heading tells.
 fn figures_width(table: &[String]) -> Option<usize> {
     table.first()?.find("criterion")
 }
 
-/// Cuts the heading `expected in 3 of 16`, and the space that it takes, to `expected`; a sentence below the table has the numbers.
+/// Shortens the heading `expected in 3 of 16` to `expected`, and its column likewise. A sentence below the table has the
+/// numbers.
 fn with_short_heading(table: &[String]) -> Vec<String> {
     const SHORT: &str = "expected";
     let cut = || {
