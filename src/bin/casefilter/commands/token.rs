@@ -1,4 +1,4 @@
-//! `token`: share tokens of profiles, and those who may call the service.
+//! The command `token`: makes share tokens of profiles, and app tokens for clients of the service.
 
 mod file;
 
@@ -38,12 +38,13 @@ enum Token {
     App(App),
 }
 
-/// Make a share token, which opens the preview of a profile and is good for one copy of it
+/// Make a share token, which opens the preview of a profile and permits one copy of it
 ///
-/// The token is printed once; the database has only its hash. A service that has the database open makes it, and knows it at once.
+/// The token is printed once; the database has only its hash. If a service has the database open, the service makes the
+/// token, which is valid at once.
 ///
-/// A shell makes the file of `> FILE` as the umask says, as a rule for all users to read. --output writes the token into a new file
-/// that its owner alone can read.
+/// With `> FILE` the shell makes a file that other users can usually read. --output writes the token into a new file that
+/// only its owner can read.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,16 +71,16 @@ struct Share {
 }
 
 fn expires_help() -> String {
-    format!("How long the token is good: {}, of whole seconds, such as 20m or 7d", duration::FORM)
+    format!("Lifetime of the token: {}, such as 20m or 7d; in whole seconds", duration::FORM)
 }
 
 /// Make an app token, for a client of the service
 ///
-/// The secret is random, 256 bits. With --file the token is added to that file, which is made when it is not there, readable
-/// by its owner alone, and keeps its mode when it is; without, a file of one token is printed. Names are unique in a file. A service
-/// that runs has to be started again to know the token.
+/// The secret has 256 random bits. With --file the token is added to that file. A new file can be read only by its owner; an
+/// existing one keeps its mode. Without --file a file of one token is printed. Names are unique in a file. Several commands
+/// may add tokens to one file at once. A running service has to be restarted to know the token.
 ///
-/// What is printed has the secret: --output writes it into a new file that its owner alone can read, whatever the umask.
+/// The output has the secret: --output writes it into a new file that only its owner can read, for any umask.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -90,7 +91,7 @@ struct App {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// What logs call it, unlike any other in the file [default: its number]
+    /// Name of the token in logs, unique in the file [default: its number]
     #[arg(long)]
     name: Option<String>,
 
@@ -98,17 +99,17 @@ struct App {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What it may be used for
+    /// The permissions of the token
     #[arg(long, value_name = "PERMISSION,…", required = true, value_delimiter = ',', value_parser = permission())]
     allow: Vec<Permission>,
 
-    /// The fields that it sees of cases, beside their id [default: all]. Only searches of cases are held to them. A
-    /// field that only some cases have tells of others: createdByRule.title says that createdByType is byRule
+    /// The fields of cases that the token may read and name, beside their id [default: all]. This applies to searches of
+    /// cases only. A field that only some cases have reveals others: createdByRule.title says that createdByType is byRule
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 
-    /// The only cases that it sees, in the text syntax [default: all]. Permissions for applicants and AML cases are
-    /// not held to it
+    /// The only cases that the token may find, in the text syntax [default: all]. This does not apply to permissions for
+    /// applicants and AML cases
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 }
@@ -170,7 +171,8 @@ fn app(args: &App) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Adds a token to a file, after `before` has succeeded: a token in the file whose secret is lost is of no use.
+/// Adds a token to a file. Calls `before` first, which saves or prints the secret: a stored token whose secret is lost is
+/// useless.
 fn add(
     path: &Path,
     entry: &TokenEntry,
@@ -181,7 +183,7 @@ fn add(
     loop {
         let mut locked = LockedTokens::read(path)?;
         let tokens = std::mem::take(&mut locked.tokens);
-        // A token without a name is called by its number.
+        // The name of a token without one is its number.
         let number = || tokens.names().count().saturating_add(1).to_string();
         let own_name = name.map_or_else(number, str::to_owned);
         if tokens.names().any(|other| other == own_name) {
@@ -199,7 +201,7 @@ fn add(
     }
 }
 
-/// Returns the text of a file with one more token.
+/// Returns the text of a file of tokens with one more token.
 fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure> {
     tokens.push(entry);
     Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
@@ -207,7 +209,7 @@ fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure
     Ok(format!("{}\n", tokens.to_json()))
 }
 
-/// Warns of what a token permits although its fields and its filter seem to forbid it.
+/// Warns of permissions to which the filter and the fields of a token do not apply.
 fn warn(entry: &TokenEntry) {
     for caution in entry.cautions() {
         note(format!("warning: {}\n", escape(&caution)));
@@ -224,7 +226,7 @@ fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Refuses a filter and fields that no token can have, as other commands refuse theirs.
+/// Rejects a filter or fields that do not compile, with the errors that other commands print.
 fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     let catalog = Catalog::cases();
     let mut faults: Vec<(Errors, Source)> = Vec::new();
@@ -258,14 +260,14 @@ fn share(args: &Share) -> Result<Status, Failure> {
         refuse_stdout(output, "without --output the token is printed")?;
         Contents::ShareToken.check_output(output)?;
     }
-    // A file that cannot be made is no reason to make a token.
+    // The file is opened first: without it no token is made.
     let new = args.output.as_deref().map(create_private).transpose()?;
     let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
         Opened::Here(store) => mint(store, args)?,
         Opened::There(mut service) => {
-            let asked = Asked { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
-            let minted: Minted = service.post("/share-tokens", &asked)?;
+            let request = NewToken { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
+            let minted: Minted = service.post("/share-tokens", &request)?;
             minted.token
         }
     };
@@ -279,15 +281,15 @@ fn share(args: &Share) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// What a service is asked for.
+/// The body of the request to a service.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked<'a> {
+struct NewToken<'a> {
     applicant_id: &'a str,
     lifetime_s: i64,
 }
 
-/// What a service answers.
+/// The answer of a service.
 #[derive(Deserialize)]
 struct Minted {
     token: String,
@@ -307,7 +309,7 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
 /// The longest lifetime of a share token.
 const MOST_LIFETIME_DAYS: i64 = 1000;
 
-/// Reads a lifetime in whole seconds, of a thousand days at most.
+/// Parses a lifetime in whole seconds, of at most a thousand days.
 fn lifetime(text: &str) -> Result<TimeDelta, String> {
     let duration = duration::with_unit(text)?;
     let lifetime = TimeDelta::from_std(duration).ok().filter(|lifetime| lifetime.subsec_nanos() == 0);

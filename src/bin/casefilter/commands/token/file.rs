@@ -14,8 +14,8 @@ use crate::output::overwrite::is_same_inode;
 
 /// A file of tokens that no other command changes until this is dropped.
 ///
-/// A change gives the name to a new file, so the lock is on the file that has the name now. Where no file has it yet, nothing
-/// is locked, and the first command that makes one wins.
+/// A change replaces the file by a new one, so the lock is on the file that has the name now. If there is no file yet,
+/// nothing is locked, and the first command that makes the file wins.
 pub(super) struct LockedTokens<'p> {
     path: &'p Path,
     pub(super) tokens: TokenFile,
@@ -24,7 +24,7 @@ pub(super) struct LockedTokens<'p> {
 }
 
 impl<'p> LockedTokens<'p> {
-    /// Reads the file, or none, and waits for a command that changes it.
+    /// Reads the file, once no other command changes it.
     pub(super) fn read(path: &'p Path) -> Result<Self, Failure> {
         let fail = |error: io::Error| Failure::io("cannot read", &path.display().to_string(), &error);
         loop {
@@ -65,7 +65,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     new.finish()
 }
 
-/// Returns whether the path still names this open file. Where files have no numbers, it is taken to.
+/// Returns true if the path still names this open file. Systems without inode numbers are not checked.
 fn has_name(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(open), Ok(named)) => cfg!(not(unix)) || is_same_inode(&open, &named),
