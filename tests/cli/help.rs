@@ -151,7 +151,7 @@ fn wrong_arguments_get_advice() {
 #[test]
 fn an_unknown_command_gets_advice() {
     for (command, advice) in [
-        ("delete", "tip: no command deletes: write the cases that stay by `casefilter export"),
+        ("delete", "tip: no command deletes: write the remaining cases by `casefilter export"),
         ("restore", "tip: a backup is a database itself"),
         ("completion", "tip: there are no completions and no manual page"),
         ("Query", "tip: `casefilter search CASES --where '…'` shows the cases"),
