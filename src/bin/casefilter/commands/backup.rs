@@ -9,7 +9,7 @@ use crate::input::copy::back_up;
 use crate::input::database::{Database, open_to_read};
 use crate::output::dash::refuse_stdout;
 use crate::output::ending::Contents;
-use crate::output::failure::{Failure, failed, mention};
+use crate::output::failure::{Failure, failed, note_on_terminal};
 use crate::output::interrupt;
 use crate::output::progress::Working;
 use crate::output::status::Status;
@@ -48,15 +48,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Contents::Database.check_output(&args.output)?;
     let path = args.database.path()?;
     match args.admin.open(path, || open_to_read(path, &Catalog::cases()))? {
-        Opened::Here(store) => {
+        Opened::Local(store) => {
             interrupt::watch()
                 .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))?;
             let _working = Working::on("copying the database");
             let copied = store.backup(&args.output).and_then(|()| store.close());
             copied.map_err(|error| failed(&error))?;
         }
-        Opened::There(mut service) => back_up(&mut service, &args.output)?,
+        Opened::Served(mut service) => back_up(&mut service, &args.output)?,
     }
-    mention("copied\n");
+    note_on_terminal("copied\n");
     Ok(Status::Fine)
 }

@@ -16,7 +16,7 @@ use crate::input::request_lines::Lines;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{self};
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_copy(&Catalog::cases(), mode, documents, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
+    let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
     let caches = args.cold.then(Caches::new);
     let format = Format::or_fitting(args.format);

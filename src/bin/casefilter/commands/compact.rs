@@ -50,13 +50,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let path = args.database.path()?;
     let open = || Store::open(path, Catalog::cases(), StoreOptions::default());
     let Compacted { bytes_before, bytes_after } = match args.admin.open(path, open)? {
-        Opened::Here(store) => compact(store, path)?,
-        Opened::There(mut service) => {
+        Opened::Local(store) => compact(store, path)?,
+        Opened::Served(mut service) => {
             let _working = Working::on("a service compacts the database");
             service.post("/compactions", &Compaction {})?
         }
     };
-    leftovers::tell(path);
+    leftovers::warn(path);
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Compacted { bytes_before, bytes_after })?,

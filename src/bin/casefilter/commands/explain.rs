@@ -8,7 +8,7 @@ use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
 use crate::input::selection::Selection;
 use crate::output::failure::Failure;
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::tree::explanation;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
+    let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let Explained { json, text } = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
     // Release the database before printing: other processes may write to it.

@@ -20,7 +20,7 @@ use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::file::{cannot_write, from_database, to_file};
 use crate::output::progress::Progress;
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::rows::Rows;
 use crate::output::status::Status;
 
@@ -114,8 +114,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_copy(&catalog, mode, Documents::Kept, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
-    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    let status = report_left_out(&loaded.report);
+    ids::note_unknown(&loaded.cases, &request.filter)?;
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
         let count = loaded.cases.count(&request.filter)?;

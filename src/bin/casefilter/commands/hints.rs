@@ -25,7 +25,7 @@ pub(crate) fn warn(request: &Request) {
 /// Prints hints about a filter that selects no case, and the notes of the import on the fields that the filter names.
 /// `is_none` returns true if the filter selects no case.
 pub(crate) fn hint(cases: &LoadedCases, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
-    tell_hints(report, request, &hints_on(cases, request, is_none));
+    print_hints(report, request, &hints_on(cases, request, is_none));
 }
 
 /// Returns reasons why a filter selects no case; none if it selects any.
@@ -42,15 +42,15 @@ pub(crate) fn hints_on(
 }
 
 /// Prints the result of [`hints_on`], and the notes of the import on the fields of the request.
-pub(crate) fn tell_hints(report: &Report, request: &Request, hints: &[String]) {
-    tell_notes_on(report, request);
+pub(crate) fn print_hints(report: &Report, request: &Request, hints: &[String]) {
+    print_notes_on(report, request);
     for text in hints {
         note(format!("hint: {}\n", escape(text)));
     }
 }
 
 /// Prints the notes of an import, which are about no errors.
-pub(crate) fn tell_notes(report: &Report) {
+pub(crate) fn print_notes(report: &Report) {
     for told in report.notes.iter().take(MOST_NOTES) {
         note(format!("warning: {}\n", escape(&told.to_string())));
     }
@@ -61,7 +61,7 @@ pub(crate) fn tell_notes(report: &Report) {
 }
 
 /// Like [`print_notes`], for the fields of a request only. Timestamps without a zone are left out: they are usual.
-fn tell_notes_on(report: &Report, request: &Request) {
+fn print_notes_on(report: &Report, request: &Request) {
     if report.notes.is_empty() {
         return;
     }

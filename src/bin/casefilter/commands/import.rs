@@ -6,7 +6,7 @@ use std::time::Instant;
 use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::commands::hints::tell_notes;
+use crate::commands::hints::print_notes;
 #[cfg(feature = "service")]
 use crate::commands::records;
 use crate::input::admin::{Admin, Opened};
@@ -21,7 +21,7 @@ use crate::output::figures::{counted, seconds, thousands};
 use crate::output::interrupt;
 use crate::output::overwrite::check_report;
 use crate::output::progress::Working;
-use crate::output::refusals::{Importing, case_refused, tell_left_out, write_report};
+use crate::output::refusals::{Importing, case_refused, report_left_out, write_report};
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
@@ -127,8 +127,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return import.run(opened);
     }
     let (report, cases) = match opened {
-        Opened::Here(store) => import_here(store?, args)?,
-        Opened::There(service) => import_there(service, args)?,
+        Opened::Local(store) => import_locally(store?, args)?,
+        Opened::Served(service) => import_by_service(service, args)?,
     };
     let took_s = seconds(start.elapsed());
     let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
@@ -147,8 +147,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         ))?,
     }
     out.finish()?;
-    tell_notes(&report);
-    let status = tell_left_out(&report);
+    print_notes(&report);
+    let status = report_left_out(&report);
     reported.map(|()| status)
 }
 
@@ -161,7 +161,7 @@ struct ImportedCases {
 
 /// Imports into a database that this process opened. Returns the number of its cases too. A new database gets its name at the
 /// end.
-fn import_here(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
+fn import_locally(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
     let report = import(&store, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
     close_written(store)?;
@@ -169,7 +169,7 @@ fn import_here(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
 }
 
 /// Imports into a database that a service has open.
-fn import_there(service: Service, args: &Args) -> Result<(Report, u64), Failure> {
+fn import_by_service(service: Service, args: &Args) -> Result<(Report, u64), Failure> {
     let mut upload = service.upload(&args.kind.import_route(args.mode()), Importing::Cases(args.mode()))?;
     args.cases.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: false })?;
     let _working = Working::on("the service writes the database");

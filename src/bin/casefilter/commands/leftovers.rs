@@ -16,7 +16,7 @@ use crate::output::unnamed::folder_of;
 /// Warns of copies beside a database that no running process uses.
 ///
 /// They are not removed: they hold cases, and may by now be the only copy of them.
-pub(crate) fn tell(database: &Path) {
+pub(crate) fn warn(database: &Path) {
     for (path, bytes) in of(database) {
         note(format!(
             "warning: {} ({} bytes) is a copy of the database that an interrupted command of an older version left: remove it if you \

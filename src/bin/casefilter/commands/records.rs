@@ -52,8 +52,8 @@ impl RecordsImport<'_> {
     pub(super) fn run(&self, opened: Opened<Result<Store, Failure>>) -> Result<Status, Failure> {
         let (kind, one) = self.records;
         let imported = match opened {
-            Opened::Here(store) => self.import_here(store?, kind)?,
-            Opened::There(service) => {
+            Opened::Local(store) => self.import_locally(store?, kind)?,
+            Opened::Served(service) => {
                 let route = self.what.import_route(self.mode);
                 let mut upload = service.upload(&route, Importing::Records(self.mode))?;
                 self.files.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: true })?;
@@ -63,11 +63,11 @@ impl RecordsImport<'_> {
         let took_s = seconds(self.start.elapsed());
         // The result is printed also if the report could not be written.
         let reported = self.report.map_or(Ok(()), |path| write_report(path, &imported));
-        let status = tell(&imported, one, took_s, self.format)?;
+        let status = print(&imported, one, took_s, self.format)?;
         reported.map(|()| status)
     }
 
-    fn import_here(&self, store: Store, kind: RecordKind) -> Result<Imported, Failure> {
+    fn import_locally(&self, store: Store, kind: RecordKind) -> Result<Imported, Failure> {
         let mode = self.mode;
         let imported = import_records_in(&store, kind, mode, |import| {
             self.files.read_all(&mut RecordTaker { import, mode }).map_err(ImportStop::Told)
@@ -94,7 +94,7 @@ impl From<StoreError> for ImportStop {
 }
 
 /// Prints the result of an import of records; `one` is the noun for a record.
-fn tell(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
+fn print(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
     let Imported { stored, replaced, incomplete, skipped, .. } = *imported;
     let Imported { kept_changes, overwritten_changes, without_zone, .. } = *imported;
     let mut out = Output::new();
@@ -118,11 +118,11 @@ fn tell(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> 
         }
     }
     out.finish()?;
-    Ok(tell_left_out(imported, one))
+    Ok(report_left_out(imported, one))
 }
 
 /// Prints on standard error what an import left out or changed, and returns the exit status.
-fn tell_left_out(imported: &Imported, one: &str) -> Status {
+fn report_left_out(imported: &Imported, one: &str) -> Status {
     let has_left_out = imported.skipped > 0 || imported.incomplete > 0;
     let mut text = String::new();
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
@@ -180,8 +180,8 @@ pub(crate) fn export<'p>(
     };
     let catalog = Catalog::cases();
     let store = match admin.open(database, || open_to_read(database, &catalog))? {
-        Opened::Here(store) => store,
-        Opened::There(service) => {
+        Opened::Local(store) => store,
+        Opened::Served(service) => {
             let Copy { file, name } = Copy::make(database, service)?;
             let store = Store::open_file(file, &name, catalog.clone(), StoreOptions::default());
             store.map_err(|error| failed(&error))?

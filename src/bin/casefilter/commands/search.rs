@@ -11,12 +11,12 @@ use std::time::Instant;
 
 use casefilter::{Catalog, Limits, Mode, Request};
 
-use crate::commands::hints::{hints_on, tell_hints, warn};
+use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
 use crate::commands::search::format::Format;
 use crate::commands::search::long_page::LongPage;
 use crate::commands::search::page::print;
-use crate::commands::search::summary::{summary_of, tell_cut};
+use crate::commands::search::summary::{note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
@@ -33,7 +33,7 @@ use crate::output::figures::{counted, duration, thousands};
 use crate::output::overwrite::check_report;
 #[cfg(not(feature = "postgres"))]
 use crate::output::part::Part;
-use crate::output::refusals::{tell_left_out, write_report};
+use crate::output::refusals::{report_left_out, write_report};
 use crate::output::status::Status;
 
 /// The longest page that is collected in memory; longer pages are written while their cases are read.
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let cases = &loaded.cases;
         let answered =
             answer_all(cases.catalog(), &Limits::default(), |request| cases.search(request), &mut lines);
-        let left_out = tell_left_out(&loaded.report);
+        let left_out = report_left_out(&loaded.report);
         let bad = loaded.cases.close().and(answered)?;
         return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
     }
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
-    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    ids::note_unknown(&loaded.cases, &request.filter)?;
     let format = Format::or_fitting(args.format);
     if request.limit > MOST_AT_ONCE {
         print_long(&request, format, loaded, args.cases.database())
@@ -173,10 +173,10 @@ fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Statu
     let printed = print(&found, format, || summary_of(found.len(), total, count, took, load_took));
     closed.and(printed)?;
     if !says_total && is_full {
-        tell_cut(found.len(), request, total);
+        note_cut(found.len(), request, total);
     }
-    tell_hints(&report, request, &hints);
-    Ok(tell_left_out(&report))
+    print_hints(&report, request, &hints);
+    Ok(report_left_out(&report))
 }
 
 /// Prints a page of any length.
@@ -193,10 +193,10 @@ fn print_long(
     let count = cases.len();
     page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
     if format != Format::Table {
-        tell_cut(page.len(), request, page.total);
+        note_cut(page.len(), request, page.total);
     }
-    tell_hints(&report, request, &hints);
-    Ok(tell_left_out(&report))
+    print_hints(&report, request, &hints);
+    Ok(report_left_out(&report))
 }
 
 /// Refuses to search a server, which this build cannot.

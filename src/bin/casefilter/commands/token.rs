@@ -264,8 +264,8 @@ fn share(args: &Share) -> Result<Status, Failure> {
     let new = args.output.as_deref().map(create_private).transpose()?;
     let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
-        Opened::Here(store) => mint(store, args)?,
-        Opened::There(mut service) => {
+        Opened::Local(store) => mint(store, args)?,
+        Opened::Served(mut service) => {
             let request = NewToken { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
             let minted: Minted = service.post("/share-tokens", &request)?;
             minted.token

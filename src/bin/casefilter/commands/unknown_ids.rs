@@ -17,7 +17,7 @@ const LISTED: usize = 5;
 const SHOWN_CHARS: usize = 64;
 
 /// Notes on standard error the ids in a filter that no case has.
-pub(crate) fn tell_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
+pub(crate) fn note_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
     if filter.is_all() {
         return Ok(());
     }

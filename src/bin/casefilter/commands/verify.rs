@@ -54,14 +54,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let (path, catalog, options) = (args.database.path()?, Catalog::cases(), StoreOptions::default());
     let working = Working::on("checking the database");
     let found = match args.admin.open(path, || Store::verify(path, &catalog, &options))? {
-        Opened::Here(found) => found,
-        Opened::There(service) => {
+        Opened::Local(found) => found,
+        Opened::Served(service) => {
             let Copy { file, name } = Copy::make(path, service)?;
             Store::verify_file(file, &name, &catalog, &options).map_err(|error| failed(&error))?
         }
     };
     drop(working);
-    leftovers::tell(path);
+    leftovers::warn(path);
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {

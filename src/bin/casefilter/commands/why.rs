@@ -14,7 +14,7 @@ use crate::input::selection::Selection;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::figures::{counted, thousands};
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::tree::why_rows;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
+    let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
@@ -123,7 +123,7 @@ struct Page {
 
 impl Page {
     fn of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<Self>, Failure> {
-        let Some(position) = place_of(cases, id, request)? else { return Ok(None) };
+        let Some(position) = position_of(cases, id, request)? else { return Ok(None) };
         let Request { offset, limit, .. } = *request;
         let order = request.order.as_ref().map(ToString::to_string);
         let shown = position > offset && position.saturating_sub(offset) <= limit;
@@ -223,7 +223,7 @@ impl Nearest {
 }
 
 /// Returns the position of an id among all cases that a request selects, in its order, counted from 1.
-fn place_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
+fn position_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
     let all = request.clone().offset(0).limit(u64::MAX);
     let (mut place, mut found) = (0_u64, None);
     cases.each_id(&all, |other| {

@@ -36,9 +36,9 @@ pub(crate) struct Admin {
 /// A database that is open.
 pub(crate) enum Opened<T> {
     /// This process opened it.
-    Here(T),
+    Local(T),
     /// A service has it open.
-    There(Service),
+    Served(Service),
 }
 
 impl Admin {
@@ -51,12 +51,12 @@ impl Admin {
         let start = Instant::now();
         loop {
             let error = match open() {
-                Ok(opened) => return Ok(Opened::Here(opened)),
+                Ok(opened) => return Ok(Opened::Local(opened)),
                 Err(error) if error.kind() == StoreErrorKind::InUse => error,
                 Err(error) => return Err(failed(&error)),
             };
             let why = match Service::connect(database, self.socket.path.as_deref()) {
-                Ok(service) => return Ok(Opened::There(service)),
+                Ok(service) => return Ok(Opened::Served(service)),
                 Err(why) => why,
             };
             let wait = self.wait.unwrap_or_default();

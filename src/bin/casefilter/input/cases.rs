@@ -168,8 +168,8 @@ impl Cases {
         self.check()?;
         let start = Instant::now();
         let cases = match admin.open(path, || open_to_read(path, catalog))? {
-            Opened::Here(store) => LoadedCases::Database(Box::new(store)),
-            Opened::There(service) => served(path, service)?,
+            Opened::Local(store) => LoadedCases::Database(Box::new(store)),
+            Opened::Served(service) => served(path, service)?,
         };
         Ok(Loaded { cases, report: Report::default(), took: start.elapsed() })
     }

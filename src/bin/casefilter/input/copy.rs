@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 
 use crate::input::service::Service;
-use crate::output::failure::{Failure, mention};
+use crate::output::failure::{Failure, note_on_terminal};
 use crate::output::progress::Working;
 use crate::output::unnamed::unnamed_beside;
 
@@ -32,7 +32,7 @@ impl Copy {
         let working = Working::on("a service sends a copy of the database");
         service.download("/copies", &mut file, &name)?;
         drop(working);
-        mention("a service has the database open: this is a copy that it sent\n");
+        note_on_terminal("a service has the database open: this is a copy that it sent\n");
         Ok(Self { file, name })
     }
 }

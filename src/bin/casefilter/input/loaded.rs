@@ -10,7 +10,7 @@ use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
 /// Calls the same method of an engine or a store, which share no trait; or another expression for a service.
-macro_rules! here_or_there {
+macro_rules! local_or_served {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
             LoadedCases::Memory($cases) => $here,
@@ -46,21 +46,21 @@ pub(crate) enum Found {
 
 impl LoadedCases {
     pub(crate) fn catalog(&self) -> &Catalog {
-        here_or_there!(self, cases => cases.catalog(), served => served.catalog())
+        local_or_served!(self, cases => cases.catalog(), served => served.catalog())
     }
 
     pub(crate) fn len(&self) -> u64 {
-        let len = here_or_there!(self, cases => cases.len(), served => return served.len());
+        let len = local_or_served!(self, cases => cases.len(), served => return served.len());
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
     /// Returns the memory of the cases; None if a service has them.
     pub(crate) fn memory(&self) -> Option<Memory> {
-        here_or_there!(self, cases => Some(cases.memory()), _served => None)
+        local_or_served!(self, cases => Some(cases.memory()), _served => None)
     }
 
     pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
-        here_or_there!(self, cases => Ok(cases.count(filter)?), served => served.count(filter))
+        local_or_served!(self, cases => Ok(cases.count(filter)?), served => served.count(filter))
     }
 
     pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
@@ -75,7 +75,8 @@ impl LoadedCases {
 
     /// Returns hints why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
-        let hints = here_or_there!(self, cases => cases.hints(filter), served => return served.hints(filter));
+        let hints =
+            local_or_served!(self, cases => cases.hints(filter), served => return served.hints(filter));
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
@@ -87,7 +88,7 @@ impl LoadedCases {
     ) -> Result<Explained, Failure> {
         let start = Instant::now();
         let clock = || start.elapsed();
-        let explanation = here_or_there!(
+        let explanation = local_or_served!(
             self,
             cases => match compiling {
                 None => cases.explain(request),

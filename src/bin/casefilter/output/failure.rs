@@ -86,7 +86,7 @@ pub(crate) fn note(text: impl Display) {
 }
 
 /// Like [`note`], but only on a terminal.
-pub(crate) fn mention(text: impl Display) {
+pub(crate) fn note_on_terminal(text: impl Display) {
     if io::stderr().is_terminal() {
         note(text);
     }

@@ -16,7 +16,7 @@ use crate::output::interrupt;
 use crate::output::parquet::ParquetFile;
 #[cfg(not(feature = "arrow"))]
 use crate::output::part::Part;
-use crate::output::stdout::unhurried;
+use crate::output::stdout::spooled_stdout;
 
 /// The size of the buffer before a file.
 pub(crate) const CHUNK_BYTES: usize = 256 << 10;
@@ -52,7 +52,7 @@ pub(crate) fn from_database(
     fill: Fill<'_>,
 ) -> Result<(), Failure> {
     if is_stdout(path) {
-        let written = unhurried(database).and_then(|out| to_stdout(out, fill));
+        let written = spooled_stdout(database).and_then(|out| to_stdout(out, fill));
         return written.map_err(|error| cannot_write(path, &error));
     }
     to_file(path, order, fill)

@@ -121,7 +121,7 @@ fn and_more(count: u64) -> String {
 /// status.
 ///
 /// On a terminal it lists the first 20 lines, elsewhere all.
-pub(crate) fn tell_left_out(report: &Report) -> Status {
+pub(crate) fn report_left_out(report: &Report) -> Status {
     if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
         return Status::Fine;
     }

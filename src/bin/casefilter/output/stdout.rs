@@ -27,7 +27,7 @@ impl Output {
 impl Output<Box<dyn Write>> {
     /// Returns standard output for cases from a database, which can be closed before everything is written; see [`Spool`].
     pub(crate) fn from_database(database: &Path) -> Result<Self, Failure> {
-        let out = unhurried(database).map_err(|error| Failure::stdout(&error))?;
+        let out = spooled_stdout(database).map_err(|error| Failure::stdout(&error))?;
         Ok(Self::to(out, io::stdout().is_terminal()))
     }
 
@@ -38,7 +38,7 @@ impl Output<Box<dyn Write>> {
 }
 
 /// Returns standard output through a [`Spool`], unless it is a file, which never makes a writer wait.
-pub(crate) fn unhurried(database: &Path) -> io::Result<Box<dyn Write>> {
+pub(crate) fn spooled_stdout(database: &Path) -> io::Result<Box<dyn Write>> {
     if is_file(&io::stdout()) {
         return Ok(Box::new(io::stdout()));
     }
