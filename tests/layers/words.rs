@@ -20,7 +20,6 @@ use proc_macro2::{LineColumn, TokenStream, TokenTree};
 const NOT_CLEAN: &[&str] = &[
     "src/arrow",
     "src/batch",
-    "src/bin",
     "src/catalog",
     "src/column",
     "src/domain",
@@ -36,7 +35,6 @@ const NOT_CLEAN: &[&str] = &[
     "src/store",
     "src/topk",
     "src/value",
-    "tests/cli",
     "tests/domain",
     "tests/postgres",
     "tests/service",
