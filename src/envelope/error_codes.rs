@@ -174,7 +174,7 @@ impl ErrorCode {
         self.status
     }
 
-    /// What it means, in a few words.
+    /// The meaning, in a few words.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         self.meaning

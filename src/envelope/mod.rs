@@ -29,7 +29,7 @@ pub struct Envelope {
     pub code: u16,
     /// The name of the failed request.
     pub correlation_id: String,
-    /// What was wrong.
+    /// The description of the error.
     pub description: String,
     /// A number for what was wrong, of the table [`ErrorCode::ALL`].
     #[serde(skip_serializing_if = "Option::is_none")]
