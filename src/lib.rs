@@ -72,6 +72,8 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
 pub use filter::{CacheStats, DEFAULT_PAGE, Direction, Filter, FilterCache, Order, Params, Request};
+#[doc(hidden)]
+pub use ingest::check_text;
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};

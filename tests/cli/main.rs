@@ -1,4 +1,4 @@
-//! The command line, run as users and scripts run it.
+//! The command line, as users and scripts run it.
 
 #![cfg(feature = "full")]
 

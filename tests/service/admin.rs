@@ -3,9 +3,10 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -434,6 +435,55 @@ fn a_copy_is_removed_when_its_client_or_its_service_ends() {
     let restarted = serve(&database, &[]);
     assert_eq!(names(), before);
     restarted.terminate();
+}
+
+/// Listens on a socket that passes everything on to another one. Returns the bytes that came back so far.
+fn tap(to: PathBuf, at: &Path) -> Arc<Mutex<Vec<u8>>> {
+    let listener = UnixListener::bind(at).unwrap();
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&answers);
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut service) = (client.unwrap(), UnixStream::connect(&to).unwrap());
+            let (mut from_client, mut to_service) =
+                (client.try_clone().unwrap(), service.try_clone().unwrap());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut from_client, &mut to_service);
+                let _ = to_service.shutdown(std::net::Shutdown::Write);
+            });
+            let told = Arc::clone(&told);
+            thread::spawn(move || {
+                let mut bytes = [0; 1 << 16];
+                while let Ok(length @ 1..) = service.read(&mut bytes) {
+                    told.lock().unwrap().extend_from_slice(&bytes[..length]);
+                    let _ = client.write_all(&bytes[..length]);
+                }
+            });
+        }
+    });
+    answers
+}
+
+#[test]
+fn no_document_is_sent_for_a_page_of_ids() {
+    let database = Database::new("plain.cases.ndjson");
+    let _process = serve(&database, &[]);
+    let answers = tap(socket(&database), &database.folder().join("tap.sock"));
+    let search = |format: &str| {
+        answers.lock().unwrap().clear();
+        let tapped =
+            ["search", "cases.db", "--limit", "50", "--format", format, "--admin-socket", "tap.sock"];
+        let out = run(&database, &tapped).good();
+        let answer = String::from_utf8_lossy(&answers.lock().unwrap()).into_owned();
+        (out, answer)
+    };
+    let (ids, answer) = search("ids");
+    assert_eq!(ids.lines().count(), 50);
+    assert!(ids.lines().all(|id| answer.contains(id)) && !answer.contains("\"caseReview\""), "{answer}");
+    let (cases, answer) = search("ndjson");
+    assert!(answer.contains("\"caseReview\""), "{answer}");
+    let of_cases = cases.lines().map(|case| serde_json::from_str::<Value>(case).unwrap()["id"].clone());
+    assert_eq!(of_cases.collect::<Vec<_>>(), ids.lines().collect::<Vec<_>>());
 }
 
 #[test]

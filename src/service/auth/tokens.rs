@@ -17,8 +17,9 @@ use super::permission::Permission;
 use super::projection::Projection;
 use super::replays::ReplayCache;
 use crate::catalog::{Catalog, FieldId};
-use crate::error::quote;
+use crate::error::{Error, quote};
 use crate::filter::{Filter, FilterCache};
+use crate::ingest::check_text;
 use crate::limits::Limits;
 
 /// An entry of a token file.
@@ -180,6 +181,8 @@ impl TokenFile {
     /// Returns an error if the file cannot be read or is not a token file. The message never contains a secret.
     pub fn read(path: &Path) -> io::Result<Self> {
         let text = std::fs::read(path)?;
+        let invalid = |error: Error| io::Error::new(io::ErrorKind::InvalidData, error.message());
+        check_text(&text).map_err(invalid)?;
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
