@@ -118,7 +118,6 @@ impl<'a> Parser<'a, '_> {
     /// There is none where the text is right without one.
     fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         let may_be_value = match &self.lexer.next {
-            Token::Symbol(_) => false,
             Token::Word(word) if matches!(before.next, Token::Symbol(_)) => {
                 // Other words are values.
                 if !is_reserved_word(word) && !is_quantifier(word) {
@@ -126,7 +125,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 !is_reserved_word(word)
             }
-            Token::Word(_) => false,
+            Token::Symbol(_) | Token::Word(_) => false,
             _ => return Ok(None),
         };
         let found = phrase(before)?.filter(|phrase| phrase.tokens > 1 && phrase.habit.connective().is_none());
@@ -210,9 +209,13 @@ impl<'a> Parser<'a, '_> {
             self.lexer = whole.rest.clone();
             return Ok(Reading::Whole);
         }
-        let several = matches!(advice, Advice::Operator(Operator::Equal)) && is_list && count > 1;
         let suggestion = match &operands {
-            Some(operands) if several && operands.join == Some(Join::Comma) => {
+            Some(operands)
+                if is_list
+                    && advice == Advice::Operator(Operator::Equal)
+                    && operands.join == Some(Join::Comma)
+                    && !has_keyword =>
+            {
                 Some(for_several(self.holds, Syntax::Text))
             }
             _ => None,
