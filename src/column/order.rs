@@ -69,7 +69,7 @@ const LOW_BITS: u32 = 20;
 
 /// Sorts by [`Ranked::eight`]; those with the same stay in order.
 fn sort_by_eight(part: &mut [Ranked]) {
-    let falls = part.array_windows().filter(|[a, b]| a.eight > b.eight).count();
+    let falls = part.windows(2).filter(|pair| matches!(pair, [a, b] if a.eight > b.eight)).count();
     if part.len() < MANY || part.len() > 1 << PLACE_BITS || falls < part.len() / RUN {
         return part.sort_by_key(|ranked| ranked.eight);
     }

@@ -468,7 +468,10 @@ fn begin_logging(level: Level) {
             return;
         }
         let place = panic.location().map(ToString::to_string);
-        tracing::error!(place, cause = panic.payload_as_str(), "a panic");
+        let payload = panic.payload();
+        let cause = payload.downcast_ref::<&str>().copied();
+        let cause = cause.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        tracing::error!(place, cause, "a panic");
     }));
 }
 
