@@ -44,11 +44,12 @@ fn steps<'p>(
     let nodes = &query.predicate.nodes()[..=root];
     let mut steps: Vec<PlanStep<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
-        let step = match node {
-            _ if let Some(Some(value)) = settled.get(id) => PlanStep::Settled(*value),
-            Node::Constant(value) => PlanStep::Settled(*value),
-            Node::Leaf(leaf) => leaf_step(leaf, query.lookup(id, number), number, batch),
-            Node::Branch(connective, children) => plan_branch(*connective, children, &steps, batch.rows()),
+        let step = match (settled.get(id), node) {
+            (Some(Some(value)), _) | (_, Node::Constant(value)) => PlanStep::Settled(*value),
+            (_, Node::Leaf(leaf)) => leaf_step(leaf, query.lookup(id, number), number, batch),
+            (_, Node::Branch(connective, children)) => {
+                plan_branch(*connective, children, &steps, batch.rows())
+            }
         };
         steps.push(step);
     }
