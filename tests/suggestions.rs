@@ -717,7 +717,7 @@ const CORPUS: &[(&str, Told)] = &[
     ("name = x unless", Nothing),
     ("name = Ann but Lee", Nothing),
     ("name = any x", Nothing),
-    ("name == any x", Nothing),
+    ("name == any x", Meant("`in`", "name = x")),
     ("name == x nor y", Nothing),
     ("name = x y z", Meant("`\"x y z\"`", "name = \"x y z\"")),
     // Search boxes.

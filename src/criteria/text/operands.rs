@@ -13,6 +13,8 @@ use crate::value::{Timestamp, is_reserved_word};
 pub(super) enum Join {
     Comma,
     Connective(Connective),
+    /// `nor`, after `neither`.
+    Nor,
 }
 
 pub(super) struct Operand<'a> {
@@ -53,8 +55,7 @@ impl<'a> Operands<'a> {
             let mut ahead = operands.rest.clone();
             let join = match &ahead.next {
                 Token::Comma => Join::Comma,
-                // Of `neither … nor`.
-                token if token.is_word("nor") => Join::Connective(Connective::Or),
+                token if token.is_word("nor") => Join::Nor,
                 token => match token.connective() {
                     Some(connective) => Join::Connective(connective),
                     None => break,
@@ -128,7 +129,7 @@ impl<'a> Operands<'a> {
             Advice::Operator(Operator::NotEqual) if self.join == Some(Join::Comma) => {
                 Some(each(Connective::And))
             }
-            Advice::NoneOf if is_or => Some(each(Connective::And)),
+            Advice::NoneOf if is_or || self.join == Some(Join::Nor) => Some(each(Connective::And)),
             Advice::NotAllOf if is_and => Some(each(Connective::Or)),
             Advice::Between if is_and => self.between(field),
             _ => None,

@@ -171,7 +171,7 @@ impl<'a> Parser<'a, '_> {
         let is_operator_alone = match (advice, &operands) {
             _ if has_keyword => false,
             (Advice::Operator(Operator::Contains | Operator::All), Some(operands)) => {
-                !matches!(operands.join, Some(Join::Connective(_)))
+                matches!(operands.join, None | Some(Join::Comma))
             }
             (Advice::Operator(_), Some(operands)) => operands.values.len() == 1 && !operands.has_parentheses,
             (Advice::Operator(_), None) => ends_value(&phrase.rest.next),
