@@ -1,8 +1,8 @@
-//! The service on loopback: signed requests per second, compared with the bare framework.
+//! Throughput of the service on loopback, compared with an empty server on the same framework.
 //!
-//! This is not a criterion bench. Rounds of load alternate between the two servers, and the best round of each counts. `--
-//! --test` makes one short round on few cases. With `CASEFILTER_BENCH_CLIENT=wrk`, an installed [wrk](https://github.com/wg/wrk)
-//! makes the load, in a process of its own.
+//! This is not a criterion bench. Rounds of load alternate between the two servers, and the best round of each counts.
+//! `-- --test` runs one short round on few cases. With `CASEFILTER_BENCH_CLIENT=wrk`, a separate process generates the
+//! load: [wrk](https://github.com/wg/wrk), which must be installed.
 
 use std::convert::Infallible;
 use std::env;
@@ -44,7 +44,7 @@ fn mac(timestamp: &[u8], method: &str, target: &str, body: &[u8]) -> Hmac<Sha256
     mac
 }
 
-/// Returns a signed request, which is valid for a minute.
+/// Returns a signed request, which is valid for one minute.
 fn request(target: &str) -> Vec<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().to_string();
     let signature = mac(now.as_bytes(), "POST", target, BODY).finalize().into_bytes();
@@ -57,7 +57,7 @@ fn request(target: &str) -> Vec<u8> {
     [head.as_bytes(), BODY].concat()
 }
 
-/// Answers with the bare framework: reads the body, checks the signature, answers `{}`.
+/// The handler of the empty server: reads the body, verifies the signature, and responds `{}`.
 async fn empty(request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body: Bytes = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
@@ -99,7 +99,7 @@ struct Round {
     p99_us: f64,
 }
 
-/// Makes the same load by wrk, for whole seconds.
+/// Runs a round of load with wrk, for whole seconds.
 fn wrk(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     let mut script = tempfile::NamedTempFile::new().unwrap();
     // Lua understands the Rust escapes that occur in a request.
@@ -135,7 +135,7 @@ fn wrk(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     }
 }
 
-/// Sends a request repeatedly on several connections. Checks that each answer has the length of the first.
+/// Runs a round of load: repeats a request on all connections, and checks that each response has the length of the first.
 fn load(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     let stop = AtomicBool::new(false);
     let start = Instant::now();
@@ -181,7 +181,7 @@ fn load(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     Round { per_second, p50_us: quantile_us(0.5), p99_us: quantile_us(0.99) }
 }
 
-/// Returns the minimum time of several runs, in nanoseconds.
+/// Returns the time of a call in nanoseconds: the minimum of several rounds.
 fn nanoseconds(mut run: impl FnMut()) -> u128 {
     let round = |run: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -279,6 +279,6 @@ fn main() {
         );
     }
     println!("Success: service");
-    // The servers run until the process ends.
+    // The servers never stop by themselves.
     runtime.shutdown_background();
 }

@@ -8,11 +8,13 @@
     reason = "every index and shift is bounded by the length of a chunk"
 )]
 
+mod portable;
 mod simd;
 
+pub(crate) use portable::{Combine, Uniform};
 pub(crate) use simd::{
-    ByteSet, Combine, Uniform, combine, combine_into, combine_three, count_between, count_both, count_ones,
-    has_byte_sets, in_byte_set, prefetch,
+    ByteSet, combine, combine_into, combine_three, count_between, count_both, count_ones, has_byte_sets,
+    in_byte_set, prefetch,
 };
 
 use wide::u32x4;
@@ -20,7 +22,7 @@ use wide::u32x4;
 /// Rows of a word of a bitmap.
 pub(crate) const LANES: usize = 64;
 
-/// Two sets of rows of a batch, to be put together; bits behind the last row mean nothing.
+/// Two sets of rows of a batch and how they are combined; bits after the last row have no meaning.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'w> {
     pub(crate) how: Combine,
@@ -40,7 +42,7 @@ impl<'w> Pair<'w> {
     }
 }
 
-/// How many of so many rows a pair comes to.
+/// Counts the rows, of `rows`, of a pair combined.
 pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
     let whole = rows / LANES;
     match (pair.how, pair.one.split_at_checked(whole), pair.other.split_at_checked(whole)) {
@@ -54,7 +56,7 @@ pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
     }
 }
 
-/// How many of so many rows two pairs come to, put together in turn.
+/// Counts the rows, of `rows`, of two pairs combined, and combined with each other.
 pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: usize) -> usize {
     let [one_turned, other_turned, all_turned] = how.turned_by();
     let turned = |pair: Pair<'_>, turned_again: u64| {
@@ -67,14 +69,14 @@ pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: us
     let mut count = simd::count_four(sets.map(|set| set.get(..whole).unwrap_or_default()), &masks);
     if rows > whole * LANES {
         let last = sets.map(|set| set.get(whole).copied().unwrap_or(0));
-        count += (simd::join_four(last, &masks) & !(u64::MAX << (rows % LANES))).count_ones() as usize;
+        count += (portable::join_four(last, &masks) & !(u64::MAX << (rows % LANES))).count_ones() as usize;
     }
     if all_turned == 0 { count } else { rows - count }
 }
 
 /// Has the processor fetch what will be read next from front to back: it goes on by itself to the end of a page once it has
 /// seen the first lines, and begins with those before it is needed.
-pub(crate) fn announce<T>(values: &[T]) {
+pub(crate) fn prefetch_start<T>(values: &[T]) {
     const PAGE: usize = 4096;
     const LINE: usize = 64;
     const LINES: usize = 4;

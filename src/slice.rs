@@ -12,7 +12,7 @@ pub(crate) trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy +
 
 impl<T: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static> Plain for T {}
 
-/// Values that are never changed again, one behind the other.
+/// Immutable values in consecutive memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<T> {
     /// Whole and aligned values.
@@ -29,9 +29,9 @@ impl<T: Plain> AsRef<[u8]> for Own<T> {
     }
 }
 
-/// Where a slice starts: at a cache line, so that no wide load crosses two.
+/// The alignment of packed slices: a cache line, so that no wide load crosses two.
 const ALIGNMENT: usize = 64;
-/// What one large page holds; less than that stays where it is.
+/// The size of a large page; slices of less in all are not moved.
 const LARGE_PAGE: usize = 2 << 20;
 
 impl<T: Plain> Deref for Slice<T> {

@@ -1,4 +1,4 @@
-//! Record batches give the answers that the same cases give as JSON: taken in, written out, or filtered as they are.
+//! Record batches give the same results as the same cases in JSON: imported, exported, or filtered directly.
 
 #[expect(dead_code, reason = "of the worlds, what is checked in them is checked elsewhere")]
 mod world;
@@ -57,7 +57,7 @@ fn parquet(engine: &Engine, order: Option<Order>) -> Bytes {
     writer.finish().unwrap().into()
 }
 
-/// The same rows in other types: dictionaries, large strings and lists, and a slice of something longer.
+/// Returns the same rows with other types (dictionaries, large strings, large lists), as a slice of a longer batch.
 fn retyped(batch: &RecordBatch) -> RecordBatch {
     fn other(kind: &DataType) -> DataType {
         match kind {
@@ -89,7 +89,7 @@ fn retyped(batch: &RecordBatch) -> RecordBatch {
     twice.slice(once.num_rows(), once.num_rows())
 }
 
-/// Holds a world's record batches equal to the engine that read its documents.
+/// Checks that an engine loaded from record batches, and masks, give the same results as an engine loaded from documents.
 fn check(world: &World) {
     let engine = lenient(&world.catalog, &world.documents);
     if engine.is_empty() {
@@ -102,9 +102,9 @@ fn check(world: &World) {
     let other = retyped(&whole);
     let loaded = [load(&world.catalog, &parts), load(&world.catalog, std::slice::from_ref(&other))];
     let ids: Vec<&str> = stored.ids().collect();
-    for asked in &world.requests {
-        let body = asked.body.to_string();
-        let Ok(filter) = Filter::compile(&asked.catalog, body.as_bytes()) else { continue };
+    for sample in &world.requests {
+        let body = sample.body.to_string();
+        let Ok(filter) = Filter::compile(&sample.catalog, body.as_bytes()) else { continue };
         let request = Request::new(filter.clone()).limit(10_000);
         let answer = engine.search(&request).unwrap();
         let expected: Vec<&str> = answer.ids().collect();
@@ -126,13 +126,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn batches_answer_as_documents_do(seed in any::<u64>()) {
+    fn batches_give_the_same_results_as_documents(seed in any::<u64>()) {
         check(&World::small(&mut Choices::seeded(seed)));
     }
 }
 
 #[test]
-fn a_sorted_file_says_so_and_has_every_case() {
+fn a_sorted_file_records_its_order_and_has_every_case() {
     let catalog = Catalog::cases();
     let data = include_str!("data/plain.cases.ndjson");
     let documents: Vec<String> = data.lines().map(str::to_owned).collect();
@@ -147,9 +147,9 @@ fn a_sorted_file_says_so_and_has_every_case() {
     assert_eq!(group.column(sorted).column_path().string(), "createdAt");
     assert!(sorting[0].descending && !sorting[0].nulls_first);
     assert!(group.column(sorted).statistics().unwrap().min_bytes_opt().is_some());
-    // Other engines take Parquet's types as they are, and its time zone by their own name for it.
+    // No Arrow schema in the metadata: other engines use Parquet's own types and their own name for UTC.
     assert_eq!(reader.metadata().file_metadata().key_value_metadata(), None);
-    // Nothing is sorted as Parquet sorts.
+    // The order of `status` is not Parquet's order, so it is not recorded.
     let by_status = parquet(&engine, Order::parse(&catalog, "status").unwrap());
     let reader = SerializedFileReader::new(by_status).unwrap();
     assert_eq!(reader.metadata().row_group(0).sorting_columns(), None);
@@ -165,7 +165,7 @@ fn a_sorted_file_says_so_and_has_every_case() {
 }
 
 #[test]
-fn what_is_no_value_is_null_and_arrays_keep_their_order() {
+fn invalid_values_are_null_and_arrays_keep_their_order() {
     let catalog = Catalog::cases();
     let batch = encode(
         &catalog,
@@ -197,7 +197,7 @@ fn arrow_json_lines(batch: &RecordBatch) -> Vec<String> {
 }
 
 #[test]
-fn an_encoder_refuses_what_is_no_case_and_goes_on() {
+fn an_encoder_rejects_invalid_cases_and_accepts_further_ones() {
     let mut encoder = CaseEncoder::new(&Catalog::cases());
     encoder.push(r#"{"id":"a"}"#).unwrap();
     for (document, kind) in [
@@ -214,7 +214,7 @@ fn an_encoder_refuses_what_is_no_case_and_goes_on() {
 }
 
 #[test]
-fn a_mask_asks_only_for_the_columns_of_its_fields() {
+fn a_mask_reads_only_the_columns_of_its_fields() {
     let catalog = Catalog::cases();
     let number: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
     let name: ArrayRef = Arc::new(StringArray::from(vec![Some("n"), None]));
@@ -232,7 +232,7 @@ fn a_mask_asks_only_for_the_columns_of_its_fields() {
 }
 
 #[test]
-fn a_value_that_no_field_has_is_an_error_unless_it_is_null() {
+fn an_invalid_value_is_an_error_unless_it_is_null() {
     let catalog = Catalog::cases();
     let filter = Filter::compile_text(&catalog, "updatedAt > \"2024-01-01 00:00:00\"").unwrap();
     let dates = |texts: Vec<Option<&str>>| {
@@ -246,7 +246,7 @@ fn a_value_that_no_field_has_is_an_error_unless_it_is_null() {
     let error = filter.mask(&dates(vec![Some("2024-01-02 00:00:00"), Some("soon")])).unwrap_err();
     assert_eq!((error.path.as_str(), error.kind), ("updatedAt", ErrorKind::BadTimestamp));
     assert_eq!(filter.mask(&dates(vec![Some("2024-01-02 00:00:00"), None])).unwrap().true_count(), 1);
-    // What lies under a null, or between lists, is no value.
+    // Values of null rows and elements of null lists are ignored.
     let words = StringArray::from(vec![Some("a"), Some("x"), Some("b")]);
     let item = Arc::new(Field::new_list_field(DataType::Utf8, true));
     let offsets = arrow_buffer::OffsetBuffer::new(vec![0, 1, 2, 3].into());
@@ -260,7 +260,7 @@ fn a_value_that_no_field_has_is_an_error_unless_it_is_null() {
 }
 
 #[test]
-fn a_stream_whose_batches_change_ends_the_import() {
+fn a_stream_whose_schema_changes_fails_the_import() {
     let batch = |name: &str| {
         let ids: ArrayRef = Arc::new(StringArray::from(vec![name]));
         RecordBatch::try_from_iter([("id", ids.clone()), (name, ids)]).unwrap()
@@ -275,7 +275,7 @@ fn a_stream_whose_batches_change_ends_the_import() {
 }
 
 #[test]
-fn the_conformance_cases_answer_alike() {
+fn the_conformance_cases_give_the_same_results() {
     for (cases, requests) in [
         (include_str!("data/plain.cases.ndjson"), include_str!("data/plain.requests.ndjson")),
         (include_str!("data/weird.cases.ndjson"), include_str!("data/weird.requests.ndjson")),
@@ -309,7 +309,7 @@ fn the_conformance_cases_answer_alike() {
 }
 
 #[test]
-fn dictionaries_are_read_through() {
+fn nested_dictionaries_are_decoded() {
     let words: arrow_array::DictionaryArray<Int32Type> =
         [Some("open"), None, Some("open")].into_iter().collect();
     let batch =

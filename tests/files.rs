@@ -1,6 +1,6 @@
 //! The files that commands write and read: complete, private, damaged, or with extra bytes.
 
-#![cfg(all(feature = "cli", unix))]
+#![cfg(all(feature = "full", unix))]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -354,7 +354,10 @@ fn a_database_is_named_with_or_without_a_flag() {
         let run = folder.run(&[command]);
         assert!(run.code == Some(2) && run.err.contains("required"), "{command}: {}", run.err);
     }
-    folder.bad(&["search", "--db", "cases.ndjson"], "not a database of cases");
+    folder.bad(
+        &["search", "--db", "cases.ndjson"],
+        "found the ending .ndjson, expected a database of cases; a file of cases is given without --db",
+    );
 }
 
 #[test]
@@ -368,7 +371,8 @@ fn a_file_that_cannot_be_opened_is_reported() {
     let may_read = fs::File::open(folder.path("locked.db")).is_ok();
     for command in ["search", "explain", "export", "verify", "backup", "compact"] {
         let run = |name: &str| match command {
-            "export" | "backup" => folder.run(&[command, name, "-o", "out.ndjson"]),
+            "export" => folder.run(&[command, name, "-o", "out.ndjson"]),
+            "backup" => folder.run(&[command, name, "-o", "out.db"]),
             _ => folder.run(&[command, name]),
         };
         let (looped, directory) = (run("loop.db"), run("folder.db"));

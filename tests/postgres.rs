@@ -1,6 +1,6 @@
-//! A table of PostgreSQL answers as an engine does, and fails as one can live with.
+//! The PostgreSQL source returns the same results as an engine, and recovers from errors of the server.
 //!
-//! `tests/postgres/run` starts a server, and runs these tests and those of the service on it.
+//! `tests/postgres/run` starts a server and runs these tests and those of the service on it.
 
 use std::fs;
 use std::future::Future;
@@ -37,7 +37,7 @@ fn data(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
 }
 
-/// An engine of these documents, of which those are left out that no table can hold.
+/// Returns an engine with these documents, without those that a table cannot store.
 fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
     let (engine, table) = (Engine::new(catalog.clone()), Table::new(catalog));
     let mut import = engine.import(Mode::Strict);
@@ -51,7 +51,7 @@ fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
     engine
 }
 
-/// A table of the cases of an engine.
+/// Creates a table with the cases of an engine and returns its name.
 fn table_of(engine: &Engine) -> String {
     let name = unique("world");
     let table = Table::new(engine.catalog()).named(&name).unwrap();
@@ -64,7 +64,7 @@ async fn source(catalog: &Catalog, table: &str) -> PostgresSource {
     PostgresSource::connect(&server(), catalog, &options(table)).await.unwrap()
 }
 
-/// Holds an answer equal to that of the engine, byte for byte.
+/// Checks that the response is equal to that of the engine, byte for byte.
 async fn check(source: &PostgresSource, engine: &Engine, request: &Request, note: &str) {
     let (expected, found) = (engine.search(request).unwrap(), source.search(request).await);
     let found = found.unwrap_or_else(|error| panic!("{error}: {note}"));
@@ -116,7 +116,7 @@ fn the_vectors_pass() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn random_worlds_are_answered_as_by_the_engine() {
+fn random_data_gives_the_same_results_as_the_engine() {
     run(async {
         let mut answered = 0;
         for seed in 0..24 {
@@ -155,7 +155,7 @@ fn all(catalog: &Catalog) -> Request {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn page_and_count_are_of_one_state() {
+fn page_and_count_come_from_one_snapshot() {
     let engine = small();
     let (server, name) = (server(), table_of(&engine));
     psql(&server, &format!("CREATE TABLE {name}_all AS TABLE {name}"));
@@ -178,7 +178,7 @@ fn page_and_count_are_of_one_state() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
+fn a_slow_statement_times_out_and_the_next_search_works() {
     let engine = small();
     let (server, name) = (server(), table_of(&engine));
     let options = PostgresOptions {
@@ -195,7 +195,7 @@ fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
         source.search(&request).await.unwrap();
         let locked = Locked::new(&server, &name);
         let start = Instant::now();
-        // All at once, on one connection.
+        // All searches at once, with one connection.
         let (slow, crowded, turned_away) =
             tokio::join!(biased; source.search(&request), source.search(&request), source.search(&request));
         assert!(turned_away.unwrap_err().to_string().contains("too many searches wait"));
@@ -214,7 +214,7 @@ fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn a_search_that_nobody_waits_for_is_cancelled() {
+fn a_dropped_search_is_cancelled_on_the_server() {
     let engine = small();
     let (server, name) = (server(), table_of(&engine));
     let active = format!(
@@ -231,17 +231,17 @@ fn a_search_that_nobody_waits_for_is_cancelled() {
         }
         let start = Instant::now();
         while psql(&server, &active) != "0" {
-            assert!(start.elapsed() < Duration::from_secs(10), "it is still at work");
+            assert!(start.elapsed() < Duration::from_secs(10), "the statement is still running");
         }
         drop(locked);
-        // The connection that was given up is not lent again.
+        // The connection of the dropped search is not reused.
         assert_eq!(source.search(&request).await.unwrap().len(), 50);
     });
 }
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn statements_are_kept_prepared_up_to_a_bound() {
+fn prepared_statements_are_cached_up_to_a_limit() {
     let engine = small();
     let name = table_of(&engine);
     run(async {
@@ -256,15 +256,15 @@ fn statements_are_kept_prepared_up_to_a_bound() {
         for shape in 1..=50 {
             assert_eq!(ask(shape).await, (shape, 0));
         }
-        // The last four, then one that had to go.
+        // The last four are cached; the next one was evicted.
         for (number, shape) in (47..=50).rev().enumerate() {
             assert_eq!(ask(shape).await, (50, number as u64 + 1));
         }
         assert_eq!(ask(46).await, (51, 4));
-        // What was used longest ago went.
+        // The least recently used one was evicted.
         assert_eq!(ask(50).await, (52, 4));
         assert_eq!(ask(47).await, (52, 5));
-        // Too long to be worth keeping.
+        // A statement that is too long to be cached.
         let ids =
             (0..1000).map(|id| format!("name = n{id} and clientId = c{id}")).collect::<Vec<_>>().join(" or ");
         let long = Request::new(Filter::compile_text(engine.catalog(), &ids).unwrap());
@@ -277,10 +277,10 @@ fn statements_are_kept_prepared_up_to_a_bound() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn sessions_only_read() {
+fn sessions_are_read_only() {
     let name = table_of(&small());
     let server = server();
-    // A function that writes, where the statement reads a column.
+    // A row-level security policy that calls a function which writes.
     psql(
         &server,
         &format!(
@@ -306,7 +306,7 @@ fn sessions_only_read() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn the_recipe_of_the_documentation_keeps_the_table_current() {
+fn the_update_script_of_the_docs_keeps_the_table_current() {
     let (server, schema) = (server(), unique("recipe"));
     let table = Table::new(&Catalog::cases()).named(&format!("{schema}.cases")).unwrap();
     psql(&server, &format!("CREATE SCHEMA {schema}"));
@@ -340,7 +340,7 @@ async fn refused(url: &str, options: &PostgresOptions) -> PostgresError {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn a_table_that_is_not_that_of_the_script_is_refused_by_its_first_fault() {
+fn a_table_that_differs_from_the_script_is_rejected_with_the_first_difference() {
     let server = server();
     let table = Table::new(&Catalog::cases()).named(&unique("odd")).unwrap();
     let name = table.qualified_name();
@@ -359,7 +359,7 @@ fn a_table_that_is_not_that_of_the_script_is_refused_by_its_first_fault() {
             (
                 "DROP COLUMN document",
                 "ADD COLUMN document text NOT NULL DEFAULT '{}'",
-                "found none of that name, expected text NOT NULL",
+                "found no such column, expected text NOT NULL",
             ),
             ("ALTER created_at TYPE int", "ALTER created_at TYPE bigint", "column `created_at` of table"),
             (
@@ -372,7 +372,7 @@ fn a_table_that_is_not_that_of_the_script_is_refused_by_its_first_fault() {
                 "ALTER client_id TYPE text COLLATE \"C\"",
                 "column `client_id` of table",
             ),
-            // The first of two.
+            // The first of two missing columns is named.
             (
                 "DROP COLUMN name, DROP COLUMN tags",
                 "ADD COLUMN name text COLLATE \"C\", ADD COLUMN tags text[] COLLATE \"C\" NOT NULL DEFAULT '{}'",
@@ -386,7 +386,7 @@ fn a_table_that_is_not_that_of_the_script_is_refused_by_its_first_fault() {
             undone = format!("ALTER TABLE {name} {undo};");
         }
         psql(&server, &undone);
-        // More columns, in another order, do no harm; a role that may not read is told so.
+        // Additional columns and another order are allowed. A role without the right to read gets an error.
         psql(&server, &format!("ALTER TABLE {name} ADD COLUMN more text; CREATE ROLE r_{name} LOGIN;"));
         assert_eq!(
             source(&Catalog::cases(), &name).await.search(&all(&Catalog::cases())).await.unwrap().len(),
@@ -400,18 +400,18 @@ fn a_table_that_is_not_that_of_the_script_is_refused_by_its_first_fault() {
 }
 
 #[test]
-fn connection_strings_are_refused_without_being_repeated() {
+fn errors_never_repeat_a_connection_string() {
     run(async {
         for (url, expected) in [
             ("postgres://u:geheim@h/d?sslmode=verify-sometimes", "invalid value for option `sslmode`"),
             (
                 "postgres://u:geheim@h/d?sslrootcert=geheim",
-                "the option `sslrootcert`, which is not known here",
+                "the option `sslrootcert`, which is not supported",
             ),
-            ("postgres://u:ge@h/d?geheim=1", "cannot be read"),
-            ("host=h password=ge geheim=1", "cannot be read"),
-            ("host=h password='geheim", "cannot be read"),
-            ("geheim", "cannot be read"),
+            ("postgres://u:ge@h/d?geheim=1", "is invalid"),
+            ("host=h password=ge geheim=1", "is invalid"),
+            ("host=h password='geheim", "is invalid"),
+            ("geheim", "is invalid"),
             ("postgres:///d?user=u&password=geheim", "names no host"),
         ] {
             let error = refused(url, &PostgresOptions::default()).await;
@@ -429,8 +429,8 @@ fn connection_strings_are_refused_without_being_repeated() {
     });
 }
 
-/// Carries bytes between clients and a server on this machine, until it is told to hold them.
-fn carrier(port: u16, holds: &'static AtomicBool) -> u16 {
+/// Starts a proxy to a server on this machine, which stops forwarding when `holds` is set. Returns its port.
+fn start_proxy(port: u16, holds: &'static AtomicBool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap().port();
     let carry = move |mut from: TcpStream, mut to: TcpStream| {
@@ -458,14 +458,14 @@ fn carrier(port: u16, holds: &'static AtomicBool) -> u16 {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn a_connection_that_falls_silent_is_given_up() {
+fn a_connection_that_stops_responding_is_closed() {
     static HOLDS: AtomicBool = AtomicBool::new(false);
     let url = variable("CASEFILTER_TEST_POSTGRES_TLS");
     let port = url.split("port=").nth(1).unwrap().split(' ').next().unwrap();
     let name = unique("silent");
     let table = Table::new(&Catalog::cases()).named(&name).unwrap();
     load(&url, &table, [r#"{"id":"a"}"#].into_iter());
-    let carried = carrier(port.parse().unwrap(), &HOLDS).to_string();
+    let carried = start_proxy(port.parse().unwrap(), &HOLDS).to_string();
     let url = format!("{} sslmode=disable", url.replace(port, &carried));
     let timeout = Duration::from_millis(500);
     let options = PostgresOptions { statement_timeout: timeout, connect_timeout: timeout, ..options(&name) };
@@ -486,7 +486,7 @@ fn a_connection_that_falls_silent_is_given_up() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn a_table_can_be_put_in_the_place_of_another() {
+fn a_table_can_be_swapped_for_another_one() {
     let (first, second) = (small(), engine(&Catalog::cases(), &[r#"{"id":"new"}"#.to_owned()]));
     let (server, name, next) = (server(), table_of(&first), table_of(&second));
     run(async {
@@ -510,7 +510,7 @@ fn a_table_can_be_put_in_the_place_of_another() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_waited_for_no_longer_than_that() {
+fn a_silent_server_is_waited_for_up_to_the_connect_timeout() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://u@{}/d?sslmode=disable", silent.local_addr().unwrap());
     let options =
@@ -522,7 +522,7 @@ fn a_server_that_says_nothing_is_waited_for_no_longer_than_that() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn with_tls_the_server_has_to_be_whom_it_says_it_is() {
+fn tls_verifies_the_certificate_and_the_host_name() {
     let url = variable("CASEFILTER_TEST_POSTGRES_TLS");
     let name = unique("tls");
     let table = Table::new(&Catalog::cases()).named(&name).unwrap();
@@ -539,7 +539,7 @@ fn with_tls_the_server_has_to_be_whom_it_says_it_is() {
             assert_eq!(source.search(&all(source.catalog())).await.unwrap().len(), 1);
             assert_eq!(psql(&url, &encrypted), expected, "{mode}");
         }
-        // Nobody that the system trusts vouches for it; and a name that is not in the certificate.
+        // A certificate that the system does not trust, and a host name that is not in the certificate.
         for (url, options) in [
             (format!("{url} sslmode=require"), &options(&name)),
             (format!("{} sslmode=require", url.replace("localhost", "other hostaddr=127.0.0.1")), &own),
@@ -551,7 +551,7 @@ fn with_tls_the_server_has_to_be_whom_it_says_it_is() {
             );
         }
     });
-    // Where no TLS is spoken, it is not gone without.
+    // With `require`, a server without TLS is an error.
     let error = run(refused(&format!("{}&sslmode=require", server()), &own));
     assert_eq!(error.kind(), PostgresErrorKind::Unavailable);
     assert!(error.to_string().contains("TLS"), "{error}");
@@ -574,7 +574,7 @@ fn many_searches_at_once_are_all_answered() {
                 } else {
                     request.order(Order::parse(engine.catalog(), "id").unwrap())
                 };
-                // Futures of searches can go from thread to thread.
+                // Futures of searches are `Send`.
                 tokio::spawn(async move { source.search(&request).await })
             })
             .collect();

@@ -180,9 +180,13 @@ fn a_filter_or_order_of_another_catalogue_is_an_error() {
 
 #[test]
 fn seeds_of_the_fuzzer_are_valid() {
-    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/sql");
+    let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    // A published package has no fuzzer.
+    if !fuzz.exists() {
+        return;
+    }
     let mut compiled = 0;
-    for seed in std::fs::read_dir(seeds).unwrap() {
+    for seed in std::fs::read_dir(fuzz.join("seeds/sql")).unwrap() {
         let text = std::fs::read_to_string(seed.unwrap().path()).unwrap();
         let filter =
             Filter::compile(&catalog(), text.as_bytes()).or_else(|_| Filter::compile_text(&catalog(), &text));

@@ -3,7 +3,7 @@
 //! Each text has an error. If the error has a suggestion, the test applies it, and compares the resulting filter with one written
 //! by hand.
 
-use casefilter::{Catalog, Error, ErrorKind, Filter, Order};
+use casefilter::{Catalog, Error, ErrorKind, Field, FieldType, Filter, Order};
 
 /// Returns the first error of a text.
 #[track_caller]
@@ -17,10 +17,13 @@ fn error_of(text: &str) -> Error {
 fn applied(text: &str, error: &Error) -> Option<String> {
     let suggestion = error.suggestion.as_deref()?;
     let suggested = suggestion.split('`').nth(1)?;
-    let found = error.found.trim_matches('`');
+    // A value or a phrase of one is found with its quotes off.
+    let found =
+        error.found.strip_prefix('`').and_then(|found| found.strip_suffix('`')).unwrap_or(&error.found);
     let (before, at) = text.split_at(error.offset);
     let raw_len = match at.chars().next() {
-        Some(mark @ ('"' | '`')) => at[1..].find(mark).unwrap() + 2,
+        _ if at.starts_with(found) => found.len(),
+        Some(mark @ ('"' | '\'' | '`')) => at[1..].find(mark).unwrap() + 2,
         _ => found.len(),
     };
     let is_operator = |c: char| matches!(c, '<' | '>' | '=');
@@ -32,11 +35,8 @@ fn applied(text: &str, error: &Error) -> Option<String> {
         ErrorKind::TooManyOperands => {
             format!("{} {suggested} {at}", before.trim_end().trim_end_matches(is_operator))
         }
-        // The suggestion replaces the whole criterion.
-        ErrorKind::UnknownOperator if found == "between" => format!("{before}{suggested}"),
-        ErrorKind::Syntax if matches!(found, "not" | "!") => format!("{before}{suggested}"),
         // The suggestion includes the word before it.
-        ErrorKind::Syntax if suggested.ends_with(')') => {
+        ErrorKind::Syntax if error.expected.starts_with("`(` behind") => {
             let before = before.trim_end().rsplit_once(' ').unwrap().0;
             format!("{before} {suggested}{}", &at[raw_len..])
         }
@@ -260,4 +260,869 @@ fn an_order_in_another_syntax_gets_a_suggestion() {
     }
     let several = Order::parse(&catalog, "createdAt,-id").unwrap_err();
     assert_eq!(several.expected, "one field, ties being in the order of `id`");
+}
+
+/// A catalogue with short names, one field of each type and a list.
+fn catalog() -> Catalog {
+    let fields = [
+        ("name", FieldType::String),
+        ("status", FieldType::String),
+        ("amount", FieldType::Number),
+        ("at", FieldType::Timestamp),
+        ("seen", FieldType::Timestamp),
+        ("checked", FieldType::Boolean),
+        ("tags[]", FieldType::String),
+    ];
+    Catalog::new(fields.map(|(name, kind)| Field::new(name, kind))).unwrap()
+}
+
+const ABSENCE: &str = "a test for absence is not in the language";
+const INSIDE: &str = "strings are compared whole, and there is no search inside a string";
+const ORDER: &str = "no operator negates an order, and the opposite one leaves out the cases without a value";
+const ONLY: &str = "a test for the absence of other values is not in the language";
+const COUNT: &str = "a test of the number of values is not in the language";
+const TIMES: &str = "times are absolute: write the time itself";
+const DAY: &str = "a whole day or minute is a range, with one criterion for each of its ends";
+const BOUND: &str = "write `<=` to include the value, `<` to leave it out";
+const FUNCTION: &str = "functions are not in the language";
+const TWO_FIELDS: &str = "a field is compared with values, and not with another field";
+const CONNECTIVE: &str = "`and` and `or` are the only connectives";
+const NEGATION: &str = "`<>` is the only negation";
+
+/// The answer to the writer of a text.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    /// The suggestion of the first error, and the filter that the suggestions make in the end.
+    Meant(&'static str, &'static str),
+    /// Nothing to put in, and the end of what was expected.
+    Cannot(&'static str),
+    /// Nothing to put in, and nothing more than what may stand there.
+    Nothing,
+}
+use Told::{Cannot, Meant, Nothing};
+
+/// Habits of SQL, of MongoDB, of JavaScript, of Lucene and of English, on fields of all types.
+const CORPUS: &[(&str, Told)] = &[
+    // No value, or any.
+    ("name == null", Cannot(ABSENCE)),
+    ("name === null", Cannot(ABSENCE)),
+    ("name != null", Cannot(ABSENCE)),
+    ("name !== undefined", Cannot(ABSENCE)),
+    ("name == NULL and status = open", Cannot(ABSENCE)),
+    ("name is null", Cannot(ABSENCE)),
+    ("name IS NOT NULL", Cannot(ABSENCE)),
+    ("name is not nil", Cannot(ABSENCE)),
+    ("name is none", Cannot(ABSENCE)),
+    ("name is undefined", Cannot(ABSENCE)),
+    ("name is \"\"", Cannot(ABSENCE)),
+    ("name == ''", Cannot(ABSENCE)),
+    ("name != \"\"", Cannot(ABSENCE)),
+    ("name is empty", Cannot(ABSENCE)),
+    ("name is not blank", Cannot(ABSENCE)),
+    ("name is missing", Cannot(ABSENCE)),
+    ("name isn't null", Cannot(ABSENCE)),
+    ("name isn’t set", Cannot(ABSENCE)),
+    ("name isnt null", Cannot(ABSENCE)),
+    ("name is not set", Cannot(ABSENCE)),
+    ("name is defined", Cannot(ABSENCE)),
+    ("name is any", Cannot(ABSENCE)),
+    ("name not null", Cannot(ABSENCE)),
+    ("name notnull", Cannot(ABSENCE)),
+    ("name isnull", Cannot(ABSENCE)),
+    ("name exists", Cannot(ABSENCE)),
+    ("name exists true", Cannot(ABSENCE)),
+    ("name $exists false", Cannot(ABSENCE)),
+    ("name does not exist", Cannot(ABSENCE)),
+    ("name has value", Cannot(ABSENCE)),
+    ("name has no value", Cannot(ABSENCE)),
+    ("name = not null", Cannot(ABSENCE)),
+    ("name = *", Cannot(ABSENCE)),
+    ("name:*", Cannot(ABSENCE)),
+    ("name:null", Cannot(ABSENCE)),
+    ("name :null", Cannot(ABSENCE)),
+    ("name: null", Cannot(ABSENCE)),
+    ("name:\"\"", Cannot(ABSENCE)),
+    ("_exists_:name", Cannot(ABSENCE)),
+    ("exists(name)", Cannot(ABSENCE)),
+    ("exists name", Cannot(ABSENCE)),
+    ("missing(name)", Cannot(ABSENCE)),
+    ("isnull(name)", Cannot(ABSENCE)),
+    ("not name", Cannot(ABSENCE)),
+    ("!name", Cannot(ABSENCE)),
+    ("not exists name", Cannot(ABSENCE)),
+    ("not exists(name)", Cannot(ABSENCE)),
+    ("not name is null", Cannot(ABSENCE)),
+    ("not (name = null)", Cannot(ABSENCE)),
+    ("not name = \"\"", Cannot(ABSENCE)),
+    ("amount is null", Cannot(ABSENCE)),
+    ("amount = null", Cannot(ABSENCE)),
+    ("amount == null", Cannot(ABSENCE)),
+    ("amount > null", Cannot(ABSENCE)),
+    ("at is null", Cannot(ABSENCE)),
+    ("at != null", Cannot(ABSENCE)),
+    ("at = \"\"", Cannot(ABSENCE)),
+    ("checked is null", Cannot(ABSENCE)),
+    ("checked = null", Cannot(ABSENCE)),
+    ("tags is empty", Cannot(ABSENCE)),
+    ("tags == null", Cannot(ABSENCE)),
+    ("tags in null", Cannot(ABSENCE)),
+    ("tags not in (null)", Cannot(ABSENCE)),
+    ("tags is in (a, null)", Cannot(ABSENCE)),
+    ("tags:(a, null)", Cannot(ABSENCE)),
+    ("name is \"null\"", Meant("`=`", "name = \"null\"")),
+    // Equal or not.
+    ("name == x", Meant("`=`", "name = x")),
+    ("name === x", Meant("`=`", "name = x")),
+    ("name = = x", Meant("`=`", "name = x")),
+    ("name <=> x", Meant("`=`", "name = x")),
+    ("name is x", Meant("`=`", "name = x")),
+    ("name eq x", Meant("`=`", "name = x")),
+    ("name -eq x", Meant("`=`", "name = x")),
+    ("name equals x", Meant("`=`", "name = x")),
+    ("name equal to x", Meant("`=`", "name = x")),
+    ("name is equal to x", Meant("`=`", "name = x")),
+    ("name != x", Meant("`<>`", "name <> x")),
+    ("name !== x", Meant("`<>`", "name <> x")),
+    ("name ≠ x", Meant("`<>`", "name <> x")),
+    ("name < > x", Meant("`<>`", "name <> x")),
+    ("name ! = x", Meant("`<>`", "name <> x")),
+    ("name $ne x", Meant("`<>`", "name <> x")),
+    ("name is not x", Meant("`<>`", "name <> x")),
+    ("name isn't x", Meant("`<>`", "name <> x")),
+    ("name not x", Meant("`<>`", "name <> x")),
+    ("name not = x", Meant("`<>`", "name <> x")),
+    ("name = not x", Meant("`<>`", "name <> x")),
+    ("name not equal to x", Meant("`<>`", "name <> x")),
+    ("name does not equal x", Meant("`<>`", "name <> x")),
+    ("name doesn't equal x", Meant("`<>`", "name <> x")),
+    ("name other than x", Meant("`<>`", "name <> x")),
+    ("name differs from x", Meant("`<>`", "name <> x")),
+    ("name is distinct from x", Meant("`<>`", "name <> x")),
+    ("name is not distinct from x", Meant("`=`", "name = x")),
+    ("checked is true", Meant("`=`", "checked = true")),
+    ("checked is not true", Meant("`<>`", "checked <> true")),
+    ("checked == false", Meant("`=`", "checked = false")),
+    ("name <> not x", Nothing),
+    ("name = not", Nothing),
+    ("amount > not 5", Nothing),
+    // Order.
+    ("amount => 5", Meant("`>=`", "amount >= 5")),
+    ("amount > = 5", Meant("`>=`", "amount >= 5")),
+    ("amount is > 5", Meant("`>`", "amount > 5")),
+    ("amount is >= 5", Meant("`>=`", "amount >= 5")),
+    ("amount $gt 5", Meant("`>`", "amount > 5")),
+    ("amount greater than 5", Meant("`>`", "amount > 5")),
+    ("amount is greater than 5", Meant("`>`", "amount > 5")),
+    ("amount is greater than or equal to 5", Meant("`>=`", "amount >= 5")),
+    ("amount is less than 5", Meant("`<`", "amount < 5")),
+    ("amount is less than or equal to 5", Meant("`<=`", "amount <= 5")),
+    ("amount is more than 5", Meant("`>`", "amount > 5")),
+    ("amount no more than 5", Meant("`<=`", "amount <= 5")),
+    ("amount is at least 5", Meant("`>=`", "amount >= 5")),
+    ("amount at most 5", Meant("`<=`", "amount <= 5")),
+    ("amount exceeds 5", Meant("`>`", "amount > 5")),
+    ("amount over 5", Meant("`>`", "amount > 5")),
+    ("amount below 5", Meant("`<`", "amount < 5")),
+    ("amount not > 5", Cannot(ORDER)),
+    ("amount is not > 5", Cannot(ORDER)),
+    ("amount not >= 5", Cannot(ORDER)),
+    ("amount is not greater than 5", Cannot(ORDER)),
+    ("not amount > 5", Cannot(ORDER)),
+    ("!(amount < 5)", Cannot(ORDER)),
+    ("at not after \"2026-01-02 00:00:00\"", Cannot(ORDER)),
+    ("amount up to 5", Cannot(BOUND)),
+    ("at until \"2026-01-02 00:00:00\"", Cannot(BOUND)),
+    ("at by \"2026-01-02 00:00:00\"", Cannot(BOUND)),
+    ("name is greater than x", Nothing),
+    ("name gt x", Nothing),
+    ("tags more than 2", Nothing),
+    ("amount > otheramount", Nothing),
+    ("at < seen", Cannot(TWO_FIELDS)),
+    ("amount = at", Cannot(TWO_FIELDS)),
+    // Ranges.
+    ("amount between 1 and 5", Meant("`>= 1 and amount <= 5`", "amount >= 1 and amount <= 5")),
+    ("amount is between 1 and 5", Meant("`>= 1 and amount <= 5`", "amount >= 1 and amount <= 5")),
+    (
+        "amount BETWEEN 1 AND 5 or name = x",
+        Meant("`>= 1 and amount <= 5`", "amount >= 1 and amount <= 5 or name = x"),
+    ),
+    ("amount between (1, 5)", Meant("`>= 1 and amount <= 5`", "amount >= 1 and amount <= 5")),
+    ("amount between 1, 5", Meant("`>= 1 and amount <= 5`", "amount >= 1 and amount <= 5")),
+    (
+        "amount between 1 and 5 and name = x",
+        Meant("`>= 1 and amount <= 5`", "amount >= 1 and amount <= 5 and name = x"),
+    ),
+    ("amount not between 1 and 5", Cannot(ORDER)),
+    ("not amount between 1 and 5", Cannot(ORDER)),
+    ("amount outside (1, 5)", Nothing),
+    ("amount between 1", Nothing),
+    ("tags between a and b", Nothing),
+    ("name between a and b", Nothing),
+    ("amount:[1 TO 5]", Nothing),
+    ("amount:1..5", Nothing),
+    // Times.
+    ("at <= today", Cannot(TIMES)),
+    ("at >= yesterday", Cannot(TIMES)),
+    ("at > now()", Cannot(TIMES)),
+    ("at > now() - interval '7 days'", Cannot(TIMES)),
+    ("at > now-7d", Cannot(TIMES)),
+    ("at > -7d", Cannot(TIMES)),
+    ("at >= current_date", Cannot(TIMES)),
+    ("at >= CURRENT_TIMESTAMP", Cannot(TIMES)),
+    ("at > 7 days ago", Cannot(TIMES)),
+    ("at > last week", Cannot(TIMES)),
+    ("at > today - 7", Cannot(TIMES)),
+    ("at last 7 days", Cannot(TIMES)),
+    ("at in last 7 days", Cannot(TIMES)),
+    ("at in the last 7 days", Cannot(TIMES)),
+    ("at within last 7 days", Cannot(TIMES)),
+    ("at between yesterday and today", Cannot(TIMES)),
+    ("at not in (today, yesterday)", Cannot(TIMES)),
+    ("at:today", Cannot(TIMES)),
+    ("at >= date('2026-01-02')", Cannot(FUNCTION)),
+    ("date(at) = 2026-01-02", Cannot(FUNCTION)),
+    ("year(at) = 2026", Cannot(FUNCTION)),
+    ("at in (\"2026-01-02\")", Cannot(DAY)),
+    ("at in (2026-01-02)", Cannot(DAY)),
+    ("at all (2026-01-02)", Cannot(DAY)),
+    ("at <> 2026-01-02", Cannot(DAY)),
+    ("at != 2026-01-02", Cannot(DAY)),
+    ("at not in (2026-01-02)", Cannot(DAY)),
+    ("at is one of (2026-01-02)", Cannot(DAY)),
+    ("not at = 2026-01-02", Cannot(DAY)),
+    ("at in (\"2026-01-02T10:15:00Z\")", Meant("`\"2026-01-02 10:15:00\"`", "at = \"2026-01-02 10:15:00\"")),
+    (
+        "at in (\"2026-01-02T10:15:00Z\", \"2026-01-03T10:15:00Z\")",
+        Meant("`\"2026-01-02 10:15:00\"`", "at in (\"2026-01-02 10:15:00\", \"2026-01-03 10:15:00\")"),
+    ),
+    ("at == 2026-01-02", Meant("`=`", "at >= \"2026-01-02 00:00:00\" and at < \"2026-01-03 00:00:00\"")),
+    ("at on 2026-01-02", Meant("`=`", "at >= \"2026-01-02 00:00:00\" and at < \"2026-01-03 00:00:00\"")),
+    ("at after 2026-01-02", Meant("`>`", "at >= \"2026-01-03 00:00:00\"")),
+    ("at before 2026-01-02", Meant("`<`", "at < \"2026-01-02 00:00:00\"")),
+    ("at is before 2026-01-02", Meant("`<`", "at < \"2026-01-02 00:00:00\"")),
+    ("at since 2026-01-02", Meant("`>=`", "at >= \"2026-01-02 00:00:00\"")),
+    ("at on or after 2026-01-02", Meant("`>=`", "at >= \"2026-01-02 00:00:00\"")),
+    ("at no later than 2026-01-02", Meant("`<=`", "at < \"2026-01-03 00:00:00\"")),
+    ("at newer than \"2026-01-02 00:00:00\"", Meant("`>`", "at > \"2026-01-02 00:00:00\"")),
+    (
+        "at between 2026-01-01 and 2026-01-31",
+        Meant(
+            "`>= \"2026-01-01 00:00:00\" and at < \"2026-02-01 00:00:00\"`",
+            "at >= \"2026-01-01 00:00:00\" and at < \"2026-02-01 00:00:00\"",
+        ),
+    ),
+    ("at after 2026-01-02 10:15:00", Meant("`>`", "at > \"2026-01-02 10:15:00\"")),
+    ("at:2026-01-02", Nothing),
+    ("at:[2026-01-01 TO 2026-02-01]", Nothing),
+    // A search inside a string.
+    ("name like '%x%'", Cannot(INSIDE)),
+    ("name LIKE %x%", Cannot(INSIDE)),
+    ("name ilike 'x'", Cannot(INSIDE)),
+    ("name not like 'x%'", Cannot(INSIDE)),
+    ("name is not like x", Cannot(INSIDE)),
+    ("name does not like x", Cannot(INSIDE)),
+    ("not name like x", Cannot(INSIDE)),
+    ("name ~ x", Cannot(INSIDE)),
+    ("name !~ x", Cannot(INSIDE)),
+    ("name =~ /x/", Cannot(INSIDE)),
+    ("name == /x/", Cannot(INSIDE)),
+    ("name is /garcia/i", Cannot(INSIDE)),
+    ("name $regex x", Cannot(INSIDE)),
+    ("name matches x", Cannot(INSIDE)),
+    ("name similar to x", Cannot(INSIDE)),
+    ("name contains x", Cannot(INSIDE)),
+    ("name contains (x, y)", Cannot(INSIDE)),
+    ("name contains any (x, y)", Cannot(INSIDE)),
+    ("name containing x", Cannot(INSIDE)),
+    ("name not containing x", Cannot(INSIDE)),
+    ("name not contains x", Cannot(INSIDE)),
+    ("name does not contain x", Cannot(INSIDE)),
+    ("name doesn't contain x", Cannot(INSIDE)),
+    ("name includes x", Cannot(INSIDE)),
+    ("name starts with x", Cannot(INSIDE)),
+    ("name doesn't start with x", Cannot(INSIDE)),
+    ("name starting with x", Cannot(INSIDE)),
+    ("name begins with x", Cannot(INSIDE)),
+    ("name endsWith x", Cannot(INSIDE)),
+    ("name has x", Cannot(INSIDE)),
+    ("name has prefix x", Cannot(INSIDE)),
+    ("name without x", Cannot(INSIDE)),
+    ("name = gar*", Cannot(INSIDE)),
+    ("name = *garcia*", Cannot(INSIDE)),
+    ("name = gar%", Cannot(INSIDE)),
+    ("name = %garcia%", Cannot(INSIDE)),
+    ("name:gar*", Cannot(INSIDE)),
+    ("name:*garcia*", Cannot(INSIDE)),
+    ("name:/gar.*/", Cannot(INSIDE)),
+    ("startswith(name, 'x')", Cannot(INSIDE)),
+    ("lower(name) = x", Cannot(FUNCTION)),
+    ("name = lower(X)", Cannot(FUNCTION)),
+    ("contains(name, x)", Cannot(FUNCTION)),
+    // One of several values.
+    ("status = (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status is (open, blocked)", Meant("`in (open, blocked)`", "status in (open, blocked)")),
+    ("status is one of (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status one of (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status = one of (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status any of (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status = any (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status is in (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status = in (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status $in (open, blocked)", Meant("`in`", "status in (open, blocked)")),
+    ("status is either open or blocked", Meant("`in (open, blocked)`", "status in (open, blocked)")),
+    ("status either open or blocked", Meant("`in (open, blocked)`", "status in (open, blocked)")),
+    ("status is open or blocked", Meant("`in (open, blocked)`", "status in (open, blocked)")),
+    (
+        "status is open or blocked and name = x",
+        Meant("`in (open, blocked)`", "status in (open, blocked) and name = x"),
+    ),
+    ("status in open, blocked", Meant("`in (open, blocked)`", "status in (open, blocked)")),
+    ("status in open", Meant("`in (open)`", "status = open")),
+    ("status is open and name = x", Meant("`=`", "status = open and name = x")),
+    ("status in any", Nothing),
+    ("status in open or blocked", Nothing),
+    ("status in (open or blocked)", Nothing),
+    ("status = open or blocked", Nothing),
+    ("status is not open or blocked", Nothing),
+    ("status:(open or blocked)", Nothing),
+    ("status:open,blocked", Nothing),
+    (
+        "status not in (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    ("status NOT IN (open)", Meant("`<> open`", "status <> open")),
+    (
+        "status !in (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    (
+        "status $nin (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    (
+        "status is not in ('a b', \"c d\")",
+        Meant("`<> 'a b' and status <> \"c d\"`", "status <> \"a b\" and status <> \"c d\""),
+    ),
+    (
+        "status != (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    (
+        "status is not (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    (
+        "status <> all (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    (
+        "status none of (open, blocked)",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    (
+        "status is neither open nor blocked",
+        Meant("`<> open and status <> blocked`", "status <> open and status <> blocked"),
+    ),
+    ("status <> any (open, blocked)", Nothing),
+    ("status != any (open, blocked)", Nothing),
+    // Lists.
+    ("tags contains vip", Meant("`contains (vip)`", "tags = vip")),
+    ("tags contains vip, cash", Meant("`contains (vip, cash)`", "tags in (vip, cash)")),
+    ("tags contains any (a, b)", Meant("`in`", "tags in (a, b)")),
+    ("tags contains any of (a, b)", Meant("`in`", "tags in (a, b)")),
+    ("tags contains any x", Meant("`in`", "tags = x")),
+    ("tags contains any", Nothing),
+    ("tags has any of (a, b)", Meant("`in`", "tags in (a, b)")),
+    ("tags has a", Meant("`in`", "tags = a")),
+    ("tags has a or b", Meant("`in (a, b)`", "tags in (a, b)")),
+    ("tags has a and b", Meant("`all (a, b)`", "tags all (a, b)")),
+    ("tags includes (a, b)", Meant("`in`", "tags in (a, b)")),
+    ("tags any (a, b)", Meant("`in`", "tags in (a, b)")),
+    ("tags member of (a)", Meant("`in`", "tags = a")),
+    ("tags contains all (a, b)", Meant("`all`", "tags all (a, b)")),
+    ("tags contains all of (a, b)", Meant("`all`", "tags all (a, b)")),
+    ("tags has all (a, b)", Meant("`all`", "tags all (a, b)")),
+    ("tags all of (a, b)", Meant("`all`", "tags all (a, b)")),
+    ("tags = all (a, b)", Meant("`all`", "tags all (a, b)")),
+    ("tags all vip, cash", Meant("`all (vip, cash)`", "tags all (vip, cash)")),
+    ("tags not contains a", Meant("`<>`", "tags <> a")),
+    ("tags not contains (a)", Meant("`<> a`", "tags <> a")),
+    ("tags not contains (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags does not contain (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags doesn't contain (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags does not contain any of (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags does not have a", Meant("`<>`", "tags <> a")),
+    ("tags has no a", Meant("`<>`", "tags <> a")),
+    ("tags contains not a", Meant("`<>`", "tags <> a")),
+    ("tags contains none (a)", Meant("`<> a`", "tags <> a")),
+    ("tags contains none of (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags none (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags without (a, b)", Meant("`<> a and tags <> b`", "tags <> a and tags <> b")),
+    ("tags lacks a", Meant("`<>`", "tags <> a")),
+    ("tags excluding a", Meant("`<>`", "tags <> a")),
+    ("tags not all (a, b)", Meant("`(tags <> a or tags <> b)`", "tags <> a or tags <> b")),
+    (
+        "tags not all (a, b) and name = x",
+        Meant("`(tags <> a or tags <> b)`", "(tags <> a or tags <> b) and name = x"),
+    ),
+    (
+        "name = x and tags not all (a, b)",
+        Meant("`(tags <> a or tags <> b)`", "name = x and (tags <> a or tags <> b)"),
+    ),
+    ("tags does not contain all of (a, b)", Meant("`(tags <> a or tags <> b)`", "tags <> a or tags <> b")),
+    ("tags contains only (a)", Cannot(ONLY)),
+    ("tags only (a)", Cannot(ONLY)),
+    ("tags contains exactly (a)", Cannot(ONLY)),
+    ("tags size 2", Cannot(COUNT)),
+    ("tags count > 2", Cannot(COUNT)),
+    ("count(tags) > 2", Cannot(COUNT)),
+    ("tags intersects (a, b)", Nothing),
+    ("tags has a and checked", Nothing),
+    ("tags = [a]", Nothing),
+    // Negation before a criterion.
+    ("not name = x", Meant("`name <> x`", "name <> x")),
+    ("NOT (name = x)", Meant("`name <> x`", "name <> x")),
+    ("!name = x", Meant("`name <> x`", "name <> x")),
+    ("!(name = x)", Meant("`name <> x`", "name <> x")),
+    ("not name == x", Meant("`name <> x`", "name <> x")),
+    ("not name is x", Meant("`name <> x`", "name <> x")),
+    ("not name <> x", Meant("`name = x`", "name = x")),
+    ("not tags in (a, b)", Meant("`tags <> a and tags <> b`", "tags <> a and tags <> b")),
+    ("not (tags contains (a, b))", Meant("`tags <> a and tags <> b`", "tags <> a and tags <> b")),
+    ("not tags all (a, b)", Meant("`(tags <> a or tags <> b)`", "tags <> a or tags <> b")),
+    (
+        "name = x and not (tags all (a, b))",
+        Meant("`(tags <> a or tags <> b)`", "name = x and (tags <> a or tags <> b)"),
+    ),
+    (
+        "name = x or not status = open and amount > 5",
+        Meant("`status <> open`", "name = x or status <> open and amount > 5"),
+    ),
+    ("not checked", Meant("`checked <> true`", "checked <> true")),
+    ("not (name = x and tags = y)", Cannot(NEGATION)),
+    ("not not name = x", Cannot(NEGATION)),
+    ("!!name = x", Nothing),
+    // Connectives.
+    ("name = x && status = open", Meant("`and`", "name = x and status = open")),
+    ("name = x || status = open", Meant("`or`", "name = x or status = open")),
+    ("name == x && status != open", Meant("`=`", "name = x and status <> open")),
+    ("name = x xor status = open", Cannot(CONNECTIVE)),
+    ("name = x nor status = open", Cannot(CONNECTIVE)),
+    ("name = x unless status = open", Cannot(CONNECTIVE)),
+    ("name = x except status = open", Cannot(CONNECTIVE)),
+    ("name = x but not status = open", Cannot(CONNECTIVE)),
+    ("name = x ^ status = open", Cannot(CONNECTIVE)),
+    ("name = \"x y\" xor status = open", Cannot(CONNECTIVE)),
+    ("name = Ann Lee status = open", Nothing),
+    ("name = x unless", Nothing),
+    ("name = Ann but Lee", Nothing),
+    ("name = any x", Nothing),
+    ("name == any x", Meant("`in`", "name = x")),
+    ("name == x nor y", Nothing),
+    ("name = x y z", Meant("`\"x y z\"`", "name = \"x y z\"")),
+    // Search boxes.
+    ("status:open", Meant("`status = open`", "status = open")),
+    ("status: \"open\"", Meant("`status = \"open\"`", "status = open")),
+    ("status :open", Meant("`= open`", "status = open")),
+    ("tags:(a, b)", Meant("`tags in`", "tags in (a, b)")),
+    ("tags:(a AND b)", Nothing),
+    ("tags:(a b)", Nothing),
+    ("status:any", Nothing),
+    ("status:not open", Nothing),
+    ("status: open or blocked", Nothing),
+    ("amount:>5", Meant("`amount`", "amount > 5")),
+    ("select * from cases where status = open", Nothing),
+];
+
+/// The text that the suggestions make of one, and its first error, if one stays. `Err` when a suggestion does not move the first error on.
+fn followed(text: &str) -> Result<(String, Option<Error>), String> {
+    let mut made = text.to_owned();
+    let mut read = 0;
+    loop {
+        let error = match Filter::compile_text(&catalog(), &made) {
+            Ok(_) => return Ok((made, None)),
+            Err(errors) => errors.as_slice()[0].clone(),
+        };
+        if error.offset < read {
+            return Err(format!("{text}: {made}: {error}"));
+        }
+        let Some(next) = applied(&made, &error) else { return Ok((made, Some(error))) };
+        // The number of steps is bounded, because each of them leaves a longer part without an error.
+        read = error.offset + 1;
+        made = next;
+    }
+}
+
+#[test]
+fn a_habit_gets_its_meaning_or_the_reason_why_it_has_none() {
+    for (text, told) in CORPUS {
+        let errors = Filter::compile_text(&catalog(), text).expect_err(text);
+        let first = &errors.as_slice()[0];
+        match told {
+            Meant(suggestion, meant) => {
+                assert_eq!(first.suggestion.as_deref(), Some(*suggestion), "{text}: {errors}");
+                let (made, error) = followed(text).unwrap();
+                assert_eq!(error, None, "{text}: {made}");
+                let [made, meant] =
+                    [&made, *meant].map(|text| Filter::compile_text(&catalog(), text).unwrap());
+                assert_eq!(made, meant, "{text}");
+            }
+            Cannot(note) => {
+                for error in errors.as_slice() {
+                    assert_eq!(error.suggestion, None, "{text}: {error}");
+                }
+                assert!(first.expected.ends_with(note), "{text}: {first}");
+            }
+            Nothing => {
+                for error in errors.as_slice() {
+                    assert_eq!(error.suggestion, None, "{text}: {error}");
+                }
+                assert!(!first.expected.contains("not in the language"), "{text}: {first}");
+            }
+        }
+    }
+}
+
+/// The values of a filter's criteria.
+fn values(filter: &Filter) -> Vec<String> {
+    fn collect(json: &serde_json::Value, values: &mut Vec<String>) {
+        match json {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, values)),
+            serde_json::Value::Object(members) => {
+                for (key, member) in members {
+                    match member.as_array() {
+                        Some(texts) if key == "values" => {
+                            values.extend(texts.iter().map(|text| text.as_str().unwrap().to_owned()));
+                        }
+                        _ => collect(member, values),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect(&serde_json::from_str(&filter.to_json()).unwrap(), &mut found);
+    found
+}
+
+#[test]
+fn no_suggestion_compares_with_a_keyword() {
+    const OPERATORS: &[&str] = &[
+        "==",
+        "===",
+        "!=",
+        "!==",
+        "≠",
+        "=>",
+        "=<",
+        "~",
+        "=~",
+        "!~",
+        "<=>",
+        "> =",
+        "! =",
+        "&&",
+        ":",
+        "is",
+        "is not",
+        "isn't",
+        "not",
+        "= not",
+        "<> not",
+        "eq",
+        "ne",
+        "gt",
+        "$gte",
+        "equals",
+        "does not equal",
+        "is equal to",
+        "differs from",
+        "is distinct from",
+        "is greater than",
+        "greater than or equal to",
+        "less than",
+        "more than",
+        "at least",
+        "no more than",
+        "not >",
+        "not >=",
+        "is <",
+        "is not <",
+        "before",
+        "after",
+        "not before",
+        "since",
+        "until",
+        "on",
+        "between",
+        "not between",
+        "in",
+        "not in",
+        "is in",
+        "!in",
+        "$in",
+        "$nin",
+        "= in",
+        "in not",
+        "all",
+        "not all",
+        "all of",
+        "= all",
+        "<> all",
+        "any",
+        "any of",
+        "= any",
+        "<> any",
+        "!= any",
+        "some",
+        "one of",
+        "is one of",
+        "is either",
+        "is neither",
+        "none",
+        "none of",
+        "is none of",
+        "contains",
+        "contains any",
+        "contains any of",
+        "contains all",
+        "contains none",
+        "contains not",
+        "contains only",
+        "not contains",
+        "does not contain",
+        "does not contain any of",
+        "does not contain all of",
+        "doesn't contain",
+        "containing",
+        "includes",
+        "has",
+        "has any",
+        "has all",
+        "has no",
+        "has not",
+        "does not have",
+        "without",
+        "lacks",
+        "only",
+        "exactly",
+        "like",
+        "not like",
+        "ilike",
+        "starts with",
+        "matches",
+        "is null",
+        "is not null",
+        "exists",
+        "size",
+        "last",
+        "in last",
+        "xor",
+        "nor",
+        "unless",
+        "and",
+        "or",
+    ];
+    const OPERANDS: &[&str] = &[
+        "",
+        "x",
+        "\"x\"",
+        "'x y'",
+        "5",
+        "1,5",
+        "true",
+        "2026-01-02",
+        "\"2026-01-02 00:00:00\"",
+        "2026-01-02T00:00:00Z",
+        "null",
+        "NULL",
+        "undefined",
+        "\"\"",
+        "''",
+        "any",
+        "all",
+        "none",
+        "not x",
+        "not",
+        "not null",
+        "any x",
+        "any (x, y)",
+        "today",
+        "now()",
+        "7 days ago",
+        "like x",
+        "> 5",
+        "(x)",
+        "(x, y)",
+        "(5, 6)",
+        "()",
+        "(null)",
+        "(x, null)",
+        "(x or y)",
+        "(x y)",
+        "[x]",
+        "x, y",
+        "x or y",
+        "x and y",
+        "x nor y",
+        "x xor y",
+        "1 and 5",
+        "1 and 5 and name = x",
+        "x or name = y",
+        "x xor name = y",
+        "x unless name = y",
+        "x y z",
+        "x name = y",
+        "x*",
+        "*",
+        "%x%",
+        "/x/",
+        "x(y)",
+    ];
+    // `in` and `all` at the end of a criterion are suggested in quotes, as the codes of countries that they are.
+    let keywords = [
+        "null",
+        "undefined",
+        "any",
+        "none",
+        "not",
+        "now",
+        "like",
+        "xor",
+        "unless",
+        "nor",
+        "or",
+        "and",
+        "",
+        "/x/",
+        "one",
+        "of",
+    ];
+    let mut made_filters = 0;
+    let mut wrong = Vec::new();
+    for field in ["name", "amount", "at", "checked", "tags"] {
+        for operator in OPERATORS {
+            for operand in OPERANDS {
+                for text in [
+                    format!("{field} {operator} {operand}"),
+                    format!("not {field} {operator} {operand}"),
+                    format!("(status = open or {field} {operator} {operand})"),
+                    format!("{field}:{operand}"),
+                ] {
+                    if Filter::compile_text(&catalog(), &text).is_ok() {
+                        continue;
+                    }
+                    let made = match followed(&text) {
+                        Ok((made, None)) => made,
+                        Ok((_, Some(_))) => continue,
+                        Err(message) => {
+                            wrong.push(message);
+                            continue;
+                        }
+                    };
+                    made_filters += 1;
+                    let filter = Filter::compile_text(&catalog(), &made).unwrap();
+                    for value in values(&filter) {
+                        let words =
+                            value.split_whitespace().filter(|_| !text.contains(&format!("\"{value}\"")));
+                        let is_keyword =
+                            |word: &str| keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(word));
+                        // A constant is printed as a criterion with an empty value.
+                        let is_empty = value.is_empty() && (made.contains("\"\"") || made.contains("''"));
+                        for word in words.chain(is_empty.then_some("")) {
+                            if is_keyword(word) {
+                                wrong.push(format!("{text}: {made}"));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(made_filters > 2_000, "{made_filters}");
+}
+
+#[test]
+fn a_json_body_gets_no_misleading_operator() {
+    const MANY: &str = "one `<>` for each value, joined by `$and`";
+    let rows: &[(&str, &str, &[&str], Result<&str, &str>)] = &[
+        ("name", "==", &["x"], Ok("`=`")),
+        ("name", "$ne", &["x"], Ok("`<>`")),
+        ("name", "isNot", &["x"], Ok("`<>`")),
+        ("name", "==", &["null"], Err(ABSENCE)),
+        ("name", "!=", &[""], Err(ABSENCE)),
+        ("name", "is null", &["true"], Err(ABSENCE)),
+        ("name", "isNotNull", &["true"], Err(ABSENCE)),
+        ("name", "$exists", &["false"], Err(ABSENCE)),
+        ("name", "missing", &["true"], Err(ABSENCE)),
+        ("name", "$in", &["x", "null"], Err(ABSENCE)),
+        ("name", "$regex", &["x"], Err(INSIDE)),
+        ("name", "$like", &["%x%"], Err(INSIDE)),
+        ("name", "notLike", &["x"], Err(INSIDE)),
+        ("name", "contains", &["x"], Err(INSIDE)),
+        ("name", "containsAny", &["x"], Err(INSIDE)),
+        ("name", "doesNotContain", &["x"], Err(INSIDE)),
+        ("name", "starts_with", &["x"], Err(INSIDE)),
+        ("name", "==", &["/x/i"], Err(INSIDE)),
+        ("name", "==", &["x", "y"], Ok("`$contains`")),
+        ("name", "!=", &["x", "y"], Ok(MANY)),
+        ("name", "$not", &["x"], Ok("`<>`")),
+        ("name", "$not", &["x", "y"], Ok(MANY)),
+        ("name", "$nin", &["x"], Ok("`<>`")),
+        ("name", "NOT IN", &["x", "y"], Ok(MANY)),
+        ("name", "notIn", &["x", "y"], Ok(MANY)),
+        ("name", "$gt", &["x"], Err("`$all` beside `field`")),
+        ("name", "$nor", &["x"], Err("`$all` beside `field`")),
+        ("name", "AND", &["x"], Err("`$all` beside `field`")),
+        ("tags", "contains", &["x"], Ok("`$contains`")),
+        ("tags", "containsAny", &["x", "y"], Ok("`$contains`")),
+        ("tags", "containsAll", &["x", "y"], Ok("`$all`")),
+        ("tags", "containsNone", &["x", "y"], Ok(MANY)),
+        ("tags", "notContains", &["x"], Ok("`<>`")),
+        ("tags", "notAll", &["x", "y"], Ok("one `<>` for each value, joined by `$or`")),
+        ("tags", "==", &["x", "y"], Err("`$all` beside `field`")),
+        ("tags", "containsOnly", &["x"], Err(ONLY)),
+        ("tags", "$size", &["2"], Err(COUNT)),
+        ("amount", "greaterThan", &["5"], Ok("`>`")),
+        ("amount", "greaterThanOrEqual", &["5"], Ok("`>=`")),
+        ("amount", "$gt", &["5", "6"], Err("`$all` beside `field`")),
+        ("amount", "not >", &["5"], Err(ORDER)),
+        ("amount", "between", &["1", "5"], Ok("`>=` and `<=` joined by `$and`")),
+        ("amount", "between", &["1"], Err("`$all` beside `field`")),
+        ("amount", "notBetween", &["1", "5"], Err(ORDER)),
+        ("at", "after", &["2026-01-02"], Ok("`>`")),
+        ("at", "!=", &["2026-01-02"], Err(DAY)),
+        ("at", "until", &["2026-01-02"], Err(BOUND)),
+        ("at", "between", &["yesterday", "today"], Err(TIMES)),
+        ("at", ">=", &["today"], Err(TIMES)),
+        ("at", "$contains", &["2026-01-02"], Err(DAY)),
+    ];
+    for (field, op, values, expected) in rows {
+        let body =
+            serde_json::json!({"criteria": [{"field": field, "op": op, "values": values}]}).to_string();
+        let errors = Filter::compile(&catalog(), body.as_bytes()).expect_err(&body);
+        let first = &errors.as_slice()[0];
+        assert_eq!(first.suggestion.as_deref(), expected.ok(), "{body}: {first}");
+        if let Err(note) = expected {
+            assert!(first.expected.ends_with(note), "{body}: {first}");
+        }
+    }
+    for (op, expected, suggestion) in [
+        ("$not", "`$and` or `$or` beside `children`; `<>` is the only negation", None),
+        ("$nor", "`$and` or `$or` beside `children`", None),
+        ("xor", "`$and` or `$or` beside `children`", None),
+        ("&&", "`$and` or `$or` beside `children`", Some("`$and`")),
+        ("OR", "`$and` or `$or` beside `children`", Some("`$or`")),
+    ] {
+        let child = serde_json::json!({"field": "name", "op": "=", "values": ["x"]});
+        let body = serde_json::json!({"criteria": [{"op": op, "children": [child]}]}).to_string();
+        let errors = Filter::compile(&catalog(), body.as_bytes()).expect_err(&body);
+        let first = &errors.as_slice()[0];
+        assert_eq!((first.expected.as_str(), first.suggestion.as_deref()), (expected, suggestion), "{op}");
+    }
+    let null = br#"{"criteria":[{"field":"name","op":"=","values":[null]}]}"#;
+    let errors = Filter::compile(&catalog(), null).unwrap_err();
+    assert_eq!(errors.as_slice()[0].expected, format!("a string; {ABSENCE}"));
 }

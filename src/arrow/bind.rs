@@ -1,4 +1,4 @@
-//! A plan over the arrays of one record batch.
+//! Binds a plan to the arrays of one record batch.
 
 use std::sync::Arc;
 
@@ -10,42 +10,42 @@ use super::plan::{Kind, Member, Node, Origin};
 use super::values::{Values, values};
 use crate::catalog::{FieldId, Stray};
 
-/// A part of every case of a batch.
-pub(super) struct Part<'b> {
-    /// Which cases have it; none when all do, or when its members tell.
+/// A [`Node`] of the plan with its arrays.
+pub(super) struct BoundNode<'b> {
+    /// The null bitmap; `None` if no case has a null, or if the node has no array of its own.
     pub(super) nulls: Option<&'b NullBuffer>,
-    pub(super) shape: Bound<'b>,
+    pub(super) kind: BoundKind<'b>,
 }
 
-/// What a part is, with its values.
-pub(super) enum Bound<'b> {
+/// A [`Kind`] of the plan with its values.
+pub(super) enum BoundKind<'b> {
     Object(Object<'b>),
-    /// Where the elements of each case start, and behind the last of them where they end.
-    List(&'b [i32], Box<Part<'b>>),
-    /// Lists side by side, by the label of their key.
-    Zip(Vec<(&'b str, Part<'b>)>),
+    /// A list: the start offset of each case and one final end offset, and the elements.
+    List(&'b [i32], Box<BoundNode<'b>>),
+    /// A list of objects from parallel list columns, each with the label of its key.
+    Zip(Vec<(&'b str, BoundNode<'b>)>),
     Value(Option<FieldId>, Values<'b>),
 }
 
 /// The members of an object.
 pub(super) struct Object<'b> {
-    /// A struct column stands behind it, so that it can be there without any member.
+    /// True if the object is a struct column. Then it can be present without members.
     pub(super) is_struct: bool,
-    pub(super) members: Vec<Entry<'b>>,
+    pub(super) members: Vec<BoundMember<'b>>,
 }
 
 /// A member of an object.
-pub(super) struct Entry<'b> {
-    /// The key as it stands in a document, with its colon.
+pub(super) struct BoundMember<'b> {
+    /// The key as JSON, with the colon.
     pub(super) label: &'b str,
-    pub(super) part: Part<'b>,
-    /// It is a member of the struct column, and absent where that is null.
-    pub(super) of_struct: bool,
-    /// The field that the column's name resembles, if the column is no field itself.
+    pub(super) node: BoundNode<'b>,
+    /// True if the member is a child of the struct column. Then it is absent where the struct is null.
+    pub(super) is_struct_child: bool,
+    /// The field with a similar name, if the column itself is not a field.
     pub(super) stray: Option<&'b Arc<Stray>>,
 }
 
-/// The members of a case in a batch; none when the batch is not of the plan's schema.
+/// Binds the members of a case. Returns `None` if the batch has another schema than the plan.
 pub(super) fn bind<'b>(members: &'b [Member], batch: &'b RecordBatch) -> Option<Object<'b>> {
     object(members, batch, None)
 }
@@ -56,30 +56,40 @@ fn object<'b>(
     around: Option<&'b ArrayRef>,
 ) -> Option<Object<'b>> {
     let entries = members.iter().map(|Member { label, node, stray, .. }| {
-        let of_struct = matches!(node.origin, Origin::Child(_));
-        Some(Entry { label, part: part(node, batch, around)?, of_struct, stray: stray.as_ref() })
+        let is_struct_child = matches!(node.origin, Origin::Child(_));
+        Some(BoundMember {
+            label,
+            node: bind_node(node, batch, around)?,
+            is_struct_child,
+            stray: stray.as_ref(),
+        })
     });
     Some(Object { is_struct: around.is_some(), members: entries.collect::<Option<_>>()? })
 }
 
-fn part<'b>(node: &'b Node, batch: &'b RecordBatch, around: Option<&'b ArrayRef>) -> Option<Part<'b>> {
+fn bind_node<'b>(
+    node: &'b Node,
+    batch: &'b RecordBatch,
+    around: Option<&'b ArrayRef>,
+) -> Option<BoundNode<'b>> {
     let array = match node.origin {
         Origin::Column(number) => Some(batch.columns().get(number)?),
         Origin::Child(number) => Some(around?.as_struct_opt()?.columns().get(number)?),
         Origin::Element => Some(around?),
         Origin::Members => None,
     };
-    let shape = match &node.kind {
-        Kind::Object(members) => Bound::Object(object(members, batch, array)?),
+    let kind = match &node.kind {
+        Kind::Object(members) => BoundKind::Object(object(members, batch, array)?),
         Kind::List(element) => {
             let list = array?.as_list_opt::<i32>()?;
-            Bound::List(list.value_offsets(), Box::new(part(element, batch, Some(list.values()))?))
+            BoundKind::List(list.value_offsets(), Box::new(bind_node(element, batch, Some(list.values()))?))
         }
         Kind::Zip(lanes) => {
-            let lane = |Member { label, node, .. }: &'b Member| Some((&**label, part(node, batch, None)?));
-            Bound::Zip(lanes.iter().map(lane).collect::<Option<_>>()?)
+            let lane =
+                |Member { label, node, .. }: &'b Member| Some((&**label, bind_node(node, batch, None)?));
+            BoundKind::Zip(lanes.iter().map(lane).collect::<Option<_>>()?)
         }
-        Kind::Value(field) => Bound::Value(*field, values(array?)?),
+        Kind::Value(field) => BoundKind::Value(*field, values(array?)?),
     };
-    Some(Part { nulls: array.and_then(|array| array.nulls()), shape })
+    Some(BoundNode { nulls: array.and_then(|array| array.nulls()), kind })
 }

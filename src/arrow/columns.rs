@@ -1,4 +1,4 @@
-//! The columns of cases, being filled from documents.
+//! Array builders of whole cases, filled from documents.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::leaf::Leaf;
 use crate::catalog::{Catalog, FieldId};
 use crate::json::{self, JsonType, Reader};
 
-/// The members of an object, being filled.
+/// The builders of the members of an object.
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
@@ -44,7 +44,7 @@ impl Members {
         let key = segment.trim_end_matches("[]");
         let lists = segment.len().saturating_sub(key.len()) / 2;
         if let Some(found) = self.list.iter_mut().find(|member| *member.key == *key) {
-            // Two paths part below an object or below a list of objects: the catalogue has seen to that.
+            // Two paths can only diverge at an object or a list of objects: the catalogue has checked that.
             let mut column = &mut found.column;
             while let Column::List { element, .. } = column {
                 column = element;
@@ -69,7 +69,7 @@ impl Members {
         self.list.push(Member { key: key.into(), column });
     }
 
-    /// Reads the object that stands next.
+    /// Reads the next object.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, has_value: &[bool]) -> json::Result<()> {
         reader.open();
         let mut first = true;
@@ -91,7 +91,7 @@ impl Members {
         Ok(())
     }
 
-    /// Ends an object: members that it did not have are null.
+    /// Ends an object: its missing members become null.
     fn end(&mut self) {
         self.count = self.count.saturating_add(1);
         for member in &mut self.list {
@@ -144,10 +144,10 @@ impl Column {
         }
     }
 
-    /// Reads the value that stands next; what is no value of the field is null.
+    /// Reads the next value. A value that is invalid for the field becomes null.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, has_value: &[bool]) -> json::Result<()> {
         let found = reader.peek()?;
-        let is_there = |field: &FieldId| has_value.get(field.index()).copied().unwrap_or(false);
+        let is_present = |field: &FieldId| has_value.get(field.index()).copied().unwrap_or(false);
         match self {
             Self::Object(members, nulls) if found == JsonType::Object => {
                 members.read(reader, has_value)?;
@@ -155,19 +155,19 @@ impl Column {
                 return Ok(());
             }
             Self::List { element, offsets, nulls }
-                if found == JsonType::Array && element.is_there(&is_there) =>
+                if found == JsonType::Array && element.is_present(&is_present) =>
             {
                 reader.open();
                 let mut first = true;
                 while reader.next_element(std::mem::take(&mut first))? {
                     element.read(reader, has_value)?;
                 }
-                // No batch has more elements than its texts have bytes, and these are bounded.
+                // The number of elements is at most the number of bytes in the documents, which is limited.
                 offsets.push(i32::try_from(element.len()).unwrap_or(i32::MAX));
                 nulls.append_non_null();
                 return Ok(());
             }
-            Self::Leaf(field, leaf) if is_there(field) && leaf.takes(found) => {
+            Self::Leaf(field, leaf) if is_present(field) && leaf.accepts(found) => {
                 return leaf.read(reader, found);
             }
             _ => {}
@@ -176,16 +176,16 @@ impl Column {
         reader.skip_value()
     }
 
-    /// Returns true if a list of this column's values counts. A field at fault has none, not even nulls.
-    fn is_there(&self, has_value: &impl Fn(&FieldId) -> bool) -> bool {
+    /// Returns true if a list of this column's values is kept. A field with an invalid value is null as a whole.
+    fn is_present(&self, has_value: &impl Fn(&FieldId) -> bool) -> bool {
         match self {
             Self::Object(..) => true,
-            Self::List { element, .. } => element.is_there(has_value),
+            Self::List { element, .. } => element.is_present(has_value),
             Self::Leaf(field, _) => has_value(field),
         }
     }
 
-    /// The array of all values; none is left.
+    /// Returns the array of all values, and resets the builder.
     pub(super) fn finish(&mut self) -> ArrayRef {
         let data_type = self.data_type();
         match self {

@@ -1,4 +1,4 @@
-//! Cases into record batches.
+//! Encodes cases as record batches.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::ingest::read_case;
 use crate::json::Reader;
 use crate::limits::Limits;
 
-/// The columns of cases: structs and lists nest as in the documents, in the order of the catalogue.
+/// Returns the Arrow schema of cases: structs and lists nest as in documents, in the order of the catalogue.
 ///
 /// Strings are `Utf8`, numbers `Float64`, booleans `Boolean`, timestamps `Timestamp(Millisecond, "+00:00")`. Fields
-/// [in Unix milliseconds](crate::Field::unix_millis) stay the text that documents have. All can be null.
+/// [in Unix milliseconds](crate::Field::unix_millis) remain text, as in documents. All columns are nullable.
 ///
 /// ```
 /// use casefilter::{Catalog, arrow};
@@ -32,10 +32,10 @@ pub fn schema(catalog: &Catalog) -> SchemaRef {
     Arc::new(Schema::new(members.iter().map(Member::field).collect::<Vec<_>>()))
 }
 
-/// Documents in, record batches out, of the [schema] of a catalogue.
+/// An encoder that converts documents to record batches with the [schema] of a catalogue.
 ///
-/// Arrays keep their order and their elements that are `null`. A field that counts as absent, because one of its
-/// values is at fault, is null. Members that are no fields are left out.
+/// Arrays keep their order and their `null` elements. A field with an invalid value counts as absent, so it is null. Members
+/// that are not fields are omitted.
 ///
 /// ```
 /// use arrow_array::cast::AsArray;
@@ -54,10 +54,10 @@ pub struct CaseEncoder {
     schema: SchemaRef,
     members: Members,
     rows: usize,
-    /// Of all documents so far, which bounds what every column holds.
+    /// The total size of the documents so far, which limits the size of every column.
     bytes: usize,
     spare: Row<'static>,
-    /// By field number: whether values of the case being added count.
+    /// By field number: true if the current case has a valid value.
     has_value: Vec<bool>,
 }
 
@@ -68,10 +68,10 @@ impl std::fmt::Debug for CaseEncoder {
 }
 
 impl CaseEncoder {
-    /// An encoder without cases.
+    /// Creates an encoder without cases.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        // Documents come from an engine, whatever bounds its host set.
+        // No limits: the documents come from an engine, which has checked its own.
         let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
         Self {
             catalog: catalog.clone(),
@@ -85,45 +85,46 @@ impl CaseEncoder {
         }
     }
 
-    /// The columns of its batches.
+    /// Returns the schema of the batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// How many cases the next batch has so far.
+    /// Returns the number of cases in the current batch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether the next batch has no case so far.
+    /// Returns true if the current batch has no cases.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Whether the batch has to be finished before it takes another case, because its texts reach 1 GiB.
+    /// Returns true if the documents of the current batch have 1 GiB. Then [`finish`](Self::finish) it before the next `push`.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.bytes >= MAX_DOCUMENT_BYTES
     }
 
-    /// Adds a case.
+    /// Adds a case to the current batch.
     ///
     /// # Errors
-    /// What no lenient import takes in as a case, and any case once the batch [is full](Self::is_full). Nothing is
-    /// added then.
+    /// Returns an error for a document that a lenient import would reject, and if the batch [is full](Self::is_full). Then
+    /// nothing is added.
     ///
-    /// Complexity: linear in the document.
+    /// # Complexity
+    /// Linear in the document.
     pub fn push(&mut self, document: &str) -> Result<(), Error> {
         if self.is_full() {
-            let found = format!("texts of {} bytes in one batch", self.bytes);
-            return Err(Error::new(ErrorKind::CaseTooLarge, 0, found, "the batch to be finished before"));
+            let found = format!("documents of {} bytes in one batch", self.bytes);
+            return Err(Error::new(ErrorKind::CaseTooLarge, 0, found, "a call of `finish` first"));
         }
         let mut row = std::mem::take(&mut self.spare).recycle();
         let read = read_case(document, &self.catalog, &self.limits, &mut row);
-        // Without faults every value counts. With some, a field at fault is one that has no value left.
+        // Without faults every value is valid. Otherwise a field with an invalid value has no values in the row.
         self.has_value.fill(row.faults().is_empty());
         for (field, _) in row.iter() {
             if let Some(has_value) = self.has_value.get_mut(field.index()) {
@@ -133,19 +134,19 @@ impl CaseEncoder {
         self.spare = row.recycle();
         read?;
         let mut reader = Reader::new(document);
-        // The text was read as a case a moment ago, so nothing of it is a surprise.
+        // Cannot fail: `read_case` has accepted the same text.
         self.members.read(&mut reader, &self.has_value).map_err(|error| *error)?;
         self.rows = self.rows.saturating_add(1);
         self.bytes = self.bytes.saturating_add(document.len());
         Ok(())
     }
 
-    /// The batch of the cases so far; the next one starts without any.
+    /// Returns the current batch, and starts a new one.
     pub fn finish(&mut self) -> RecordBatch {
         let columns = self.members.list.iter_mut().map(|member| member.column.finish()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         (self.rows, self.bytes, self.members.count) = (0, 0, 0);
-        // The columns are made of the same members as the schema, each with an entry for each case.
+        // Cannot fail: columns and schema come from the same members, and each column has one entry per case.
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
             .unwrap_or_else(|_| RecordBatch::new_empty(self.schema()))
     }

@@ -1,31 +1,33 @@
-//! A look at a file's schema before the Parquet library reads it.
+//! Validates the schema of a Parquet file before the Parquet library reads it.
 //!
-//! The library recurses as deeply as the schema nests, and reserves memory for as many children as a
-//! group says that it has; a few bytes of a forged file could end the process. So both are checked
-//! here first. The footer is the struct `FileMetaData` of the format's `parquet.thrift`, in Thrift's
-//! compact protocol; its field 2 is the schema, a tree in depth-first order, laid out as a list.
+//! The library recurses as deeply as the schema nests, and reserves memory for as many children as a group claims to have. A
+//! few bytes of a forged file could therefore crash the process. This module checks both first.
+//!
+//! The footer is the struct `FileMetaData` of `parquet.thrift`, in Thrift's compact protocol. Its field 2 is the schema: a
+//! tree as a list in depth-first order.
 
 use parquet::errors::Result;
 use parquet::file::reader::ChunkReader;
 use smallvec::SmallVec;
 
-/// How deep groups may lie in each other; a struct in a list takes three.
+/// The greatest depth of groups. A struct in a list needs three levels.
 const MAX_DEPTH: usize = 128;
-/// How deep structs and lists of the footer itself lie in each other; the format needs eight.
+/// The greatest depth of structs and lists in the footer itself. The format needs eight.
 const MAX_NESTING: usize = 32;
-/// A file ends with the length of the footer, four bytes, and four that name the format.
+/// The size of the end of a file: the length of the footer (4 bytes) and the magic number (4 bytes).
 const TAIL_BYTES: usize = 8;
 
 const BOOLEAN: [u8; 2] = [1, 2];
 const LIST: [u8; 2] = [9, 10];
 const STRUCT: u8 = 12;
 
-/// True when the schema of a file nests no deeper than any case, and no group says more children
-/// than there are; false also for a footer that cannot be read.
+/// Returns true if the schema of a file is not too deep and no group claims more children than the schema has elements.
+///
+/// Returns false for a footer that cannot be parsed.
 ///
 /// # Errors
-/// As the reader.
-pub(super) fn is_sound(reader: &impl ChunkReader) -> Result<bool> {
+/// Returns the errors of the reader.
+pub(super) fn is_valid(reader: &impl ChunkReader) -> Result<bool> {
     let Some(tail_start) = reader.len().checked_sub(TAIL_BYTES as u64) else { return Ok(false) };
     let tail = reader.get_bytes(tail_start, TAIL_BYTES)?;
     let Some((length, b"PAR1")) = tail.split_first_chunk() else { return Ok(false) };
@@ -33,14 +35,14 @@ pub(super) fn is_sound(reader: &impl ChunkReader) -> Result<bool> {
     let Some(start) = tail_start.checked_sub(u64::from(length)) else { return Ok(false) };
     let Ok(length) = usize::try_from(length) else { return Ok(false) };
     let footer = reader.get_bytes(start, length)?;
-    Ok(Thrift(&footer).metadata() == Some(true))
+    Ok(ThriftReader(&footer).metadata() == Some(true))
 }
 
-/// What is left to read; methods give `None` where it is not Thrift.
-struct Thrift<'f>(&'f [u8]);
+/// A reader of Thrift's compact protocol, over the remaining bytes. Methods return `None` for invalid input.
+struct ThriftReader<'f>(&'f [u8]);
 
-impl Thrift<'_> {
-    /// Whether every schema in the struct is sound.
+impl ThriftReader<'_> {
+    /// Parses `FileMetaData`. Returns true if its schema is valid.
     fn metadata(&mut self) -> Option<bool> {
         let mut id = 0;
         while let Some(kind) = self.field(&mut id)? {
@@ -60,7 +62,7 @@ impl Thrift<'_> {
         if kind != STRUCT {
             return Some(count == 0);
         }
-        // How many children each open group still waits for.
+        // The number of missing children of each open group.
         let mut open: SmallVec<[u64; 16]> = SmallVec::new();
         for _ in 0..count {
             let children = self.children()?;
@@ -78,12 +80,12 @@ impl Thrift<'_> {
         Some(true)
     }
 
-    /// How many children a schema element has, its field 5.
+    /// Parses a schema element and returns its number of children (field 5).
     fn children(&mut self) -> Option<u64> {
         let (mut id, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut id)? {
             if id == 5 && (3..=6).contains(&kind) {
-                // A negative number, written zigzag, is odd, and none of the library's.
+                // In zigzag encoding, negative numbers are odd. The number of children is never negative.
                 let written = self.varint()?;
                 if written % 2 == 1 {
                     return None;
@@ -119,7 +121,7 @@ impl Thrift<'_> {
         None
     }
 
-    /// The type of the next field of a struct, whose number goes into `id`; none at its end.
+    /// Parses the header of the next field of a struct. Returns its type and sets `id`, or returns `Some(None)` at the end.
     fn field(&mut self, id: &mut u64) -> Option<Option<u8>> {
         let header = self.byte()?;
         if header == 0 {
@@ -132,7 +134,7 @@ impl Thrift<'_> {
         Some(Some(header & 0x0F))
     }
 
-    /// The type and number of a list's elements.
+    /// Parses the header of a list: the type and the number of its elements.
     fn list(&mut self) -> Option<(u8, u64)> {
         let header = self.byte()?;
         let count = match header >> 4 {
@@ -164,7 +166,7 @@ impl Thrift<'_> {
                 }
                 Some(())
             }
-            // The format has no maps.
+            // `parquet.thrift` has no maps.
             _ => None,
         }
     }
@@ -176,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of nothing but a footer with these schema elements, each with its number of children.
+    /// Returns a file with only a footer. Its schema elements have these numbers of children.
     fn file(children: &[u64]) -> Bytes {
         let varint = |mut value: u64, out: &mut Vec<u8>| {
             while value >= 0x80 {
@@ -189,7 +191,7 @@ mod tests {
         let mut footer = vec![0x15, 4, 0x19, 0xF0 | STRUCT];
         varint(children.len() as u64, &mut footer);
         for count in children {
-            // Optional, the name `x`, the number of children.
+            // Repetition "optional", the name `x`, the number of children.
             footer.extend([0x35, 2, 0x18, 1, b'x', 0x15]);
             varint(count * 2, &mut footer);
             footer.push(0);
@@ -200,27 +202,27 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_would_harm_the_library_are_told() {
+    fn schemas_that_would_crash_the_library_are_invalid() {
         let deep = |levels: usize| [vec![1; levels], vec![0]].concat();
-        assert!(is_sound(&file(&[2, 0, 1, 0])).unwrap());
-        assert!(is_sound(&file(&deep(MAX_DEPTH - 1))).unwrap());
-        assert!(!is_sound(&file(&deep(MAX_DEPTH))).unwrap());
-        assert!(!is_sound(&file(&deep(1_000_000))).unwrap());
-        assert!(!is_sound(&file(&[1 << 30, 0])).unwrap());
-        assert!(!is_sound(&file(&[i32::MAX as u64])).unwrap());
+        assert!(is_valid(&file(&[2, 0, 1, 0])).unwrap());
+        assert!(is_valid(&file(&deep(MAX_DEPTH - 1))).unwrap());
+        assert!(!is_valid(&file(&deep(MAX_DEPTH))).unwrap());
+        assert!(!is_valid(&file(&deep(1_000_000))).unwrap());
+        assert!(!is_valid(&file(&[1 << 30, 0])).unwrap());
+        assert!(!is_valid(&file(&[i32::MAX as u64])).unwrap());
         let wide = [vec![5000], [1, 0].repeat(5000)].concat();
-        assert!(is_sound(&file(&wide)).unwrap());
+        assert!(is_valid(&file(&wide)).unwrap());
     }
 
     #[test]
-    fn what_is_no_footer_is_not_sound() {
-        let sound = file(&[2, 0, 1, 0]);
-        for length in 0..sound.len() {
-            assert!(!is_sound(&sound.slice(..length)).unwrap());
+    fn a_truncated_footer_is_invalid() {
+        let whole = file(&[2, 0, 1, 0]);
+        for length in 0..whole.len() {
+            assert!(!is_valid(&whole.slice(..length)).unwrap());
         }
-        let mut long = sound.to_vec();
+        let mut long = whole.to_vec();
         let at = long.len() - TAIL_BYTES;
         long[at..at + 4].copy_from_slice(&[0xFF; 4]);
-        assert!(!is_sound(&Bytes::from(long)).unwrap());
+        assert!(!is_valid(&Bytes::from(long)).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! The columns of single fields, being filled from documents.
+//! Array builders of single fields, filled from documents.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::value::{Number, Timestamp};
 
 const UTC: &str = "+00:00";
 
-/// The values of one field.
+/// An array builder for the values of one field.
 pub(super) enum Leaf {
     String(StringBuilder),
-    /// Milliseconds in digits, as documents have them.
+    /// Unix milliseconds as text, as in documents.
     UnixMillis(StringBuilder),
     Number(Float64Builder),
     Timestamp(TimestampMillisecondBuilder),
@@ -44,8 +44,8 @@ impl Leaf {
         }
     }
 
-    /// True when a JSON value of this type may be one of the field's.
-    pub(super) fn takes(&self, found: JsonType) -> bool {
+    /// Returns true if a JSON value of this type may be a value of the field.
+    pub(super) fn accepts(&self, found: JsonType) -> bool {
         match self {
             Self::String(_) | Self::Timestamp(_) => found == JsonType::String,
             Self::UnixMillis(_) => matches!(found, JsonType::String | JsonType::Number),
@@ -54,7 +54,7 @@ impl Leaf {
         }
     }
 
-    /// Reads the value that stands next, of a type that it [takes](Self::takes); one out of form is null.
+    /// Reads the next value, whose type it [accepts](Self::accepts). A value in a wrong format becomes null.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, found: JsonType) -> json::Result<()> {
         match self {
             Self::String(texts) => texts.append_value(reader.string()?),
@@ -89,7 +89,7 @@ impl Leaf {
         }
     }
 
-    /// Returns the array of all values; none is left.
+    /// Returns the array of all values, and resets the builder.
     pub(super) fn finish(&mut self) -> ArrayRef {
         match self {
             Self::String(texts) | Self::UnixMillis(texts) => Arc::new(texts.finish()),

@@ -1,13 +1,13 @@
-//! Filters over record batches.
+//! Evaluates filters on record batches.
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-use super::bind::{Bound, Object, Part, bind};
+use super::bind::{BoundKind, BoundNode, Object, bind};
+use super::cast::cast_batch;
 use super::plan::Plan;
 use super::value::value_of;
-use super::values::range;
-use super::view::view;
+use super::values::list_range;
 use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind};
 use crate::filter::Filter;
@@ -15,13 +15,13 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::Value;
 
-/// Record batches as they are, without an engine; with the feature `arrow`.
+/// Filtering record batches without an engine; with the feature `arrow`.
 impl Filter {
-    /// Which rows of a batch it selects: true or false for each, never null.
+    /// Returns a mask of the rows that match the filter: true or false for each row, never null.
     ///
-    /// Columns are found, and may have the types, as in [`Import::parquet`](crate::Import::parquet); those that the
-    /// filter does not ask for may have any. A field without a column is absent from every row, as is a
-    /// null. Nothing is indexed: this is for rows that are looked at once, in a stream of batches.
+    /// Column names and types are as in [`Import::parquet`](crate::Import::parquet). Columns that the filter does not test may
+    /// have any type. A field without a column is absent in every row, and a null is absent. There is no index: use this for
+    /// a stream of batches that are scanned once.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -37,10 +37,11 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// A column of a type that its field cannot have, two columns for one field, and a value that its field cannot
-    /// have; the path is that of the column, or of the field.
+    /// Returns an error if a column has another type than its field, if two columns have the same field, or for an invalid
+    /// value. The path of the error is the column or the field.
     ///
-    /// Complexity: linear in the values of the columns that it asks for, times its criteria on each.
+    /// # Complexity
+    /// Linear in the values of the tested columns, times the criteria on each.
     pub fn mask(&self, batch: &RecordBatch) -> Result<BooleanArray, Error> {
         let nodes = self.predicate().nodes();
         let fields = nodes.iter().filter_map(|node| match node {
@@ -48,9 +49,11 @@ impl Filter {
             Node::Constant(_) | Node::Branch(..) => None,
         });
         let plan = Plan::of_fields(&batch.schema(), self.catalog(), &fields.collect::<Vec<_>>())?;
-        let batch = view(batch, &plan)?;
-        let foreign = || Error::new(ErrorKind::WrongType, 0, "a batch of another schema", "one of its own");
-        let columns = Columns { filter: self, case: bind(&plan.members, &batch).ok_or_else(foreign)? };
+        let batch = cast_batch(batch, &plan)?;
+        let schema_mismatch =
+            || Error::new(ErrorKind::WrongType, 0, "a batch of another schema", "a batch of its own schema");
+        let columns =
+            Columns { filter: self, case: bind(&plan.members, &batch).ok_or_else(schema_mismatch)? };
         let rows = batch.num_rows();
         let mut truths: Vec<BooleanBuffer> = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -107,7 +110,7 @@ impl Columns<'_, '_> {
         })
     }
 
-    /// In which rows the field has a value that passes.
+    /// Returns the rows in which at least one value of the field passes.
     fn exists(
         &self,
         field: FieldId,
@@ -120,35 +123,35 @@ impl Columns<'_, '_> {
     }
 }
 
-/// The search for the values of a field: as deep as the plan, which is bounded.
+/// A search for the values of a field. It recurses as deeply as the plan, whose depth is limited.
 struct Search<'s, P> {
     field: FieldId,
     catalog_field: &'s crate::catalog::Field,
     passes: &'s P,
 }
 
-/// Where there is a value that passes; `None` where the field does not lie.
+/// A bitmap of the rows or elements with a value that passes; `None` if the node does not contain the field.
 type Found = Option<Result<BooleanBuffer, Error>>;
 
 impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
-    /// `around` says where the objects can be, `own` where the struct column has them.
+    /// `around` has the rows where the enclosing node is present, `own` those where the struct column is not null.
     fn object(&self, object: &Object<'_>, around: &BooleanBuffer, own: Option<&BooleanBuffer>) -> Found {
         object.members.iter().find_map(|entry| {
-            let around = own.filter(|_| entry.of_struct).unwrap_or(around);
-            self.part(&entry.part, around)
+            let around = own.filter(|_| entry.is_struct_child).unwrap_or(around);
+            self.part(&entry.node, around)
         })
     }
 
-    /// `around` says at which places the part can be; elsewhere its values mean nothing.
-    fn part(&self, part: &Part<'_>, around: &BooleanBuffer) -> Found {
-        // Behind the last list there may be elements that belong to none.
+    /// `around` has the rows where the enclosing node is present. Values in other rows are undefined.
+    fn part(&self, part: &BoundNode<'_>, around: &BooleanBuffer) -> Found {
+        // `slice`: there may be elements after the last list that belong to no list.
         let own = part.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));
         let there = own.as_ref().unwrap_or(around);
-        match &part.shape {
-            Bound::Object(object) => self.object(object, around, Some(there)),
-            Bound::Zip(lanes) => lanes.iter().find_map(|(_, lane)| self.part(lane, there)),
-            Bound::List(offsets, element) => self.list(offsets, element, there),
-            Bound::Value(field, values) if *field == Some(self.field) => {
+        match &part.kind {
+            BoundKind::Object(object) => self.object(object, around, Some(there)),
+            BoundKind::Zip(lanes) => lanes.iter().find_map(|(_, lane)| self.part(lane, there)),
+            BoundKind::List(offsets, element) => self.list(offsets, element, there),
+            BoundKind::Value(field, values) if *field == Some(self.field) => {
                 let mut truths = BooleanBufferBuilder::new(there.len());
                 truths.append_n(there.len(), false);
                 for at in there.set_indices() {
@@ -159,25 +162,25 @@ impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
                 }
                 Some(Ok(truths.finish()))
             }
-            Bound::Value(..) => None,
+            BoundKind::Value(..) => None,
         }
     }
 
-    fn list(&self, offsets: &[i32], element: &Part<'_>, there: &BooleanBuffer) -> Found {
+    fn list(&self, offsets: &[i32], element: &BoundNode<'_>, there: &BooleanBuffer) -> Found {
         let mut elements = BooleanBufferBuilder::new(0);
         for at in there.set_indices() {
-            let (start, end) = range(offsets, at);
-            // Lists lie one behind the other; what is between them belongs to lists that are null.
+            let (start, end) = list_range(offsets, at);
+            // Lists are stored one after the other. Elements between them belong to null lists.
             elements.append_n(start.saturating_sub(elements.len()), false);
             elements.append_n(end.saturating_sub(elements.len()), true);
         }
-        elements.append_n(range(offsets, there.len()).0.saturating_sub(elements.len()), false);
+        elements.append_n(list_range(offsets, there.len()).0.saturating_sub(elements.len()), false);
         let elements = match self.part(element, &elements.finish())? {
             Ok(elements) => elements,
             Err(error) => return Some(Err(error)),
         };
         let has_any = |at: usize| {
-            let (start, end) = range(offsets, at);
+            let (start, end) = list_range(offsets, at);
             there.value(at) && (start..end.min(elements.len())).any(|at| elements.value(at))
         };
         Some(Ok(BooleanBuffer::collect_bool(there.len(), has_any)))

@@ -1,37 +1,37 @@
-//! Cases as Arrow record batches and Parquet files, in and out.
+//! Reads and writes Arrow record batches and Parquet files.
 //!
-//! - In: [`Import::record_batches`] and [`Import::parquet`].
-//! - Out: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files, both from documents, such as those of an
-//!   [`Answer`](crate::Answer). Documents rather than columns, since a column is a set: it has lost the order of
-//!   an array, and which name stood beside which value in its objects.
-//! - Neither: [`Filter::mask`](crate::Filter::mask) filters record batches where they lie.
+//! - Import: [`Import::record_batches`] and [`Import::parquet`].
+//! - Export: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as those of an
+//!   [`Answer`](crate::Answer). An engine's columns would not be enough: they are sets, so they lose the order of arrays and
+//!   the pairing of members in arrays of objects.
+//! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
 //!
-//! # How a case is a row
+//! # Mapping
 //!
-//! | in a document | out | in, beside that |
+//! | in a document | exported as | also imported from |
 //! |---|---|---|
 //! | an object | `Struct` | a column for each member, named by its path: `caseReview.status` |
-//! | an array | `List` | `LargeList`, `FixedSizeList`; for arrays of objects a list for each member: `amlCases.amlCaseId` |
+//! | an array | `List` | `LargeList`, `FixedSizeList`; for arrays of objects one list column for each member: `amlCases.amlCaseId` |
 //! | a string | `Utf8` | `LargeUtf8`, `Utf8View`, dictionaries of them |
 //! | a number | `Float64` | any integer, float or decimal of up to 38 digits |
 //! | a boolean | `Boolean` | |
 //! | a timestamp | `Timestamp(Millisecond, "+00:00")` | any unit and zone, dates, text in the text form |
 //! | Unix milliseconds in a string | `Utf8` | integers, timestamps, dates |
-//! | absent, `null`, or a field at fault | null | `Null` columns |
+//! | absent, `null`, or an invalid value | null | `Null` columns |
 //!
-//! Numbers become doubles, and timestamps lose their offset, and parts of a second where a case has them in the text form, which
-//! has whole seconds alone. Members outside of the catalogue are not
-//! written; columns that are no field are read into the document, and those that JSON has no form for end a strict import.
-//! In a file the zone of timestamps is Parquet's own, UTC, under whatever name its reader gives that.
+//! Numbers become doubles. Timestamps lose their offset; those in the text form, which has whole seconds, also lose fractions
+//! of a second. An export omits members outside of the catalogue. An import adds columns that are not fields to the document;
+//! in strict mode, a column whose type JSON has no form for is an error. In a Parquet file the time zone is UTC.
 //!
-//! With the feature `parallel` a thread decodes and the others fill batches, so many at once as there are threads and one more, 128 MiB of
-//! columns for each at most. What an import makes of a source, and the line where it fails, is the same on any number of threads.
+//! With the feature `parallel`, one thread decodes and the others build batches. Up to one group more than there are threads is
+//! in memory at a time, each with at most 128 MiB of columns. The result of an import, and the line of an error, do not depend
+//! on the number of threads.
 //!
-//! An engine's columns are narrower than Arrow's (codes of a byte, dictionaries, offsets from a common base), so
-//! nothing is shared with it; [`Filter::mask`](crate::Filter::mask) copies no values of columns whose type is one of
-//! those "out", or `Utf8View`.
+//! An import copies all values, because an engine's columns are more compact than Arrow's.
+//! [`Filter::mask`](crate::Filter::mask) copies no values of columns with an "exported as" type or `Utf8View`.
 
 mod bind;
+mod cast;
 mod columns;
 mod encode;
 mod footer;
@@ -46,7 +46,6 @@ mod rows;
 mod types;
 mod value;
 mod values;
-mod view;
 
 pub use encode::{CaseEncoder, schema};
 pub use parquet_writer::ParquetWriter;
@@ -57,40 +56,46 @@ use parquet::file::reader::ChunkReader;
 
 use crate::engine::{Import, Refusal};
 
-/// Parquet files; with the feature `arrow`.
+/// Arrow and Parquet; with the feature `arrow`.
 impl Import<'_> {
-    /// Takes in the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or what else
-    /// the `parquet` crate reads from.
+    /// Imports the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other
+    /// [`ChunkReader`].
     ///
-    /// A column is a member of the case. Structs and lists nest as the case does; a column named by a
-    /// path, such as `caseReview.status` or, as a list, `amlCases.amlCaseId`, lies where the path leads.
-    /// Both may occur in one file. Fields may be
+    /// Each column is a member of the case. Structs and lists nest as in documents. A column may also be named by a path:
+    /// `caseReview.status`, or `amlCases.amlCaseId` as a list. One file may use both. The types of columns are:
     ///
-    /// - strings: any sort of string column, dictionaries too,
-    /// - numbers: any integer, float or decimal of up to 38 digits,
-    /// - timestamps: timestamps of any unit and time zone, dates, or strings in the text form; fields
-    ///   [in Unix milliseconds](crate::Field::unix_millis) also integers and strings of them,
-    /// - booleans: booleans,
+    /// | field | column |
+    /// |---|---|
+    /// | string | any string type, also in dictionaries |
+    /// | number | any integer, float or decimal of up to 38 digits |
+    /// | timestamp | timestamps of any unit and time zone, dates, strings in the text form; for fields [in Unix milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
+    /// | boolean | booleans |
     ///
-    /// and lists of these where they have many values. Nulls are absent. Documents are rebuilt from
-    /// all columns, those that are no field too, in the order of the columns: absent members left out,
-    /// timestamps in the text form with `+0000`. That has whole seconds alone: a part of one is cut off, in the document and in the
-    /// field. Columns that are no field and of bytes, times, maps or another type that JSON has not end a strict
-    /// import; a lenient one leaves them out and lists them. So does a column under another name of a field, such as
-    /// `status`, unless there is one for the field itself: its values would not be found.
+    /// Multi-valued fields are lists of these. A null is absent.
+    ///
+    /// Documents are rebuilt from all columns, including those that are not fields, in the order of the columns. Absent members
+    /// are omitted. Timestamps are written in the text form with `+0000`; fractions of a second are cut off, in the document
+    /// and in the field.
+    ///
+    /// Two kinds of columns that are not fields are errors in a strict import. A lenient import reports them.
+    ///
+    /// - Columns whose type JSON has no form for, such as bytes, times and maps. A lenient import omits them.
+    /// - Columns named by an alias of a field, such as `status`, if the field itself has no column. A lenient import adds them
+    ///   to the documents, but searches do not find their values.
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// Rows are cases under the same rules as documents. The [`line`](Refusal::line) of a refusal is the
-    /// row, counted from 1, or 0 for the file; a number that is not finite is a fault of its field.
+    /// The rules for rows are those for documents. The [`line`](Refusal::line) of a refusal is the number of the row, from 1, or
+    /// 0 for the file. A number that is not finite is an invalid value.
     ///
-    /// The `parquet` crate panics over some damage; such a panic is caught and becomes an error like the
-    /// others, but a process that aborts on panics ends there. Damage inside of values is not found.
+    /// # Untrusted files
     ///
-    /// A file can hold many more rows than bytes, and decompresses to far more than its size. One whose
-    /// documents take a thousand times its own bytes, and more than 64 MiB, is refused. What the `parquet`
-    /// crate itself takes for a page, up to 2 GiB, is as the file says: a host that takes files from
-    /// strangers bounds the memory of the process that reads them.
+    /// The `parquet` crate panics on some damaged files. The panic is caught and becomes an error, unless the process aborts on
+    /// panics. Damage inside values is not detected.
+    ///
+    /// A small file can decompress to a huge number of rows. If the documents have more than 1000 times the size of the file,
+    /// and more than 64 MiB, the file is rejected. The `parquet` crate itself allocates up to 2 GiB for a page if the file says
+    /// so. If you import untrusted files, limit the memory of the process.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -117,19 +122,24 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push). A file that is no Parquet file or is damaged, one with [`TABLE_KEY`] in its schema, and a
-    /// field whose column has another type than those above, end the import in either mode.
+    /// As [`push`](Self::push). The following errors fail the import in both modes:
     ///
-    /// Complexity: linear in the values of the file.
+    /// - a damaged file, or a file of another format;
+    /// - [`TABLE_KEY`] in the schema;
+    /// - a field whose column has a type that is not listed above.
+    ///
+    /// # Complexity
+    /// Linear in the values of the file.
     pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
         self.source(name)?;
         read::read(self, reader)?;
         self.source("")
     }
 
-    /// Takes in the cases of record batches, under the rules of [`parquet`](Self::parquet).
+    /// Imports the cases of record batches, with the rules of [`parquet`](Self::parquet).
     ///
-    /// Strings of other types than `Utf8View`, dictionaries and large lists are cast first; all else is read where it lies.
+    /// Dictionaries, large lists, and strings of other types than `Utf8View` are cast first. All other columns are read without
+    /// a copy.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -147,10 +157,14 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push). A field whose column has a type that it cannot have, [`TABLE_KEY`] in the schema, an error of
-    /// the reader, and a batch of another schema than the reader's end the import in either mode; the path is that of the column.
+    /// As [`push`](Self::push). The following errors fail the import in both modes:
     ///
-    /// Complexity: linear in the values of the batches.
+    /// - a field whose column has an invalid type; the path of the error is the column;
+    /// - [`TABLE_KEY`] in the schema;
+    /// - an error of the reader, or a batch whose schema differs from the reader's.
+    ///
+    /// # Complexity
+    /// Linear in the values of the batches.
     pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), Refusal> {
         self.source(name)?;
         read::read_batches(self, batches)?;

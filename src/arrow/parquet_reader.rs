@@ -1,4 +1,4 @@
-//! A Parquet file, opened and checked, and calls into the Parquet library.
+//! Opens and checks a Parquet file, and guards calls into the Parquet library against panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use parquet::file::reader::ChunkReader;
 
 use super::footer;
 use super::plan::Plan;
-use super::types::{TABLE_KEY, view_schema};
+use super::types::{TABLE_KEY, canonical_schema};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, quote};
 
-/// Rows that are decoded at once: enough that the work for a batch does not count.
+/// The number of rows per decoded batch: enough that the fixed cost of a batch does not matter.
 const BATCH_ROWS: usize = 4096;
 
 pub(super) fn open(
     reader: impl ChunkReader + 'static,
     catalog: &Catalog,
 ) -> Result<(Plan, ParquetRecordBatchReader), Error> {
-    if !guarded(|| footer::is_sound(&reader))? {
+    if !catch_panics(|| footer::is_valid(&reader))? {
         return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
     }
-    let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
+    let found = catch_panics(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
     let (plan, schema) = plan(found.schema(), catalog)?;
     let schema_of_file = found.metadata().file_metadata().schema_descr();
     let is_read = |leaf: usize| plan.columns.contains(&schema_of_file.get_column_root_idx(leaf));
     let columns = found.metadata().row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
     let mut columns = columns.filter(|(leaf, _)| is_read(*leaf)).map(|(_, column)| column);
-    if let Some(column) = columns.find(|column| !is_unpacked(column.compression())) {
+    if let Some(column) = columns.find(|column| !is_supported(column.compression())) {
         let codec = column.compression().to_string();
         let codec = codec.split('(').next().unwrap_or_default().to_lowercase();
         let expected = "columns compressed with snappy, zstd, gzip or lz4, or not at all";
         let error = Error::new(ErrorKind::BadFile, 0, format!("a column compressed with {codec}"), expected);
         return Err(error.at(column.column_path().string()));
     }
-    let batches = guarded(|| {
+    let batches = catch_panics(|| {
         let options = ArrowReaderOptions::new().with_schema(schema);
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
         let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.columns.iter().copied());
@@ -53,30 +53,30 @@ pub(super) fn open(
 }
 
 /// Returns true if this build can decompress a codec.
-fn is_unpacked(codec: Compression) -> bool {
+fn is_supported(codec: Compression) -> bool {
     use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
     matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
 }
 
-/// The places of the parts of a case in a schema, and the types as which its columns are read.
+/// Makes the plan for a schema. Also returns the canonical schema to read the columns with.
 pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
     if schema.metadata().contains_key(TABLE_KEY) {
         let expected = "cases: nested as in JSON, or columns named by field paths";
         return Err(Error::new(ErrorKind::BadFile, 0, "rows laid out for SQL engines", expected));
     }
-    let schema = view_schema(schema);
+    let schema = canonical_schema(schema);
     Plan::new(&schema, catalog).map(|plan| (plan, schema))
 }
 
-/// Calls the Parquet library. Its panics, which damaged files can cause, become errors.
-pub(super) fn guarded<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
+/// Calls the Parquet library and converts its panics, which damaged files can cause, into errors.
+pub(super) fn catch_panics<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| bad_file(&error.to_string())),
-        Err(_) => Err(bad_file("damage that the Parquet library cannot name")),
+        Err(_) => Err(bad_file("damage that made the Parquet library panic")),
     }
 }
 
 fn bad_file(found: &str) -> Error {
     let found = found.strip_prefix("Parquet error: ").unwrap_or(found);
-    Error::new(ErrorKind::BadFile, 0, quote(found), "a sound Parquet file")
+    Error::new(ErrorKind::BadFile, 0, quote(found), "a valid Parquet file")
 }

@@ -1,4 +1,4 @@
-//! Cases into a Parquet file.
+//! Writes cases as a Parquet file.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -14,15 +14,15 @@ use super::encode::CaseEncoder;
 use crate::catalog::Catalog;
 use crate::filter::Order;
 
-/// Cases in a row group: two batches of an engine, some 100 MB of JSON.
+/// The number of cases in a row group: two batches of an engine, about 100 MB of JSON.
 const GROUP_ROWS: usize = 2 * 65_536;
-/// Cases that become columns at once.
+/// The number of cases that are encoded at a time.
 const BATCH_ROWS: usize = 8192;
 
-/// Writes documents as a Parquet file with the columns of [`schema`](super::schema), compressed by Zstandard.
+/// A writer of Parquet files with the columns of [`schema`](super::schema), compressed by Zstandard.
 ///
-/// Row groups and pages carry statistics. Written in the order of a timestamp, whole groups are passed over by
-/// whoever asks for a span of time; the order is noted in the file then.
+/// Row groups and pages have statistics. If the documents are sorted by a timestamp, a reader can skip row groups outside of
+/// a time range. The file then also records the sort order.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Mode, Order, arrow::ParquetWriter};
@@ -51,10 +51,10 @@ impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// A file for documents that come in this order, or in none.
+    /// Creates a writer. `order` is the order of the documents to come, if they have one.
     ///
     /// # Errors
-    /// Errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
+    /// Returns errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
     pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let encoder = CaseEncoder::new(catalog);
         let schema = encoder.schema();
@@ -62,7 +62,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let order = order.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let sorting = order.and_then(|order| {
             let field = catalog.field(order.field);
-            // Elsewhere Parquet has another order of values than ours.
+            // For other fields, Parquet's order of values differs from ours.
             let is_natural = field.known_values().len() == 0 && !field.is_unix_millis();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;
@@ -73,8 +73,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_sorting_columns(sorting)
             .build();
-        // Parquet's types say all that the schema does. Arrow's own beside them would name the zone `+00:00`, which
-        // pyarrow does not compare with `UTC`.
+        // Without the Arrow schema in the metadata: Parquet's types are sufficient, and the schema's zone `+00:00` is not
+        // equal to `UTC` for pyarrow.
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         Ok(Self { encoder, writer: ArrowWriter::try_new_with_options(out, schema, options)? })
     }
@@ -82,10 +82,11 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes a case.
     ///
     /// # Errors
-    /// [`InvalidData`](io::ErrorKind::InvalidData) for what no lenient import takes in as a case; else what the
-    /// output gives, after which the file is of no use.
+    /// Returns [`InvalidData`](io::ErrorKind::InvalidData) for a document that a lenient import would reject, and errors of
+    /// the output. After an error of the output, the file is unusable.
     ///
-    /// Complexity: linear in the document.
+    /// # Complexity
+    /// Linear in the document.
     pub fn push(&mut self, document: &str) -> io::Result<()> {
         if self.encoder.len() >= BATCH_ROWS || self.encoder.is_full() {
             self.write_batch()?;
@@ -93,10 +94,10 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.encoder.push(document).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Writes what is left, and what a Parquet file ends with.
+    /// Writes the remaining cases and the footer, and returns the output.
     ///
     /// # Errors
-    /// What the output gives.
+    /// Returns errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_batch()?;
         let mut out = self.writer.into_inner()?;
@@ -112,7 +113,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// The number among all columns of values of the one that a path without lists leads to.
+/// Returns the number of the leaf column at a path without lists.
 fn leaf_number(fields: &Fields, path: &str) -> Option<usize> {
     let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
     let at = fields.iter().position(|field| field.name() == key)?;

@@ -1,37 +1,37 @@
-//! How the columns of a file make a case: worked out once, from the schema alone.
+//! The plan of a file: maps columns to the parts of a case. Made once, from the schema.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 
-use super::json::push_json;
-use super::types::view_schema;
-use super::value::{allowed, fits, sort_of};
+use super::json::push_json_string;
+use super::types::canonical_schema;
+use super::value::{allowed, fits, scalar_kind};
 use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, quote};
 
-/// How deep structs and lists may lie in each other.
+/// The greatest nesting depth of structs and lists.
 const MAX_DEPTH: usize = 64;
 
-/// The shape of a case, and where each part of it stands in a record batch.
+/// The structure of a case, with the array of each part in a record batch.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) members: Vec<Member>,
-    /// The columns that are read, ascending; places in a batch count these alone.
+    /// The numbers of the columns that are read, ascending. [`Origin::Column`] is an index into this list.
     pub(super) columns: Vec<usize>,
-    /// The columns that are no field, and of which JSON has no form or which have another name of one; the path of each is its
-    /// name.
-    pub(super) left_out: Vec<Error>,
+    /// Errors that fail a strict import and that a lenient one reports. JSON has no form for the type of a column, which is
+    /// then not read; or the name of a column is an alias of a field. The path of each error is the column name.
+    pub(super) column_errors: Vec<Error>,
 }
 
 /// A member of an object.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) key: Box<str>,
-    /// The key as it stands in a document, with its colon.
+    /// The key as JSON, with the colon.
     pub(super) label: Box<str>,
     pub(super) node: Node,
-    /// The field that the member's name resembles, if the member is no field itself.
+    /// The field with a similar name, if the member itself is not a field.
     pub(super) stray: Option<Arc<Stray>>,
 }
 
@@ -42,32 +42,32 @@ pub(super) struct Node {
     pub(super) kind: Kind,
 }
 
-/// Where the array of a part is found.
+/// The location of the array of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Among the columns of the batch.
+    /// A column of the batch.
     Column(usize),
-    /// Among the columns of the struct around it.
+    /// A child of the enclosing struct.
     Child(usize),
-    /// It is the values of the list around it.
+    /// The values of the enclosing list.
     Element,
-    /// There is none: the part is made of its members.
+    /// No array: the node consists of its members only.
     Members,
 }
 
-/// What a part is.
+/// The kind of a node.
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),
     List(Box<Node>),
-    /// A list of objects, each member of which is a list column of its own.
+    /// A list of objects from parallel list columns, one for each member.
     Zip(Vec<Member>),
-    /// A value of the field, or of none.
+    /// A value, with its field if it is one.
     Value(Option<FieldId>),
 }
 
 impl Node {
-    /// Whether values of the field are in it.
+    /// Returns true if the node contains the field.
     fn has(&self, id: FieldId) -> bool {
         match &self.kind {
             Kind::Object(members) | Kind::Zip(members) => members.iter().any(|member| member.node.has(id)),
@@ -78,51 +78,51 @@ impl Node {
 }
 
 impl Plan {
-    /// Finds the case in a schema whose types are those of [`view_schema`].
+    /// Makes the plan for a [`canonical_schema`].
     ///
     /// # Errors
-    /// A column that cannot be what the catalogue says of its place, two columns for one place,
-    /// or no column of ids. The path is that of the column.
+    /// Returns an error if the type of a column does not fit the catalogue, if two columns have one path, or without a column
+    /// of ids. The path of the error is the column.
     pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
         let plan = Self::of_columns(schema, catalog, |_| true)?;
         let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
         if !plan.members.iter().any(is_id) {
             return Err(Error::new(ErrorKind::BadId, 0, "no column `id`", "a column `id` of strings"));
         }
-        let other_names = schema.fields().iter().filter_map(|column| plan.other_name(column.name(), catalog));
-        let other_names: Vec<Error> = other_names.collect();
-        Ok(Self { left_out: plan.left_out.into_iter().chain(other_names).collect(), ..plan })
+        let aliases = schema.fields().iter().filter_map(|column| plan.alias_error(column.name(), catalog));
+        let aliases: Vec<Error> = aliases.collect();
+        Ok(Self { column_errors: plan.column_errors.into_iter().chain(aliases).collect(), ..plan })
     }
 
-    /// What is wrong with a column that has another name of a field, which has no column.
-    fn other_name(&self, column: &str, catalog: &Catalog) -> Option<Error> {
+    /// Returns an error for a column named by an alias of a field that has no column itself.
+    fn alias_error(&self, column: &str, catalog: &Catalog) -> Option<Error> {
         let id = catalog.find(column)?;
         let path = catalog.field(id).name();
-        let is_other = path != column && catalog.paths().child(Paths::ROOT, column).is_none();
-        if !is_other || self.members.iter().any(|member| member.node.has(id)) {
+        let is_alias = path != column && catalog.paths().child(Paths::ROOT, column).is_none();
+        if !is_alias || self.members.iter().any(|member| member.node.has(id)) {
             return None;
         }
-        let expected = format!("{}, where the field is that has this name too", quote(path));
-        Some(Error::new(ErrorKind::UnknownField, 0, "a column that is no field", expected).at(column))
+        let expected = format!("{}, the path of the field with this alias", quote(path));
+        Some(Error::new(ErrorKind::UnknownField, 0, "a column that is not a field", expected).at(column))
     }
 
-    /// Finds what a schema of any types has of some fields; other columns may be anything.
+    /// Makes the plan for some fields of any schema. Other columns are ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new), but for the column of ids.
+    /// As [`new`](Self::new), but a column of ids is not required.
     pub(super) fn of_fields(schema: &Schema, catalog: &Catalog, fields: &[FieldId]) -> Result<Self, Error> {
         let names = fields.iter().filter(|field| catalog.is_visible(**field));
         let narrow = catalog.allow(names.map(|field| catalog.field(*field).name()));
-        // A name of the catalogue is one that it allows.
+        // `allow` cannot fail: the names come from the catalogue.
         let catalog = narrow.as_ref().unwrap_or(catalog);
         let key = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let keys: Vec<String> = fields
             .iter()
             .map(|field| key(catalog.field(*field).path()).trim_end_matches("[]").to_owned())
             .collect();
-        let plan = Self::of_columns(&view_schema(schema), catalog, |name| keys.contains(&key(name)))?;
+        let plan = Self::of_columns(&canonical_schema(schema), catalog, |name| keys.contains(&key(name)))?;
         let names = schema.fields().iter().map(|column| column.name());
-        match names.filter_map(|name| plan.other_name(name, catalog)).next() {
+        match names.filter_map(|name| plan.alias_error(name, catalog)).next() {
             None => Ok(plan),
             Some(error) => Err(error),
         }
@@ -135,7 +135,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let mut members = Vec::new();
         let mut columns = Vec::new();
-        let mut left_out = Vec::new();
+        let mut column_errors = Vec::new();
         for (number, field) in schema.fields().iter().enumerate() {
             if !is_wanted(field.name()) {
                 continue;
@@ -144,8 +144,12 @@ impl Plan {
                 name if name.split('.').any(str::is_empty) => vec![name],
                 name => name.split('.').collect(),
             };
-            let mut column =
-                Column { catalog, name: field.name().clone(), depth: 0, left_out: &mut left_out };
+            let mut column = ColumnInserter {
+                catalog,
+                name: field.name().clone(),
+                depth: 0,
+                column_errors: &mut column_errors,
+            };
             let origin = Origin::Column(columns.len());
             if column.insert(&mut members, &keys, Some(Paths::ROOT), origin, field.data_type())? {
                 columns.push(number);
@@ -154,27 +158,27 @@ impl Plan {
         for member in &mut members {
             member.stray = catalog.stray(Paths::ROOT, &member.key).map(Arc::new);
         }
-        Ok(Self { members, columns, left_out })
+        Ok(Self { members, columns, column_errors })
     }
 }
 
-/// A column that is being given its place.
-struct Column<'c> {
+/// Inserts one column into a plan.
+struct ColumnInserter<'c> {
     catalog: &'c Catalog,
-    /// Its name, and those of the structs and their members on the way down.
+    /// The name of the column, extended by the names of struct children during the descent.
     name: String,
     depth: usize,
-    left_out: &'c mut Vec<Error>,
+    column_errors: &'c mut Vec<Error>,
 }
 
-impl Column<'_> {
+impl ColumnInserter<'_> {
     fn error(&self, kind: ErrorKind, found: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::new(kind, 0, found, expected).at(self.name.clone())
     }
 
     fn wrong_type(&self, found: &DataType, allowed: &str) -> Error {
         let mut found = found.to_string();
-        // A struct's type names all its members.
+        // The type of a struct lists all its members, which would make the message too long.
         if let Some((at, _)) = found.char_indices().nth(60) {
             found.truncate(at);
             found.push('…');
@@ -190,7 +194,7 @@ impl Column<'_> {
         node.map(|node| self.catalog.paths().shape(node))
     }
 
-    /// Puts a column at the place that its keys lead to; false when no case has room for its type.
+    /// Inserts a column at the path of its keys. Returns false if JSON has no form for its type.
     fn insert(
         &mut self,
         members: &mut Vec<Member>,
@@ -205,13 +209,13 @@ impl Column<'_> {
             let Some(kind) = self.kind(kind, child)? else { return Ok(false) };
             return self.place(members, key, Node { origin, kind }).map(|()| true);
         }
-        self.deeper()?;
+        self.enter()?;
         let found = members.iter().position(|member| *member.key == **key);
         let inserted = if self.shape(child) == Some(Shape::Array) {
             let mut made = Vec::new();
             let lanes = match found.and_then(|at| members.get_mut(at)).map(|member| &mut member.node.kind) {
                 Some(Kind::Zip(lanes)) => lanes,
-                Some(_) => return Err(self.second(key)),
+                Some(_) => return Err(self.duplicate(key)),
                 None => &mut made,
             };
             let (DataType::List(values), [lane]) = (kind, rest) else {
@@ -229,13 +233,13 @@ impl Column<'_> {
             let mut made = Vec::new();
             let below = match found.and_then(|at| members.get_mut(at)).map(|member| &mut member.node.kind) {
                 Some(Kind::Object(below)) => below,
-                Some(_) => return Err(self.second(key)),
+                Some(_) => return Err(self.duplicate(key)),
                 None => &mut made,
             };
             if let Some(Shape::Leaf(field)) = self.shape(child) {
                 let path = self.catalog.field(field).name();
                 let found = format!("a column below {}", quote(path));
-                return Err(self.error(ErrorKind::WrongType, found, "a value there"));
+                return Err(self.error(ErrorKind::WrongType, found, "a value at this path"));
             }
             let inserted = self.insert(below, rest, child, origin, kind)?;
             if found.is_none() && inserted {
@@ -246,7 +250,7 @@ impl Column<'_> {
         Ok(inserted)
     }
 
-    /// Adds a member, or joins a struct with the flat columns of the same place.
+    /// Adds a member, or merges a struct column with flat columns of the same path.
     fn place(&self, members: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Error> {
         let Some(found) = members.iter_mut().find(|member| *member.key == *key) else {
             members.push(member(key, node));
@@ -263,19 +267,19 @@ impl Column<'_> {
                 }
                 Ok(())
             }
-            _ => Err(self.second(key)),
+            _ => Err(self.duplicate(key)),
         }
     }
 
-    fn second(&self, key: &str) -> Error {
+    fn duplicate(&self, key: &str) -> Error {
         self.error(
             ErrorKind::DuplicateKey,
             format!("a second column for {}", quote(key)),
-            "one for each place",
+            "one column for each path",
         )
     }
 
-    /// What a column of this type is at a place; none for types that a case has no room for.
+    /// Returns the kind of node for a column of this type, or `None` if JSON has no form for it.
     fn kind(&mut self, kind: &DataType, node: Option<usize>) -> Result<Option<Kind>, Error> {
         if *kind == DataType::Null {
             return Ok(None);
@@ -283,7 +287,7 @@ impl Column<'_> {
         match (self.shape(node), kind) {
             (Some(Shape::Object) | None, DataType::Struct(fields)) => self.members(fields, node).map(Some),
             (Some(Shape::Array) | None, DataType::List(values)) => {
-                self.deeper()?;
+                self.enter()?;
                 let element = self.kind(values.data_type(), self.child(node, ""))?;
                 self.depth = self.depth.saturating_sub(1);
                 Ok(element.map(|kind| Kind::List(Box::new(Node { origin: Origin::Element, kind }))))
@@ -296,17 +300,17 @@ impl Column<'_> {
             }
             (Some(Shape::Object), kind) => Err(self.wrong_type(kind, "a struct")),
             (Some(Shape::Array), kind) => Err(self.wrong_type(kind, "lists")),
-            (None, kind) if sort_of(kind).is_some() => Ok(Some(Kind::Value(None))),
+            (None, kind) if scalar_kind(kind).is_some() => Ok(Some(Kind::Value(None))),
             (None, kind) => {
-                let error = self.wrong_type(kind, "a type that JSON has a form for");
-                self.left_out.push(error);
+                let error = self.wrong_type(kind, "a type with a JSON form");
+                self.column_errors.push(error);
                 Ok(None)
             }
         }
     }
 
     fn members(&mut self, fields: &Fields, node: Option<usize>) -> Result<Kind, Error> {
-        self.deeper()?;
+        self.enter()?;
         let mut members = Vec::new();
         let length = self.name.len();
         for (number, field) in fields.iter().enumerate() {
@@ -321,7 +325,7 @@ impl Column<'_> {
         Ok(Kind::Object(members))
     }
 
-    fn deeper(&mut self) -> Result<(), Error> {
+    fn enter(&mut self) -> Result<(), Error> {
         self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_DEPTH {
             let expected = format!("at most {MAX_DEPTH} levels");
@@ -334,7 +338,7 @@ impl Column<'_> {
 
 fn member(key: &str, node: Node) -> Member {
     let mut label = String::new();
-    push_json(&mut label, key);
+    push_json_string(&mut label, key);
     label.push(':');
     Member { key: key.into(), label: label.into(), node, stray: None }
 }

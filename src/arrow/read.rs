@@ -1,4 +1,4 @@
-//! Rows of a Parquet file or of record batches, a batch at a time, into an import.
+//! Imports the rows of a Parquet file or of record batches.
 
 use std::collections::HashSet;
 use std::iter;
@@ -7,91 +7,89 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use parquet::file::reader::ChunkReader;
 
 use super::bind::{Object, bind};
-use super::parquet_reader::{guarded, open, plan};
+use super::cast::cast_batch;
+use super::parquet_reader::{catch_panics, open, plan};
 use super::plan::Plan;
-use super::rows::Rows;
-use super::view::view;
+use super::rows::RowReader;
 use crate::engine::{Cases, Import, Refusal, RowBound, RowGroup};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
-/// A group has no more than this in its buffers, in bytes, but for its last batch.
+/// The size of the buffers of a group in bytes, at which it gets no further batch.
 const GROUP_BYTES: usize = 1 << 27;
 
-/// A file may become so many times its size in documents …
-const EXPANSION: u64 = 1000;
+/// The greatest ratio of the size of all documents to the size of their file.
+const MAX_EXPANSION: u64 = 1000;
 
-/// … or this much, whatever its size.
-const SMALL_BYTES: u64 = 64 << 20;
+/// The size of all documents in bytes that every file may have, regardless of its own size.
+const MIN_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// What a row counts beside its document.
+/// The bytes that a row counts in addition to its document.
 const ROW_BYTES: u64 = 64;
 
-/// Reads a whole file into the import.
+/// Imports a whole Parquet file.
 pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
-    let room = reader.len().saturating_mul(EXPANSION).max(SMALL_BYTES);
+    let max_bytes = reader.len().saturating_mul(MAX_EXPANSION).max(MIN_DOCUMENT_BYTES);
     let (plan, mut batches) = match open(reader, import.engine().catalog()) {
         Ok(opened) => opened,
         Err(error) => return import.fail(0, error),
     };
-    let batches = iter::from_fn(|| guarded(|| batches.next().transpose()).transpose());
-    read_all(import, &Source { plan: &plan, expected: "a sound Parquet file" }, batches, room)
+    let batches = iter::from_fn(|| catch_panics(|| batches.next().transpose()).transpose());
+    read_all(import, &BatchSource { plan: &plan, expected: "a valid Parquet file" }, batches, max_bytes)
 }
 
-/// Takes the cases of all batches into the import.
+/// Imports all record batches of a reader.
 pub(super) fn read_batches(import: &mut Import<'_>, batches: impl RecordBatchReader) -> Result<(), Refusal> {
     let schema = batches.schema();
     let plan = match plan(&schema, import.engine().catalog()) {
         Ok((plan, _)) => plan,
         Err(error) => return import.fail(0, error),
     };
-    let source = Source { plan: &plan, expected: "one of the reader's schema" };
+    let source = BatchSource { plan: &plan, expected: "a batch of the reader's schema" };
     let batches = batches.map(|batch| match batch {
-        Ok(batch) if batch.schema().fields() == schema.fields() => view(&batch, &plan),
-        Ok(_) => Err(source.foreign()),
+        Ok(batch) if batch.schema().fields() == schema.fields() => cast_batch(&batch, &plan),
+        Ok(_) => Err(source.schema_mismatch()),
         Err(error) => Err(Error::new(ErrorKind::BadFile, 0, quote(&error.to_string()), "a record batch")),
     });
-    // Batches lie in memory already, so their documents are not much larger.
+    // No limit: the batches are in memory already, and their documents are not much larger.
     read_all(import, &source, batches, u64::MAX)
 }
 
-/// Takes in the cases of batches, which may be an error where they cannot be read on.
-///
-/// `room` is for how many bytes of documents there is; a source that becomes more is refused.
+/// Imports batches until the first error. Rejects a source whose documents have more than `max_bytes`.
 fn read_all(
     import: &mut Import<'_>,
-    source: &Source<'_>,
+    source: &BatchSource<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, Error>>,
-    room: u64,
+    max_bytes: u64,
 ) -> Result<(), Refusal> {
-    source.plan.left_out.iter().try_for_each(|column| import.leave_out(column))?;
-    let groups = Grouped { batches, rows: import.rows_at_once(), has_ended: false };
-    let bound = RowBound { bytes: room, too_much };
+    source.plan.column_errors.iter().try_for_each(|column| import.leave_out(column))?;
+    let groups = GroupedBatches { batches, rows: import.rows_at_once(), has_ended: false };
+    let bound = RowBound { bytes: max_bytes, too_much: too_large };
     import.push_rows(groups, bound, |group, line, cases| source.take(group, line, cases))
 }
 
-/// Batches that are read one after the other, on one thread.
+/// A row group: batches that one thread imports.
 struct Group {
     batches: Vec<RecordBatch>,
-    /// Why there are none behind them, other than that the source has ended.
+    /// The error of the reader after these batches.
     failed: Option<Error>,
 }
 
-/// Batches in groups.
-struct Grouped<I> {
+/// An iterator that collects batches into groups.
+struct GroupedBatches<I> {
     batches: I,
-    /// How many rows make a group.
+    /// The number of rows in a group.
     rows: usize,
     has_ended: bool,
 }
 
-impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for Grouped<I> {
+impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for GroupedBatches<I> {
     type Item = RowGroup<Group>;
 
     fn next(&mut self) -> Option<RowGroup<Group>> {
         let mut group = Group { batches: Vec::new(), failed: None };
         let (mut rows, mut bytes, mut seen) = (0_usize, 0_usize, HashSet::new());
-        // Nothing of a reader that failed is used again.
+        // A reader is not used again after an error.
         while !self.has_ended && rows < self.rows && bytes < GROUP_BYTES {
             match self.batches.next() {
                 None => self.has_ended = true,
@@ -110,7 +108,7 @@ impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for Grouped<I> {
     }
 }
 
-/// The size of a batch's buffers, but for those that were seen already: batches share dictionaries.
+/// Returns the size of the buffers of a batch without those in `seen`, because batches share dictionaries.
 fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
     let mut open: Vec<_> = batch.columns().iter().map(Array::to_data).collect();
     let mut bytes = 0_usize;
@@ -125,19 +123,19 @@ fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
     bytes
 }
 
-/// What batches are read by.
-struct Source<'p> {
+/// The plan that all batches of a source are read with.
+struct BatchSource<'p> {
     plan: &'p Plan,
-    /// What a batch of another schema should be.
+    /// The expectation in the error for a batch with another schema.
     expected: &'static str,
 }
 
-impl Source<'_> {
-    /// Takes in the cases of a group; `line` is that of its first row.
+impl BatchSource<'_> {
+    /// Imports the cases of a group; `line` is that of its first row.
     fn take(&self, group: Group, mut line: u64, cases: &mut dyn Cases) -> Result<(), Refusal> {
         for batch in &group.batches {
             let Some(case) = bind(&self.plan.members, batch) else {
-                return Err(cases.fail(line, self.foreign()));
+                return Err(cases.fail(line, self.schema_mismatch()));
             };
             self.take_batch(&case, batch.num_rows(), line, cases)?;
             line = line.saturating_add(batch.num_rows() as u64);
@@ -156,12 +154,12 @@ impl Source<'_> {
         cases: &mut dyn Cases,
     ) -> Result<(), Refusal> {
         let catalog = cases.catalog().clone();
-        let mut rows = Rows::new(&catalog, case_limit(cases.limits()));
+        let mut rows = RowReader::new(&catalog, case_limit(cases.limits()));
         for (line, at) in (first_line..).zip(0..count) {
             let read = rows.read(case, at);
             cases.count(line, (rows.text.len() as u64).saturating_add(ROW_BYTES))?;
             let complete =
-                |()| complete(&mut rows.row, &rows.refused, 0, &catalog).map_err(|error| error.at("id"));
+                |()| complete(&mut rows.row, &rows.rejected, 0, &catalog).map_err(|error| error.at("id"));
             match read.and_then(complete) {
                 Ok(()) => cases.row(line, &mut rows.row, &rows.text)?,
                 Err(error) => cases.refuse(line, error)?,
@@ -170,13 +168,13 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn foreign(&self) -> Error {
+    fn schema_mismatch(&self) -> Error {
         Error::new(ErrorKind::BadFile, 0, "a batch of another schema", self.expected)
     }
 }
 
-fn too_much() -> Error {
-    let found = format!("cases of more than {EXPANSION} times the size of their file");
-    let expected = format!("at most that, or {} MiB", SMALL_BYTES >> 20);
+fn too_large() -> Error {
+    let found = format!("documents of more than {MAX_EXPANSION} times the size of their file");
+    let expected = format!("at most that, or at most {} MiB", MIN_DOCUMENT_BYTES >> 20);
     Error::new(ErrorKind::BadFile, 0, found, expected)
 }

@@ -1,4 +1,4 @@
-//! One case of a bound batch: its values into a row, its document as JSON.
+//! Reads one case from a bound batch: its values as a row, and its document as JSON.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -6,42 +6,42 @@ use std::sync::Arc;
 use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
 
-use super::bind::{Bound, Object, Part};
-use super::json::push_json;
+use super::bind::{BoundKind, BoundNode, Object};
+use super::json::push_json_string;
 use super::value::{remark_on, value_of};
-use super::values::{self, Values, range};
+use super::values::{self, Values, list_range};
 use crate::batch::{Remark, Row};
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind};
 use crate::value::{Number, Timestamp};
 
-/// Reads cases one after the other; what one left behind, the next has room in.
-pub(super) struct Rows<'b, 'c> {
+/// A reader of cases that reuses its buffers.
+pub(super) struct RowReader<'b, 'c> {
     pub(super) row: Row<'b>,
-    /// The document of the case last read.
+    /// The document of the last case.
     pub(super) text: String,
-    /// Fields of which a value was refused.
-    pub(super) refused: Vec<FieldId>,
+    /// The fields with a rejected value.
+    pub(super) rejected: Vec<FieldId>,
     catalog: &'c Catalog,
-    /// Documents are not written much further than this, in bytes.
+    /// The largest document in bytes. Writing stops soon after it.
     limit: usize,
     is_too_large: bool,
 }
 
-impl<'b, 'c> Rows<'b, 'c> {
+impl<'b, 'c> RowReader<'b, 'c> {
     pub(super) fn new(catalog: &'c Catalog, limit: usize) -> Self {
-        let (row, text, refused) = (Row::default(), String::new(), Vec::new());
-        Self { row, text, refused, catalog, limit, is_too_large: false }
+        let (row, text, rejected) = (Row::default(), String::new(), Vec::new());
+        Self { row, text, rejected, catalog, limit, is_too_large: false }
     }
 
-    /// Reads the case at a place of the batch.
+    /// Reads the case in row `at` of the batch.
     ///
     /// # Errors
-    /// A document larger than the limit.
+    /// Returns an error for a document over the limit.
     pub(super) fn read(&mut self, case: &'b Object<'b>, at: usize) -> Result<(), Error> {
         self.row.clear();
         self.text.clear();
-        self.refused.clear();
+        self.rejected.clear();
         self.is_too_large = false;
         self.object(case, at, true);
         if self.is_full() {
@@ -55,18 +55,18 @@ impl<'b, 'c> Rows<'b, 'c> {
         self.is_too_large || self.text.len() > self.limit
     }
 
-    /// Writes an object; false, and nothing is written, when it is made of members that are all absent.
-    fn object(&mut self, object: &'b Object<'b>, at: usize, is_there: bool) -> bool {
+    /// Writes an object. Returns false, without writing, if it is absent and all its members are absent.
+    fn object(&mut self, object: &'b Object<'b>, at: usize, is_present: bool) -> bool {
         let start = self.text.len();
         let mut mark = '{';
         for entry in &object.members {
-            if entry.of_struct && !is_there {
+            if entry.is_struct_child && !is_present {
                 continue;
             }
             let before = self.text.len();
             self.text.push(mark);
             self.text.push_str(entry.label);
-            if self.part(&entry.part, at) {
+            if self.part(&entry.node, at) {
                 mark = ',';
                 if let Some(stray) = entry.stray {
                     self.row.remark(Remark::Stray(Arc::clone(stray)));
@@ -77,32 +77,32 @@ impl<'b, 'c> Rows<'b, 'c> {
         }
         match mark {
             ',' => self.text.push('}'),
-            _ if is_there => self.text.push_str("{}"),
+            _ if is_present => self.text.push_str("{}"),
             _ => self.text.truncate(start),
         }
-        mark == ',' || is_there
+        mark == ',' || is_present
     }
 
-    /// Writes a part of a case; false, and nothing is written, when it is absent.
-    fn part(&mut self, part: &'b Part<'b>, at: usize) -> bool {
+    /// Writes a part of a case. Returns false, without writing, if it is absent.
+    fn part(&mut self, part: &'b BoundNode<'b>, at: usize) -> bool {
         let is_null = part.nulls.is_some_and(|nulls| nulls.is_null(at));
-        match &part.shape {
-            Bound::Object(object) => self.object(object, at, object.is_struct && !is_null),
-            Bound::Zip(lanes) => self.zip(lanes, at),
+        match &part.kind {
+            BoundKind::Object(object) => self.object(object, at, object.is_struct && !is_null),
+            BoundKind::Zip(lanes) => self.zip(lanes, at),
             _ if is_null => false,
-            Bound::List(offsets, element) => {
-                let (start, end) = range(offsets, at);
+            BoundKind::List(offsets, element) => {
+                let (start, end) = list_range(offsets, at);
                 self.list(start..end, |rows, at| rows.part(element, at));
                 true
             }
-            Bound::Value(field, values) => self.value(*field, values, at),
+            BoundKind::Value(field, values) => self.value(*field, values, at),
         }
     }
 
-    /// Writes an array of what `element` writes for each place; an absent element is `null`.
-    fn list(&mut self, places: std::ops::Range<usize>, mut element: impl FnMut(&mut Self, usize) -> bool) {
+    /// Writes an array by calling `element` for each index. An absent element is `null`.
+    fn list(&mut self, range: std::ops::Range<usize>, mut element: impl FnMut(&mut Self, usize) -> bool) {
         let mut mark = '[';
-        for at in places {
+        for at in range {
             if self.is_full() {
                 return;
             }
@@ -115,10 +115,10 @@ impl<'b, 'c> Rows<'b, 'c> {
         self.text.push_str(if mark == '[' { "[]" } else { "]" });
     }
 
-    fn zip(&mut self, lanes: &'b [(&'b str, Part<'b>)], at: usize) -> bool {
-        let places = |lane: &'b Part<'b>| match &lane.shape {
-            Bound::List(offsets, element) if !lane.nulls.is_some_and(|nulls| nulls.is_null(at)) => {
-                Some((range(offsets, at), &**element))
+    fn zip(&mut self, lanes: &'b [(&'b str, BoundNode<'b>)], at: usize) -> bool {
+        let places = |lane: &'b BoundNode<'b>| match &lane.kind {
+            BoundKind::List(offsets, element) if !lane.nulls.is_some_and(|nulls| nulls.is_null(at)) => {
+                Some((list_range(offsets, at), &**element))
             }
             _ => None,
         };
@@ -149,7 +149,7 @@ impl<'b, 'c> Rows<'b, 'c> {
         true
     }
 
-    /// Writes a value and adds it to the row; false when JSON has no way to write it.
+    /// Writes a value and adds it to the row. Returns false if JSON has no form for it.
     fn value(&mut self, field: Option<FieldId>, values: &'b Values<'b>, at: usize) -> bool {
         let known = field.map(|id| (id, self.catalog.field(id)));
         let is_written = self.write_value(known.map(|(_, field)| field), values, at);
@@ -168,7 +168,7 @@ impl<'b, 'c> Rows<'b, 'c> {
     }
 
     fn write_value(&mut self, field: Option<&Field>, values: &Values<'_>, at: usize) -> bool {
-        // Integers fit timestamps in Unix milliseconds alone, which documents have in a string.
+        // The only timestamps in integer columns are Unix milliseconds, which are strings in documents.
         let is_quoted = field.is_some_and(Field::is_unix_millis);
         match values {
             Values::Text(texts) => {
@@ -190,7 +190,7 @@ impl<'b, 'c> Rows<'b, 'c> {
                 }
                 let start = self.text.len();
                 self.text.push('"');
-                // An instant beyond 64 bits is beyond the years of the text form, and so is the last one.
+                // An instant out of range is not in the years of the text form, like the last one of `i64`.
                 if !Timestamp::from_millis(millis.unwrap_or(i64::MAX)).push_text(&mut self.text) {
                     self.text.truncate(start);
                     return false;
@@ -221,8 +221,8 @@ impl<'b, 'c> Rows<'b, 'c> {
 
     fn refuse(&mut self, field: FieldId, error: Error) {
         self.row.fault(error.at(self.catalog.field(field).name()));
-        if !self.refused.contains(&field) {
-            self.refused.push(field);
+        if !self.rejected.contains(&field) {
+            self.rejected.push(field);
         }
     }
 
@@ -231,12 +231,12 @@ impl<'b, 'c> Rows<'b, 'c> {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Writes a string as JSON; none that alone would be too large.
+    /// Writes a string as JSON, unless it would exceed the limit.
     fn string(&mut self, text: &str) {
         if self.text.len().saturating_add(text.len()) > self.limit {
             self.is_too_large = true;
             return;
         }
-        push_json(&mut self.text, text);
+        push_json_string(&mut self.text, text);
     }
 }

@@ -1,6 +1,6 @@
-//! Which columns a field of the catalogue takes, and what their values are as values of the field.
+//! Maps column types to field types, and column values to field values.
 //!
-//! Another type of fields, or of columns, is told here and, for the way out, in [`leaf`](super::leaf).
+//! To add a field type or a column type, change this file and, for writing, [`leaf`](super::leaf).
 
 use std::borrow::Cow;
 
@@ -16,40 +16,42 @@ use crate::ingest::{OrderedForm, expected_value};
 use crate::json::JsonType;
 use crate::value::{Number, Timestamp, Value};
 
-/// What the values of a scalar column are.
+/// The kind of values in a scalar column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ScalarKind {
     Text,
     Number,
     Boolean,
     Instant,
 }
 
-/// What a scalar column holds; none for types that a case has no place for.
-pub(super) fn sort_of(kind: &DataType) -> Option<Sort> {
+/// Returns the kind of values in a column of this type, or `None` if JSON has no form for them.
+pub(super) fn scalar_kind(kind: &DataType) -> Option<ScalarKind> {
     match kind {
-        DataType::Utf8View => Some(Sort::Text),
-        DataType::Boolean => Some(Sort::Boolean),
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => Some(Sort::Number),
-        kind if kind.is_integer() || kind.is_floating() => Some(Sort::Number),
-        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Some(Sort::Instant),
+        DataType::Utf8View => Some(ScalarKind::Text),
+        DataType::Boolean => Some(ScalarKind::Boolean),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => {
+            Some(ScalarKind::Number)
+        }
+        kind if kind.is_integer() || kind.is_floating() => Some(ScalarKind::Number),
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Some(ScalarKind::Instant),
         _ => None,
     }
 }
 
-/// True when the values of such a column can be values of the field.
+/// Returns true if a column of this type can hold values of the field.
 pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
-    match (field.kind(), sort_of(kind)) {
-        (FieldType::String, Some(Sort::Text))
-        | (FieldType::Number, Some(Sort::Number))
-        | (FieldType::Boolean, Some(Sort::Boolean))
-        | (FieldType::Timestamp, Some(Sort::Text | Sort::Instant)) => true,
-        (FieldType::Timestamp, Some(Sort::Number)) => field.is_unix_millis() && kind.is_integer(),
+    match (field.kind(), scalar_kind(kind)) {
+        (FieldType::String, Some(ScalarKind::Text))
+        | (FieldType::Number, Some(ScalarKind::Number))
+        | (FieldType::Boolean, Some(ScalarKind::Boolean))
+        | (FieldType::Timestamp, Some(ScalarKind::Text | ScalarKind::Instant)) => true,
+        (FieldType::Timestamp, Some(ScalarKind::Number)) => field.is_unix_millis() && kind.is_integer(),
         _ => false,
     }
 }
 
-/// The types that a column of the field may have, for messages.
+/// Returns the allowed column types of a field, for messages.
 pub(super) fn allowed(field: &Field) -> &'static str {
     match field.kind() {
         FieldType::String => "strings",
@@ -62,10 +64,10 @@ pub(super) fn allowed(field: &Field) -> &'static str {
     }
 }
 
-/// The value at a place that is not null, of a column whose type fits the field.
+/// Returns the value at an index that is not null. The type of the column [fits] the field.
 ///
 /// # Errors
-/// A value that the field cannot have.
+/// Returns an error for a value that the field cannot have.
 pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> Result<Value<'b>, Error> {
     let is_timestamp = field.kind() == FieldType::Timestamp;
     let millis = |millis| Value::Timestamp(Timestamp::from_millis(millis));
@@ -99,25 +101,25 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
         Values::Decimals(decimals, precision, scale) => {
             let decimal = values::at(decimals, at);
             let text = Decimal128Type::format_decimal(decimal, *precision, *scale);
-            // Digits, at most one point and a sign: always a double.
+            // Digits with at most one point and one sign always parse as a double.
             number(text.parse().unwrap_or_default())
         }
         Values::Instants(instants) => match instants.millis(at).map(Timestamp::from_millis) {
             Some(instant) if field.is_unix_millis() => Ok(Value::Timestamp(instant)),
-            // As the document has it, so that whoever reads that finds the same.
+            // Whole seconds, so that the field has the same value as the document.
             Some(instant) if instant.is_in_years() => Ok(Value::Timestamp(instant.whole_seconds())),
             instant => {
                 let found = match instant {
                     Some(instant) => format!("{} ms", instant.as_millis()),
-                    None => "an instant beyond all years".to_owned(),
+                    None => "an instant out of range".to_owned(),
                 };
-                Err(Error::new(ErrorKind::BadTimestamp, 0, found, "a timestamp of the years 0000 to 9999"))
+                Err(Error::new(ErrorKind::BadTimestamp, 0, found, "a timestamp in the years 0000 to 9999"))
             }
         },
     }
 }
 
-/// Returns a remark if the value that was read from that place may not be the one that was meant.
+/// Returns a remark if the value may differ from what the author of the file meant.
 pub(super) fn remark_on<'b>(
     id: FieldId,
     field: &Field,
@@ -128,7 +130,7 @@ pub(super) fn remark_on<'b>(
     match (value, values) {
         (Value::Timestamp(instant), Values::Text(texts)) if !field.is_unix_millis() => {
             let text = if at < texts.len() { texts.value(at) } else { "" };
-            debug_assert!(Timestamp::parse(text) == Ok(*instant), "what was read from there");
+            debug_assert!(Timestamp::parse(text) == Ok(*instant), "the value parsed from this text");
             Timestamp::is_without_zone(text).then_some(Remark::NoZone(id, Cow::Borrowed(text)))
         }
         (Value::Timestamp(instant), Values::Instants(instants)) if !field.is_unix_millis() => {
@@ -142,7 +144,7 @@ pub(super) fn remark_on<'b>(
         (Value::Number(number), Values::Unsigned(integers)) => rounded(id, *number, values::at(integers, at)),
         (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
             let decimal = values::at(decimals, at);
-            // Every double keeps this many digits.
+            // A double represents every decimal of 15 digits.
             if decimal.unsigned_abs() < 1_000_000_000_000_000 {
                 return None;
             }
@@ -153,10 +155,10 @@ pub(super) fn remark_on<'b>(
     }
 }
 
-/// The remark on an integer that is no double.
+/// Returns a remark if a double cannot represent the integer exactly.
 fn rounded<'b>(id: FieldId, number: Number, integer: impl Into<i128> + Copy) -> Option<Remark<'b>> {
     let integer: i128 = integer.into();
-    // All up to 2^53 are doubles.
+    // All integers up to 2^53 are exact.
     if integer.unsigned_abs() <= 1 << 53 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The values of a scalar column: its type is looked at once for all its rows.
+//! The values of a scalar column, with the type dispatch done once per column instead of once per row.
 
 use std::borrow::Cow;
 
@@ -13,21 +13,21 @@ use arrow_array::{ArrayRef, StringViewArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
-/// Returns the value at a place of an array.
+/// Returns the value at an index.
 ///
-/// Places are rows of the batch or lie between offsets that Arrow has checked, so that none is beyond the values: the default
-/// is there in place of a panic.
-pub(super) fn at<T: Copy + Default>(values: &[T], place: usize) -> T {
-    values.get(place).copied().unwrap_or_default()
+/// The index is always in range: it is a row of the batch, or between offsets that Arrow has checked. The default only avoids
+/// a panic.
+pub(super) fn at<T: Copy + Default>(values: &[T], index: usize) -> T {
+    values.get(index).copied().unwrap_or_default()
 }
 
-/// Returns where the elements of a list start and end. Arrow has checked that offsets ascend from zero or more.
-pub(super) fn range(offsets: &[i32], list: usize) -> (usize, usize) {
-    let offset = |place: usize| usize::try_from(at(offsets, place)).unwrap_or_default();
+/// Returns the start and the end of a list's elements. Arrow has checked that the offsets ascend and are not negative.
+pub(super) fn list_range(offsets: &[i32], list: usize) -> (usize, usize) {
+    let offset = |index: usize| usize::try_from(at(offsets, index)).unwrap_or_default();
     (offset(list), offset(list.saturating_add(1)))
 }
 
-/// The values of a scalar column, those of absent ones anything.
+/// The values of a scalar column. The values of null rows are undefined.
 pub(super) enum Values<'b> {
     Text(&'b StringViewArray),
     Integers(Cow<'b, [i64]>),
@@ -35,23 +35,23 @@ pub(super) enum Values<'b> {
     Floats(Cow<'b, [f64]>),
     Decimals(Vec<i128>, u8, i8),
     Booleans(&'b BooleanBuffer),
-    /// Milliseconds since the Unix epoch; none beyond what 64 bits hold.
     Instants(Instants<'b>),
 }
 
-/// Instants in some unit.
+/// Timestamps or dates in any unit.
 pub(super) struct Instants<'b> {
     ticks: Cow<'b, [i64]>,
-    /// Milliseconds are ticks times the one, then divided by the other, rounded down.
-    times: i64,
-    parts: i64,
-    /// They are of no known zone, and count as UTC.
+    /// A tick is `multiplier / divisor` milliseconds.
+    multiplier: i64,
+    divisor: i64,
+    /// True if the column has no time zone. Its values count as UTC.
     pub(super) is_local: bool,
 }
 
 impl Instants<'_> {
+    /// Returns milliseconds since the Unix epoch, rounded down, or `None` if they do not fit into 64 bits.
     pub(super) fn millis(&self, at: usize) -> Option<i64> {
-        self.ticks.get(at)?.checked_mul(self.times)?.checked_div_euclid(self.parts)
+        self.ticks.get(at)?.checked_mul(self.multiplier)?.checked_div_euclid(self.divisor)
     }
 }
 
@@ -76,13 +76,13 @@ pub(super) fn values(array: &ArrayRef) -> Option<Values<'_>> {
         DataType::Date32 => instants(widened::<Date32Type, _>(array)?, 86_400_000, 1, true),
         DataType::Date64 => instants(Cow::Borrowed(native::<Date64Type>(array)?), 1, 1, true),
         DataType::Timestamp(unit, zone) => {
-            let (ticks, times, parts) = match unit {
+            let (ticks, multiplier, divisor) = match unit {
                 TimeUnit::Second => (native::<TimestampSecondType>(array)?, 1000, 1),
                 TimeUnit::Millisecond => (native::<TimestampMillisecondType>(array)?, 1, 1),
                 TimeUnit::Microsecond => (native::<TimestampMicrosecondType>(array)?, 1, 1000),
                 TimeUnit::Nanosecond => (native::<TimestampNanosecondType>(array)?, 1, 1_000_000),
             };
-            instants(Cow::Borrowed(ticks), times, parts, zone.is_none())
+            instants(Cow::Borrowed(ticks), multiplier, divisor, zone.is_none())
         }
         _ => return None,
     })
@@ -103,6 +103,6 @@ where
     Some(Values::Decimals(widened::<T, i128>(array)?.into_owned(), precision, scale))
 }
 
-fn instants(ticks: Cow<'_, [i64]>, times: i64, parts: i64, is_local: bool) -> Values<'_> {
-    Values::Instants(Instants { ticks, times, parts, is_local })
+fn instants(ticks: Cow<'_, [i64]>, multiplier: i64, divisor: i64, is_local: bool) -> Values<'_> {
+    Values::Instants(Instants { ticks, multiplier, divisor, is_local })
 }

@@ -1,7 +1,9 @@
 //! Buffered rows: cases that are not sealed yet, each in as few allocations as can be.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "values and bytes of one case, whose document is shorter than 4 GiB, and rows of heads in memory"
+    clippy::indexing_slicing,
+    reason = "values of one case at the places that were counted for them, bytes of its document, which is shorter than 4 GiB, \
+              and rows of heads in memory"
 )]
 
 use std::borrow::Cow;
@@ -11,44 +13,41 @@ use super::document::Document;
 use super::row::Row;
 use crate::catalog::FieldId;
 use crate::column::ColumnBuilder;
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{OrderedType, Value};
 
 /// The values of one case, and its document, independent of the text that they were read from.
 #[derive(Debug)]
-pub(crate) struct OwnedRow {
-    /// The strings of the values, one behind the other, and behind them the document, if its text is kept.
+pub(crate) struct BufferedRow {
+    /// The strings of the values, then the document, if its text is kept here.
     text: Box<str>,
-    /// Where the document starts in `text`.
+    /// The start of the document in `text`.
     document_start: u32,
     /// The number of the document and its size, if it is kept elsewhere.
     document: Option<(u64, usize)>,
     /// By field, those of one in the order of the document.
     values: Box<[Scalar]>,
-    /// By field number: the offset behind its last value. Fields behind the last one have none.
+    /// By field number: the end of its values. Later fields have none.
     ends: Box<[u32]>,
     pub(crate) place: u64,
 }
 
-/// A value; of a string, where it starts and ends in the text.
+/// A value; of a string, where it starts and ends in the text, of an ordered type, the ordinal.
 #[derive(Clone, Copy, Debug)]
 enum Scalar {
     String(u32, u32),
-    Number(Number),
-    Timestamp(Timestamp),
+    Ordered(OrderedType, i64),
     Boolean(bool),
 }
 
-impl OwnedRow {
-    /// The texts of a case are together shorter than 4 GiB, since its document is.
+impl BufferedRow {
+    /// Copies a row. The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // How many values each field has, then where its next one goes, and at last where its last one ends.
+        // The number of values of each field, then the place of its next one, at last their end.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
-            if let Some(count) = ends.get_mut(field.index()) {
-                *count += 1;
-            }
+            ends[field.index()] += 1;
             if let Value::String(string) = value {
                 bytes += string.len();
             }
@@ -65,22 +64,18 @@ impl OwnedRow {
         let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
         let mut values = vec![Scalar::Boolean(false); row.iter().len()];
         for (field, value) in row.iter() {
-            let scalar = match value {
-                Value::String(string) => {
+            let scalar = match (value, value.ordinal()) {
+                (Value::String(string), _) => {
                     let start = length(&text);
                     text.push_str(string);
                     Scalar::String(start, length(&text))
                 }
-                Value::Number(number) => Scalar::Number(*number),
-                Value::Timestamp(timestamp) => Scalar::Timestamp(*timestamp),
-                Value::Boolean(boolean) => Scalar::Boolean(*boolean),
+                (_, Some((kind, ordinal))) => Scalar::Ordered(kind, ordinal),
+                (value, None) => Scalar::Boolean(*value == Value::Boolean(true)),
             };
-            if let Some(next) = ends.get_mut(field.index()) {
-                if let Some(value) = values.get_mut(*next as usize) {
-                    *value = scalar;
-                }
-                *next += 1;
-            }
+            let next = &mut ends[field.index()];
+            values[*next as usize] = scalar;
+            *next += 1;
         }
         let document_start = length(&text);
         let document = match document {
@@ -93,24 +88,30 @@ impl OwnedRow {
         Self { text: text.into(), document_start, document, values: values.into(), ends, place }
     }
 
-    /// Adds all values to the columns of their fields, by field number, as those of the row of this number.
+    /// Adds all values to the columns of their fields, by field number, as the row of this number.
     pub(super) fn fill(&self, columns: &mut [Option<ColumnBuilder>], row: usize) {
         let mut start = 0;
         for (column, end) in columns.iter_mut().zip(&self.ends) {
             let end = *end as usize;
-            let values = self.values.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
+            let values = &self.values[std::mem::replace(&mut start, end)..end];
             if let Some(column) = column {
                 values.iter().for_each(|scalar| column.push(row, &self.value(scalar)));
             }
         }
     }
 
-    /// The values of a field in the order of the document.
+    /// Returns the values of a field in the order of the document.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
-        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
-        let start = field.index().checked_sub(1).map_or(0, end);
-        let values = self.values.get(start..end(field.index())).unwrap_or_default();
+        let field = field.index();
+        let values = match self.ends.get(field) {
+            Some(end) => {
+                let start = if field == 0 { 0 } else { self.ends[field - 1] };
+                &self.values[start as usize..*end as usize]
+            }
+            // Fields after the last one that has values have none.
+            None => &[],
+        };
         values.iter().map(|scalar| self.value(scalar))
     }
 
@@ -118,16 +119,14 @@ impl OwnedRow {
     fn value(&self, scalar: &Scalar) -> Value<'_> {
         match scalar {
             Scalar::String(start, end) => {
-                let text = self.text.get(*start as usize..*end as usize);
-                Value::String(Cow::Borrowed(text.unwrap_or_default()))
+                Value::String(Cow::Borrowed(&self.text[*start as usize..*end as usize]))
             }
-            Scalar::Number(number) => Value::Number(*number),
-            Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+            Scalar::Ordered(kind, ordinal) => kind.value(*ordinal),
             Scalar::Boolean(boolean) => Value::Boolean(*boolean),
         }
     }
 
-    /// The `id`, which every sound case has.
+    /// Returns the `id`, which every valid case has.
     pub(crate) fn id(&self) -> &str {
         match self.values(FieldId::ID).next() {
             Some(Value::String(Cow::Borrowed(id))) => id,
@@ -138,11 +137,11 @@ impl OwnedRow {
     pub(crate) fn document(&self) -> Document<'_> {
         match self.document {
             Some((number, size_bytes)) => Document::Number { number, size_bytes },
-            None => Document::Text(self.text.get(self.document_start as usize..).unwrap_or_default()),
+            None => Document::Text(&self.text[self.document_start as usize..]),
         }
     }
 
-    /// The number of the document, when it is kept elsewhere.
+    /// Returns the number of the document, if it is kept elsewhere.
     pub(crate) fn document_number(&self) -> Option<u64> {
         self.document.map(|(number, _)| number)
     }
@@ -155,48 +154,48 @@ impl OwnedRow {
         }
     }
 
-    /// What the values take, in bytes.
+    /// Returns the size of the values, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         size_of_val::<[Scalar]>(&self.values)
-            .saturating_add(size_of_val::<[u32]>(&self.ends))
-            .saturating_add(self.document_start as usize)
+            + size_of_val::<[u32]>(&self.ends)
+            + self.document_start as usize
     }
 }
 
-/// Rows of heads, one head behind the other: joining two of these touches none of the rows, which lie far apart.
+/// The rows of several heads. Joining two of these copies no row, and reads none: they are scattered in memory.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnedRows(Arc<[Head]>);
+pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 
 /// The rows of one head.
 #[derive(Clone, Debug)]
-struct Head {
-    rows: Arc<[Arc<OwnedRow>]>,
-    /// How many rows this head and those before have.
+struct HeadRows {
+    rows: Arc<[Arc<BufferedRow>]>,
+    /// The number of rows of this head and those before it.
     end: usize,
-    /// What the values of the rows and their documents take, once somebody wants to know.
+    /// The sizes of the rows' values and of their documents, computed once.
     bytes: Arc<OnceLock<(usize, usize)>>,
 }
 
-impl Head {
+impl HeadRows {
     fn bytes(&self) -> (usize, usize) {
         *self.bytes.get_or_init(|| {
-            let bytes = |row: &Arc<OwnedRow>| (row.values_bytes(), row.document().size_bytes());
+            let bytes = |row: &Arc<BufferedRow>| (row.values_bytes(), row.document().size_bytes());
             self.rows.iter().map(bytes).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
         })
     }
 }
 
-impl OwnedRows {
-    /// Those of one head.
-    pub(crate) fn new(rows: Vec<Arc<OwnedRow>>) -> Self {
+impl BufferedRows {
+    /// Returns the rows of one head.
+    pub(crate) fn new(rows: Vec<Arc<BufferedRow>>) -> Self {
         let end = rows.len();
-        Self(Arc::new([Head { rows: rows.into(), end, bytes: Arc::default() }]))
+        Self(Arc::new([HeadRows { rows: rows.into(), end, bytes: Arc::default() }]))
     }
 
-    /// These rows, and others behind them.
+    /// Returns these rows followed by others.
     pub(crate) fn joined(&self, behind: &Self) -> Self {
         let first = self.len();
-        let moved = behind.0.iter().map(|head| Head { end: first + head.end, ..head.clone() });
+        let moved = behind.0.iter().map(|head| HeadRows { end: first + head.end, ..head.clone() });
         Self(self.0.iter().cloned().chain(moved).collect())
     }
 
@@ -204,32 +203,31 @@ impl OwnedRows {
         self.0.last().map_or(0, |head| head.end)
     }
 
-    pub(crate) fn get(&self, row: usize) -> Option<&OwnedRow> {
+    pub(crate) fn get(&self, row: usize) -> Option<&BufferedRow> {
         let at = self.0.partition_point(|head| head.end <= row);
         let head = self.0.get(at)?;
-        let start = head.end - head.rows.len();
-        head.rows.get(row.checked_sub(start)?).map(|row| &**row)
+        Some(&head.rows[row + head.rows.len() - head.end])
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &OwnedRow> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &BufferedRow> {
         self.0.iter().flat_map(|head| head.rows.iter()).map(|row| &**row)
     }
 
-    /// The rows, if they are of one head.
-    pub(crate) fn single(&self) -> Option<&[Arc<OwnedRow>]> {
+    /// Returns the rows, if they are of one head.
+    pub(crate) fn single(&self) -> Option<&[Arc<BufferedRow>]> {
         match &*self.0 {
             [head] => Some(&head.rows),
             _ => None,
         }
     }
 
-    /// What the values take, in bytes.
+    /// Returns the size of the values, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
-        self.0.iter().map(|head| head.bytes().0).fold(0, usize::saturating_add)
+        self.0.iter().map(|head| head.bytes().0).sum()
     }
 
-    /// What the documents take, or would take if they are kept elsewhere, in bytes.
+    /// Returns the size of the documents, kept here or elsewhere, in bytes.
     pub(crate) fn document_bytes(&self) -> usize {
-        self.0.iter().map(|head| head.bytes().1).fold(0, usize::saturating_add)
+        self.0.iter().map(|head| head.bytes().1).sum()
     }
 }

@@ -1,9 +1,14 @@
 //! A batch being filled.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a row that was added, and sizes of documents, of which each is shorter than 4 GiB"
+)]
 
-use super::buffered_row::OwnedRow;
+use super::buffered_row::BufferedRow;
 use super::document::{Document, Keep};
 use super::documents::DocumentsBuilder;
-use super::places::Places;
+use super::insertion_order::InsertionOrder;
 use super::row::Row;
 use super::sealed::{Batch, MAX_DOCUMENT_BYTES};
 use crate::catalog::{Catalog, FieldId};
@@ -21,7 +26,7 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// With room for so many rows.
+    /// Makes an empty builder with room for `rows` rows.
     pub(crate) fn new(catalog: &Catalog, keep: Keep, rows: usize) -> Self {
         let columns = catalog
             .field_ids()
@@ -38,14 +43,14 @@ impl BatchBuilder {
         }
     }
 
-    /// Makes room for so many rows in all, in the columns of which any has a value so far, and for documents of so many bytes in all.
+    /// Makes room for `rows` rows in all in the columns that have a value so far, and for documents of `document_bytes` bytes in all.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
         self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));
         self.documents.reserve(document_bytes);
     }
 
-    /// As [`seal`](Self::seal), with room afterwards for another batch like this one.
+    /// Returns the batch, as [`seal`](Self::seal) does, and makes room for another batch like it.
     pub(crate) fn seal_and_go_on(&mut self) -> Batch {
         let (rows, document_bytes) = (self.rows(), self.document_bytes);
         let had_values: Vec<bool> = self
@@ -64,7 +69,7 @@ impl BatchBuilder {
         batch
     }
 
-    /// The size of all its documents, kept or not.
+    /// Returns the size of all documents, kept or not.
     pub(crate) fn document_bytes(&self) -> usize {
         self.document_bytes
     }
@@ -88,8 +93,8 @@ impl BatchBuilder {
         self.end_row(document, place);
     }
 
-    /// Adds a case that waited; the builder must not be full.
-    pub(crate) fn push_owned(&mut self, row: &OwnedRow) {
+    /// Adds a buffered row; the builder must not be full.
+    pub(crate) fn push_owned(&mut self, row: &BufferedRow) {
         let number = self.rows();
         row.fill(&mut self.columns, number);
         self.end_row(row.document(), row.place);
@@ -97,16 +102,16 @@ impl BatchBuilder {
 
     fn end_row(&mut self, document: Document<'_>, place: u64) {
         self.places.push(place);
-        self.document_bytes = self.document_bytes.saturating_add(document.size_bytes());
+        self.document_bytes += document.size_bytes();
         self.documents.push(document);
     }
 
-    /// The number of a row's document, when documents are kept elsewhere.
+    /// Returns the number of a row's document, if documents are kept elsewhere.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
 
-    /// The id of a row that was added.
+    /// Returns the id of a row that was added.
     pub(crate) fn id(&self, row: usize) -> &str {
         match self.columns.first() {
             Some(Some(ids)) => ids.string(row).unwrap_or_default(),
@@ -115,16 +120,16 @@ impl BatchBuilder {
     }
 
     pub(crate) fn place(&self, row: usize) -> u64 {
-        self.places.get(row).copied().unwrap_or(u64::MAX)
+        self.places[row]
     }
 
-    /// The batch; the builder is empty afterwards.
+    /// Returns the batch; the builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> Batch {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);
         let rows = places.len();
         let columns =
             self.columns.iter_mut().map(|column| column.as_mut().map(|column| column.seal(rows))).collect();
-        Batch::sealed(rows, columns, Places::new(places), self.documents.seal())
+        Batch::sealed(rows, columns, InsertionOrder::new(places), self.documents.seal())
     }
 }

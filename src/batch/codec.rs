@@ -2,18 +2,18 @@
 //!
 //! Each part is a version, a checksum and what it holds. The checksum is over the contents and over
 //! which part of which batch they are, so that neither changed nor exchanged parts are taken. It
-//! guards against accidents; whatever passes it is still [checked](crate::column::codec).
+//! guards against accidents; bytes that pass it are still [checked](crate::column::codec).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::documents::{Documents, Numbers};
-use super::places::Places;
+use super::documents::{BatchDocuments, Numbers};
+use super::insertion_order::InsertionOrder;
 use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{
-    Fault, Reader, Writer, {self},
+    ByteReader, ByteWriter, Fault, {self},
 };
-use crate::column::{Column, Data, Layout};
+use crate::column::{Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
 
 /// The version of every part that is written.
@@ -26,7 +26,7 @@ const NO_NUMBERS: u8 = 2;
 /// One of the parts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// How many rows there are, their places and the numbers of their documents.
+    /// The number of rows, their places and the numbers of their documents.
     Rows,
     /// The column of a field.
     Column(FieldId),
@@ -55,30 +55,33 @@ fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
 
 /// The bytes of a part of the batch that has this number.
 pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -> Vec<u8> {
-    let mut contents = Writer::default();
+    let mut contents = ByteWriter::default();
     match part {
         Part::Rows => {
             contents.all(&[batch.rows as u64]);
             match &batch.places {
-                Places::From(first) => {
+                InsertionOrder::From(first) => {
                     contents.u8(FROM);
                     contents.all(&[*first]);
                 }
-                Places::Each { places, .. } => {
+                InsertionOrder::Each { places, .. } => {
                     contents.u8(EACH);
                     contents.all(places);
                 }
             }
             match &batch.documents {
-                Documents::Numbers(Numbers::From(first)) => {
+                BatchDocuments::Numbers(Numbers::From(first)) => {
                     contents.u8(FROM);
                     contents.all(&[*first]);
                 }
-                Documents::Numbers(Numbers::Each(numbers)) => {
+                BatchDocuments::Numbers(Numbers::Each(numbers)) => {
                     contents.u8(EACH);
                     contents.all(numbers);
                 }
-                Documents::Nothing | Documents::Text(_) | Documents::Rows(_) | Documents::Merged { .. } => {
+                BatchDocuments::Nothing
+                | BatchDocuments::Text(_)
+                | BatchDocuments::Rows(_)
+                | BatchDocuments::Merged { .. } => {
                     contents.u8(NO_NUMBERS);
                 }
             }
@@ -90,7 +93,7 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
         }
     }
     let contents = contents.into_bytes();
-    let mut out = Writer::default();
+    let mut out = ByteWriter::default();
     out.u8(VERSION);
     out.all(&[checksum(number, part, &contents)]);
     out.bytes(&contents);
@@ -99,7 +102,7 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
 
 /// The contents of a part, its version and checksum being right.
 fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = ByteReader::new(bytes);
     match reader.u8()? {
         VERSION => {}
         version => return Err(format!("version {version} of a part, where {VERSION} is known")),
@@ -111,7 +114,7 @@ fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
 
 /// Reads the batch that has this number from its parts, which `bytes` gives.
 ///
-/// The batch keeps every invariant, whatever the bytes.
+/// The batch keeps every invariant, for any bytes.
 pub(crate) fn read<E: From<Fault>>(
     catalog: &Catalog,
     number: u64,
@@ -149,25 +152,29 @@ pub(crate) fn read<E: From<Fault>>(
 fn are_ids(column: &Column) -> bool {
     match (&column.layout, &column.data) {
         // Strings ascend, and each is that of some row.
-        (Layout::Single(Selection::All), Data::Strings { dictionary, .. }) => !dictionary.get(0).is_empty(),
+        (ColumnLayout::Single(Selection::All), ColumnData::Strings { dictionary, .. })
+            if dictionary.len() > 0 =>
+        {
+            !dictionary.get(0).is_empty()
+        }
         _ => column.rows() == 0,
     }
 }
 
-fn read_rows(contents: &[u8]) -> Result<(usize, Places, Documents), Fault> {
-    let mut reader = Reader::new(contents);
+fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments), Fault> {
+    let mut reader = ByteReader::new(contents);
     let rows = reader.one::<u64>()?;
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= MAX_ROWS);
     let rows = rows.ok_or("too many rows for a batch")?;
     let places = match reader.u8()? {
-        FROM => Places::From(reader.one()?),
-        EACH => Places::new(reader.all(rows)?),
+        FROM => InsertionOrder::From(reader.one()?),
+        EACH => InsertionOrder::new(reader.all(rows)?),
         form => return Err(format!("places of form {form}")),
     };
     let documents = match reader.u8()? {
-        FROM => Documents::Numbers(Numbers::From(reader.one()?)),
-        EACH => Documents::Numbers(Numbers::Each(reader.all(rows)?.into())),
-        NO_NUMBERS => Documents::Nothing,
+        FROM => BatchDocuments::Numbers(Numbers::From(reader.one()?)),
+        EACH => BatchDocuments::Numbers(Numbers::Each(reader.all(rows)?.into())),
+        NO_NUMBERS => BatchDocuments::Nothing,
         form => return Err(format!("document numbers of form {form}")),
     };
     reader.finish()?;
@@ -192,10 +199,10 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
     });
     let Ok(catalog) = Catalog::new(fields) else { return };
     let read = read(&catalog, 0, |part| {
-        let mut reader = Reader::new(bytes);
+        let mut reader = ByteReader::new(bytes);
         let contents = reader.one::<u16>().and_then(|length| reader.bytes(length.into())).unwrap_or_default();
         bytes = reader.rest();
-        let mut out = Writer::default();
+        let mut out = ByteWriter::default();
         out.u8(VERSION);
         out.all(&[checksum(0, part, contents)]);
         out.bytes(contents);

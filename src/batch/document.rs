@@ -1,6 +1,6 @@
 //! The document of one case as it comes in, and what an engine does with documents.
 
-/// What an engine does with the documents of its cases.
+/// The way in which an engine keeps the documents of its cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Keep {
     /// It forgets them.

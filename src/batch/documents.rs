@@ -1,19 +1,25 @@
 //! The documents of a batch: kept as given, named by number, or left out.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows of one batch, the texts that they name, and ends that are character boundaries within their text: the codec \
+              checks what it reads, and all other documents are made here"
+)]
 
 use std::sync::Arc;
 
-use super::buffered_row::OwnedRows;
+use super::buffered_row::BufferedRows;
 use super::document::{Document, Keep};
 
 /// The documents of the rows of a batch.
 #[derive(Debug)]
-pub(crate) enum Documents {
+pub(crate) enum BatchDocuments {
     Nothing,
-    /// That of each row.
+    /// The document of each row.
     Text(Arc<Texts>),
-    /// Those of rows that were not copied yet.
-    Rows(OwnedRows),
-    /// Those of batches that were merged; for each row, which of the texts, and which document in them.
+    /// The documents of buffered rows, not copied yet.
+    Rows(BufferedRows),
+    /// The documents of merged batches; for each row, one of the texts and the document in it.
     Merged {
         texts: Box<[Arc<Texts>]>,
         rows: Box<[(u16, u16)]>,
@@ -21,7 +27,7 @@ pub(crate) enum Documents {
     Numbers(Numbers),
 }
 
-/// Documents one behind the other, and where each ends.
+/// Documents in one text, and the end of each.
 #[derive(Debug)]
 pub(crate) struct Texts {
     text: Box<str>,
@@ -30,13 +36,12 @@ pub(crate) struct Texts {
 
 impl Texts {
     fn get(&self, at: usize) -> &str {
-        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(at).copied().unwrap_or(start);
-        self.text.get(start as usize..end as usize).unwrap_or_default()
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start as usize..self.ends[at] as usize]
     }
 
     fn size_bytes(&self) -> usize {
-        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
+        self.text.len() + size_of_val::<[u32]>(&self.ends)
     }
 
     fn is_sound(&self) -> bool {
@@ -47,19 +52,19 @@ impl Texts {
 /// The number of each row's document.
 #[derive(Debug)]
 pub(crate) enum Numbers {
-    /// The first row's; each row has the next.
+    /// The first row's number; each row has the next one.
     From(u64),
     Each(Box<[u64]>),
 }
 
-impl Documents {
-    /// The text of a row's document; empty when the texts are not here.
+impl BatchDocuments {
+    /// Returns the text of a row's document; empty if documents are not kept here.
     pub(crate) fn text(&self, row: usize) -> &str {
         match self {
             Self::Text(texts) => texts.get(row),
             Self::Merged { texts, rows } => {
-                let Some((number, at)) = rows.get(row) else { return "" };
-                texts.get(usize::from(*number)).map_or("", |texts| texts.get(usize::from(*at)))
+                let (number, at) = rows[row];
+                texts[usize::from(number)].get(usize::from(at))
             }
             Self::Rows(rows) => rows.get(row).map_or("", |row| match row.document() {
                 Document::Text(text) => text,
@@ -69,7 +74,7 @@ impl Documents {
         }
     }
 
-    /// Where the texts of documents lie.
+    /// Returns the texts that hold documents.
     fn texts(&self) -> &[Arc<Texts>] {
         match self {
             Self::Text(texts) => std::slice::from_ref(texts),
@@ -78,19 +83,19 @@ impl Documents {
         }
     }
 
-    /// Which of [`texts`](Self::texts), and which document in it, is a row's.
+    /// Returns the address of a row's document: one of the [`texts`](Self::texts), and the document in it.
     fn at(&self, row: u16) -> (u16, u16) {
         match self {
-            Self::Merged { rows, .. } => rows.get(usize::from(row)).copied().unwrap_or_default(),
+            Self::Merged { rows, .. } => rows[usize::from(row)],
             _ => (0, row),
         }
     }
 
-    /// The number of a row's document.
+    /// Returns the number of a row's document.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         match self {
             Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
-            Self::Numbers(Numbers::Each(numbers)) => numbers.get(row).copied(),
+            Self::Numbers(Numbers::Each(numbers)) => Some(numbers[row]),
             Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => None,
         }
     }
@@ -113,8 +118,8 @@ impl Documents {
             Self::Text(texts) => texts.size_bytes(),
             Self::Rows(rows) => rows.document_bytes(),
             Self::Merged { texts, rows } => {
-                let texts = texts.iter().map(|texts| texts.size_bytes().saturating_add(size_of::<Texts>()));
-                texts.fold(size_of_val::<[(u16, u16)]>(rows), usize::saturating_add)
+                let texts = texts.iter().map(|texts| texts.size_bytes() + size_of::<Texts>());
+                texts.sum::<usize>() + size_of_val::<[(u16, u16)]>(rows)
             }
             Self::Numbers(Numbers::Each(numbers)) => size_of_val::<[u64]>(numbers),
         }
@@ -154,19 +159,19 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Makes room for texts of so many bytes in all: a text that grows to its size is copied each time that it doubles.
+    /// Makes room for texts of `bytes` bytes in all: a text that grows is copied each time that it doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
             self.text.reserve_exact(bytes.saturating_sub(self.text.len()));
         }
     }
 
-    /// The number of the document of a row that was added.
+    /// Returns the number of the document of a row that was added.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         self.numbers.get(row).copied()
     }
 
-    /// Adds the document of the next row; of the wrong sort, it counts as empty or as number 0.
+    /// Adds the document of the next row. A text where numbers are kept counts as number 0, a number where texts are kept as empty.
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
@@ -182,11 +187,11 @@ impl DocumentsBuilder {
         }
     }
 
-    /// The documents; the builder is empty afterwards.
-    pub(crate) fn seal(&mut self) -> Documents {
+    /// Returns the documents; the builder is empty afterwards.
+    pub(crate) fn seal(&mut self) -> BatchDocuments {
         match self.keep {
-            Keep::Nothing => Documents::Nothing,
-            Keep::Text => Documents::Text(Arc::new(Texts {
+            Keep::Nothing => BatchDocuments::Nothing,
+            Keep::Text => BatchDocuments::Text(Arc::new(Texts {
                 text: std::mem::take(&mut self.text).into(),
                 ends: std::mem::take(&mut self.ends).into(),
             })),
@@ -196,7 +201,7 @@ impl DocumentsBuilder {
                 let mut rows = (0_u64..).zip(&numbers);
                 // As with places, a number may be the last of all.
                 let consecutive = rows.all(|(row, number)| first.checked_add(row) == Some(*number));
-                Documents::Numbers(if consecutive {
+                BatchDocuments::Numbers(if consecutive {
                     Numbers::From(first)
                 } else {
                     Numbers::Each(numbers.into())
@@ -208,32 +213,31 @@ impl DocumentsBuilder {
 
 /// The documents of batches that are being merged.
 ///
-/// Texts are shared with the batches that they come from, so that a document is not copied each time
-/// its batch is merged. Those of small size, or of which less than half is still somebody's document, are
-/// copied, so that what is dead is at most as much as what is alive.
+/// Texts are shared with the source batches, so that a document is not copied each time that its batch is merged. A text is copied
+/// if it is small, or if deleted documents are more than half of it: so at most half of the memory is garbage.
 #[derive(Debug)]
 pub(crate) struct DocumentsMerge {
-    /// By batch, for each of its texts: which of `shared` it is; `None` when it is copied.
+    /// By batch, for each of its texts: its number in `shared`; `None` if it is copied.
     numbers: Vec<Vec<Option<u16>>>,
     shared: Vec<Arc<Texts>>,
     copied: DocumentsBuilder,
-    /// The number in `shared`, if it is there, and which document in the text.
+    /// By row: the number in `shared`, if its text is shared, and the document in the text.
     rows: Vec<(Option<u16>, u16)>,
 }
 
-/// Texts of fewer bytes are copied: sharing them costs as much.
+/// Texts of fewer bytes are copied, which costs no more than sharing them.
 const SMALL_TEXT_BYTES: usize = 1 << 12;
 
 impl DocumentsMerge {
-    /// Of these batches' documents those of these rows, each with its batch.
-    pub(crate) fn new(keep: Keep, sources: &[&Documents], rows: &[(u16, u16)]) -> Self {
+    /// Begins a merge of the documents of rows, each given with its batch.
+    pub(crate) fn new(keep: Keep, sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> Self {
         let mut live_bytes: Vec<Vec<usize>> =
             sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
         for (batch, row) in rows {
-            let Some(documents) = sources.get(usize::from(*batch)) else { continue };
-            let live = live_bytes.get_mut(usize::from(*batch));
-            if let Some(live) = live.and_then(|live| live.get_mut(usize::from(documents.at(*row).0))) {
-                *live = live.saturating_add(documents.text(usize::from(*row)).len());
+            let documents = sources[usize::from(*batch)];
+            // Documents that are no texts have none to be live.
+            if let Some(live) = live_bytes[usize::from(*batch)].get_mut(usize::from(documents.at(*row).0)) {
+                *live += documents.text(usize::from(*row)).len();
             }
         }
         let mut shared: Vec<Arc<Texts>> = Vec::new();
@@ -242,11 +246,11 @@ impl DocumentsMerge {
         for (documents, live) in sources.iter().zip(live_bytes) {
             let mut own = Vec::with_capacity(live.len());
             for (texts, live) in documents.texts().iter().zip(live) {
-                let is_shared = live.saturating_mul(2) >= texts.text.len() && live >= SMALL_TEXT_BYTES;
+                let is_shared = live * 2 >= texts.text.len() && live >= SMALL_TEXT_BYTES;
                 let number = u16::try_from(shared.len()).ok().filter(|_| is_shared);
                 match number {
                     Some(_) => shared.push(Arc::clone(texts)),
-                    None => copied_bytes = copied_bytes.saturating_add(live),
+                    None => copied_bytes += live,
                 }
                 own.push(number);
             }
@@ -258,14 +262,13 @@ impl DocumentsMerge {
         Self { numbers, shared, copied, rows: Vec::with_capacity(rows.len()) }
     }
 
-    /// Adds the document of the next row, which is this row of this batch.
-    pub(crate) fn push(&mut self, batch: u16, documents: &Documents, row: u16) {
+    /// Adds the document of a row of a batch as that of the next row.
+    pub(crate) fn push(&mut self, batch: u16, documents: &BatchDocuments, row: u16) {
         if let Some(number) = documents.number(usize::from(row)) {
             return self.copied.push(Document::Number { number, size_bytes: 0 });
         }
         let (number, at) = documents.at(row);
-        let numbers = self.numbers.get(usize::from(batch));
-        match numbers.and_then(|numbers| numbers.get(usize::from(number))).copied().flatten() {
+        match self.numbers[usize::from(batch)].get(usize::from(number)).copied().flatten() {
             Some(shared) => self.rows.push((Some(shared), at)),
             None => {
                 let at = u16::try_from(self.copied.ends.len()).unwrap_or(u16::MAX);
@@ -275,17 +278,17 @@ impl DocumentsMerge {
         }
     }
 
-    /// The documents, once all are there.
-    pub(crate) fn seal(mut self) -> Documents {
+    /// Returns the documents, once all are added.
+    pub(crate) fn seal(mut self) -> BatchDocuments {
         match self.copied.seal() {
-            Documents::Text(copied) if !self.shared.is_empty() => {
+            BatchDocuments::Text(copied) if !self.shared.is_empty() => {
                 // Each of the shared texts has a row, so that with rows that are copied there are fewer.
                 let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
                 if !copied.ends.is_empty() {
                     self.shared.push(copied);
                 }
                 let rows = self.rows.into_iter().map(|(number, at)| (number.unwrap_or(behind), at));
-                Documents::Merged { texts: self.shared.into(), rows: rows.collect() }
+                BatchDocuments::Merged { texts: self.shared.into(), rows: rows.collect() }
             }
             documents => documents,
         }
@@ -296,13 +299,13 @@ impl DocumentsMerge {
 mod tests {
     use super::*;
 
-    fn documents(texts: &[String]) -> Documents {
+    fn documents(texts: &[String]) -> BatchDocuments {
         let mut builder = DocumentsBuilder::new(Keep::Text);
         texts.iter().for_each(|text| builder.push(Document::Text(text)));
         builder.seal()
     }
 
-    fn merge(sources: &[&Documents], rows: &[(u16, u16)]) -> Documents {
+    fn merge(sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> BatchDocuments {
         let mut merge = DocumentsMerge::new(Keep::Text, sources, rows);
         rows.iter().for_each(|(batch, row)| merge.push(*batch, sources[usize::from(*batch)], *row));
         let merged = merge.seal();
@@ -333,7 +336,7 @@ mod tests {
         assert!(again.texts().iter().map(|texts| texts.text.len()).sum::<usize>() <= 2 * live);
 
         // With nothing to share there is one text, and with nothing at all none but an empty one.
-        assert!(matches!(merge(&[&small], &[(0, 1)]), Documents::Text(_)));
-        assert!(matches!(merge(&[&a], &[]), Documents::Text(_)));
+        assert!(matches!(merge(&[&small], &[(0, 1)]), BatchDocuments::Text(_)));
+        assert!(matches!(merge(&[&a], &[]), BatchDocuments::Text(_)));
     }
 }

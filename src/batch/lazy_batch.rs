@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::buffered_row::{OwnedRow, OwnedRows};
+use super::buffered_row::{BufferedRow, BufferedRows};
 use super::document::{Document, Keep};
-use super::documents::{Documents, DocumentsBuilder};
+use super::documents::{BatchDocuments, DocumentsBuilder};
+use super::insertion_order::InsertionOrder;
 use super::lazy_columns::{FewRows, LazyColumns};
-use super::places::Places;
 use super::sealed::{Batch, Columns};
 use crate::catalog::Catalog;
 use crate::column::{Column, Picks};
 
 impl Batch {
-    /// The rows, at most 64, if asking each for what a filter asks takes less than making columns.
+    /// Returns the rows, at most 64, if testing each takes less than making columns.
     pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
         match &self.columns {
             Columns::Sealed(_) => None,
@@ -20,32 +20,32 @@ impl Batch {
         }
     }
 
-    /// True when columns wait.
-    pub(crate) fn is_waiting(&self) -> bool {
+    /// True when the columns are lazy.
+    pub(crate) fn is_lazy(&self) -> bool {
         matches!(self.columns, Columns::Lazy(_))
     }
 
-    /// A row of a batch whose columns wait.
-    pub(super) fn waiting_row(&self, row: usize) -> Option<&OwnedRow> {
+    /// Returns a buffered row; `None` if the columns are sealed.
+    pub(super) fn buffered_row(&self, row: usize) -> Option<&BufferedRow> {
         match &self.columns {
             Columns::Sealed(_) => None,
             Columns::Lazy(lazy) => lazy.row(row),
         }
     }
 
-    /// Makes all columns that are still waiting.
+    /// Makes all columns that are not made yet.
     pub(crate) fn seal_columns(&self) {
         if let Columns::Lazy(lazy) = &self.columns {
             lazy.seal_all();
         }
     }
 
-    /// Of rows that are no more than a batch holds.
-    pub(crate) fn waiting(catalog: &Catalog, keep: Keep, rows: Vec<Arc<OwnedRow>>) -> Self {
-        let places = Places::new(rows.iter().map(|row| row.place).collect());
-        let rows = OwnedRows::new(rows);
+    /// Makes a batch with lazy columns of buffered rows, no more than a batch holds.
+    pub(crate) fn lazy(catalog: &Catalog, keep: Keep, rows: Vec<Arc<BufferedRow>>) -> Self {
+        let places = InsertionOrder::new(rows.iter().map(|row| row.place).collect());
+        let rows = BufferedRows::new(rows);
         let documents = match keep {
-            Keep::Text => Documents::Rows(rows.clone()),
+            Keep::Text => BatchDocuments::Rows(rows.clone()),
             Keep::Nothing | Keep::Numbers => {
                 let mut documents = DocumentsBuilder::new(keep);
                 rows.iter().for_each(|row| documents.push(row.document()));
@@ -55,10 +55,9 @@ impl Batch {
         Self { rows: rows.len(), columns: Columns::Lazy(LazyColumns::new(catalog, rows)), places, documents }
     }
 
-    /// The rows of two batches whose columns wait, the one's behind the other's; `None` when columns do not wait.
+    /// Returns a batch of the rows of this batch, then those of another; `None` unless the columns of both are lazy.
     ///
-    /// Those columns that the first was asked for are made at once, by merging, and are there when they are asked for
-    /// again.
+    /// Columns of this batch that were read before are made at once, by merging, since searches will likely read them again.
     pub(crate) fn joined(&self, behind: &Self, keep: Keep) -> Option<Self> {
         let (Columns::Lazy(first), Columns::Lazy(second)) = (&self.columns, &behind.columns) else {
             return None;
@@ -71,8 +70,8 @@ impl Batch {
         };
         let places = each().map(|(_, row, batch)| batch.place(usize::from(row)));
         let documents = match keep {
-            Keep::Text => Documents::Rows(rows.clone()),
-            Keep::Nothing => Documents::Nothing,
+            Keep::Text => BatchDocuments::Rows(rows.clone()),
+            Keep::Nothing => BatchDocuments::Nothing,
             Keep::Numbers => {
                 let mut documents = DocumentsBuilder::new(keep);
                 for (_, row, batch) in each() {
@@ -82,12 +81,12 @@ impl Batch {
                 documents.seal()
             }
         };
-        let places = Places::new(places.collect());
+        let places = InsertionOrder::new(places.collect());
         let joined = LazyColumns::new(&first.catalog, rows);
         let picks = each().map(|(source, row, _)| (source, row)).collect();
         let picks = Picks::new(picks, [self.rows, behind.rows]);
         for (field, lazy) in first.catalog.field_ids().zip(&joined.columns) {
-            if first.is_asked_for(field) {
+            if first.is_used(field) {
                 let columns = [first.column(field), second.column(field)];
                 let column = columns[0].map(|_| Column::merged(first.catalog.field(field), &columns, &picks));
                 // This batch is not shared yet.

@@ -13,13 +13,13 @@ use crate::value::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
     values: Vec<(FieldId, Value<'a>)>,
-    /// How many values the document has; behind them stand defaults.
+    /// The number of values of the document; defaults come after them.
     own: usize,
     faults: Vec<Error>,
     remarks: Vec<Remark<'a>>,
 }
 
-/// A remark on how a value of a case was read, which its author may not expect. It is no fault. The text is that of the value.
+/// A remark on how a value of a case was read, which its author may not expect. It is not a fault. The text is that of the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
     /// A timestamp without an offset counts as UTC.
@@ -33,7 +33,7 @@ pub(crate) enum Remark<'a> {
 }
 
 impl Remark<'_> {
-    /// The field that it is about, if it is about a value.
+    /// Returns the field of the value that it is about, if any.
     pub(crate) fn field(&self) -> Option<FieldId> {
         match self {
             Self::NoZone(field, _) | Self::Rounded(field, _) | Self::Mistaken(field, _) => Some(*field),
@@ -41,7 +41,7 @@ impl Remark<'_> {
         }
     }
 
-    /// Whether both say the same of the same field or member.
+    /// True when both say the same of the same field or member.
     pub(crate) fn is_like(&self, other: &Remark<'_>) -> bool {
         match (self, other) {
             (Self::NoZone(own, _), Remark::NoZone(other, _))
@@ -57,7 +57,7 @@ impl Remark<'_> {
 const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {
-    /// This row without its values, for a case of any other text.
+    /// Returns an empty row with the memory of this one, for a case of another text.
     pub(crate) fn recycle<'b>(mut self) -> Row<'b> {
         self.clear();
         // Collecting from a vector of the same layout keeps its memory.
@@ -79,7 +79,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The remarks on what is in the row.
+    /// Returns the remarks on the values of the row.
     pub(crate) fn remarks(&self) -> &[Remark<'a>] {
         &self.remarks
     }
@@ -92,32 +92,32 @@ impl<'a> Row<'a> {
         self.values.push((field, value));
     }
 
-    /// What is pushed from now on are defaults, which the document does not have.
+    /// Marks values pushed from now on as defaults, which the document does not have.
     pub(crate) fn begin_defaults(&mut self) {
         self.own = self.values.len();
     }
 
-    /// Whether the document itself has a value of the field.
+    /// True when the document itself has a value of the field.
     pub(crate) fn has_own(&self, field: FieldId) -> bool {
         self.values.iter().take(self.own).any(|(other, _)| *other == field)
     }
 
-    /// Whether there is a value of the field; found sooner the nearer it is to the end.
+    /// True when there is a value of the field; searches from the end.
     pub(crate) fn has(&self, field: FieldId) -> bool {
         self.values.iter().rev().any(|(other, _)| *other == field)
     }
 
-    /// All values in the order of the document.
+    /// Returns all values in the order of the document.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
         self.values.iter().map(|(field, value)| (*field, value))
     }
 
-    /// The value set of a field, in the order of the document, repetitions kept.
+    /// Returns the values of a field in the order of the document, with repetitions.
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = &Value<'a>> + Clone {
         self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| value)
     }
 
-    /// The `id`, which every sound case has.
+    /// Returns the `id`, which every valid case has.
     pub(crate) fn id(&self) -> &str {
         match self.values(FieldId::ID).next() {
             Some(Value::String(id)) => id,
@@ -131,7 +131,7 @@ impl<'a> Row<'a> {
         self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }
 
-    /// Notes a field value that was refused: the first ten, and that of an `id`, which decides more.
+    /// Notes a field value that was rejected: the first ten, and any `id`, since that rejects the case.
     pub(crate) fn fault(&mut self, fault: Error) {
         if self.faults.len() < REPORTED_ERRORS || fault.kind == ErrorKind::BadId {
             self.faults.push(fault);

@@ -1,11 +1,12 @@
 //! A batch: rows that are never changed again.
+#![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
-use super::buffered_row::OwnedRow;
-use super::documents::Documents;
+use super::buffered_row::BufferedRow;
+use super::documents::BatchDocuments;
+use super::insertion_order::InsertionOrder;
 use super::lazy_columns::LazyColumns;
-use super::places::Places;
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{self, Column, Data};
+use crate::column::{self, Column, ColumnData};
 use crate::rows::MAX_ROWS;
 
 /// The most batches of an engine, so that a batch's number and a row's fit 32 bits together.
@@ -21,25 +22,25 @@ pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
 pub(crate) struct Batch {
     pub(super) rows: usize,
     pub(super) columns: Columns,
-    pub(super) places: Places,
-    pub(super) documents: Documents,
+    pub(super) places: InsertionOrder,
+    pub(super) documents: BatchDocuments,
 }
 
 /// The columns of a batch, by field number.
 #[derive(Debug)]
 pub(super) enum Columns {
     Sealed(Box<[Option<Column>]>),
-    /// Each is made when it is asked for: few searches ask for more than a few.
+    /// Each is made when it is first read: most searches read only a few.
     Lazy(LazyColumns),
 }
 
 impl Batch {
-    /// Of columns that are whole.
+    /// Makes a batch of sealed columns.
     pub(super) fn sealed(
         rows: usize,
         mut columns: Box<[Option<Column>]>,
-        places: Places,
-        documents: Documents,
+        places: InsertionOrder,
+        documents: BatchDocuments,
     ) -> Self {
         column::pack(columns.iter_mut().flatten());
         Self { rows, columns: Columns::Sealed(columns), places, documents }
@@ -49,7 +50,7 @@ impl Batch {
         self.rows
     }
 
-    /// The column of a field; `None` when the engine's catalogue hides it.
+    /// Returns the column of a field; `None` if the engine's catalogue hides it.
     #[inline]
     pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
         match &self.columns {
@@ -58,7 +59,7 @@ impl Batch {
         }
     }
 
-    /// How many fields the catalogue has, those without a column counted.
+    /// Returns the number of fields of the catalogue, hidden ones included.
     pub(crate) fn fields(&self) -> usize {
         match &self.columns {
             Columns::Sealed(columns) => columns.len(),
@@ -66,7 +67,7 @@ impl Batch {
         }
     }
 
-    /// The columns that there are, and that were asked for if they waited for that.
+    /// Returns the columns that are made.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let (sealed, lazy) = match &self.columns {
             Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
@@ -80,14 +81,14 @@ impl Batch {
             Columns::Sealed(_) => {
                 self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
             }
-            Columns::Lazy(lazy) => lazy.row(row).map_or("", OwnedRow::id),
+            Columns::Lazy(lazy) => lazy.row(row).map_or("", BufferedRow::id),
         }
     }
 
-    /// How many of its ids are less than this one: the codes below are theirs.
+    /// Returns how many ids of the batch are less than this one: those with smaller codes.
     pub(crate) fn ids_below(&self, id: &str) -> usize {
         match self.column(FieldId::ID).map(|ids| &ids.data) {
-            Some(Data::Strings { dictionary, .. }) => dictionary.count_below(id),
+            Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
             _ => 0,
         }
     }
@@ -96,27 +97,27 @@ impl Batch {
         self.places.get(row)
     }
 
-    /// Puts the rows at other places.
+    /// Replaces the places of the rows.
     pub(crate) fn set_places(&mut self, places: Vec<u64>) {
-        self.places = Places::new(places);
+        self.places = InsertionOrder::new(places);
     }
 
-    /// The first and the last place, when the rows stand in the order of their places.
+    /// Returns the first and the last place, if the rows are in the order of their places.
     pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
         if self.places.is_ordered() { self.place_range() } else { None }
     }
 
-    /// The least and the greatest place; `None` without rows.
+    /// Returns the least and the greatest place; `None` without rows.
     pub(crate) fn place_range(&self) -> Option<(u64, u64)> {
         self.places.range(self.rows)
     }
 
-    /// The document of a row as given; empty when the texts are not kept here.
+    /// Returns the document of a row as given; empty if documents are not kept here.
     pub(crate) fn document(&self, row: usize) -> &str {
         self.documents.text(row)
     }
 
-    /// The number of a row's document, when documents are kept elsewhere.
+    /// Returns the number of a row's document, if documents are kept elsewhere.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
@@ -135,21 +136,21 @@ impl Batch {
         self.places.size_bytes()
     }
 
-    /// What rows take whose columns wait, documents apart.
-    pub(crate) fn waiting_bytes(&self) -> usize {
+    /// Returns the size of buffered rows without their documents, in bytes.
+    pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
             Columns::Sealed(_) => 0,
             Columns::Lazy(lazy) => lazy.size_bytes(),
         }
     }
 
-    /// What offsets into the texts of this batch, or of a column, can reach at most.
+    /// Returns a bound on offsets into the texts of this batch or of its columns.
     pub(crate) fn text_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
             Columns::Lazy(lazy) => lazy.size_bytes(),
         };
-        self.documents.size_bytes().saturating_add(columns)
+        self.documents.size_bytes() + columns
     }
 
     /// Says which invariant does not hold.

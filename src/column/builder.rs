@@ -1,45 +1,48 @@
 //! Columns being filled, a row at a time.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a column is sealed with more rows than the last one that has a value"
+)]
 
 use std::borrow::Cow;
 use std::mem::take;
 
 use super::index_values::{booleans, ordered, strings};
 use super::interner::DictionaryBuilder;
-use super::sealed::{Column, Layout};
-use crate::catalog::{Field, FieldType};
+use super::sealed::{Column, ColumnLayout};
+use crate::catalog::Field;
 use crate::rows::{Bitmap, Selection, set_rows};
-use crate::value::{OrderedType, Value};
+use crate::value::{OrderedType, Value, ValueClass};
 
 /// A column to which values are added, row by row.
 ///
-/// Rows without a value cost nothing, but for room that was asked for.
+/// Rows without a value take no memory beyond what was reserved.
 pub(crate) struct ColumnBuilder {
     many: bool,
-    /// The row of each value, ascending. It is noted with every one, since a branch for rows without any would not be foreseen.
+    /// The row of each value, ascending. It is noted for every value: a branch on rows without one would be mispredicted.
     rows: Vec<u16>,
-    values: Values,
+    values: BuilderValues,
 }
 
-enum Values {
+enum BuilderValues {
     Strings { dictionary: DictionaryBuilder, codes: Vec<u32> },
     Ordered(OrderedType, Vec<i64>),
     Booleans(Vec<bool>),
 }
 
-impl Values {
-    fn new(kind: FieldType, rows: usize) -> Self {
-        match kind {
-            FieldType::String => Self::Strings {
+impl BuilderValues {
+    fn new(class: ValueClass, rows: usize) -> Self {
+        match class {
+            ValueClass::Strings => Self::Strings {
                 dictionary: DictionaryBuilder::expecting(rows),
                 codes: Vec::with_capacity(rows),
             },
-            FieldType::Number => Self::Ordered(OrderedType::Number, Vec::with_capacity(rows)),
-            FieldType::Timestamp => Self::Ordered(OrderedType::Timestamp, Vec::with_capacity(rows)),
-            FieldType::Boolean => Self::Booleans(Vec::with_capacity(rows)),
+            ValueClass::Ordered(kind) => Self::Ordered(kind, Vec::with_capacity(rows)),
+            ValueClass::Booleans => Self::Booleans(Vec::with_capacity(rows)),
         }
     }
 
-    /// Makes room for so many values in all.
+    /// Makes room for `len` values in all.
     fn reserve(&mut self, len: usize) {
         match self {
             Self::Strings { dictionary, codes } => {
@@ -54,15 +57,12 @@ impl Values {
     /// Adds a value; false when it is of another type, which a row of this catalogue never holds.
     #[inline(always)]
     fn push(&mut self, value: &Value<'_>) -> bool {
-        match (value, self) {
-            (Value::String(text), Self::Strings { dictionary, codes }) => codes.push(dictionary.code(text)),
-            (Value::Number(number), Self::Ordered(OrderedType::Number, values)) => {
-                values.push(number.ordinal());
+        match (self, value, value.ordinal()) {
+            (Self::Strings { dictionary, codes }, Value::String(text), _) => {
+                codes.push(dictionary.code(text));
             }
-            (Value::Timestamp(instant), Self::Ordered(OrderedType::Timestamp, values)) => {
-                values.push(instant.as_millis());
-            }
-            (Value::Boolean(boolean), Self::Booleans(values)) => values.push(*boolean),
+            (Self::Ordered(kind, values), _, Some((own, ordinal))) if own == *kind => values.push(ordinal),
+            (Self::Booleans(values), Value::Boolean(boolean), _) => values.push(*boolean),
             _ => {
                 debug_assert!(false, "a value of its field's type");
                 return false;
@@ -73,28 +73,27 @@ impl Values {
 }
 
 impl ColumnBuilder {
-    /// With room for so many rows.
+    /// Makes an empty builder with room for `rows` rows.
     pub(crate) fn new(field: &Field, rows: usize) -> Self {
         Self {
             many: field.is_many(),
             rows: Vec::with_capacity(rows),
-            values: Values::new(field.kind(), rows),
+            values: BuilderValues::new(ValueClass::of_field(field.kind()), rows),
         }
     }
 
-    /// Whether any row has a value so far.
+    /// True when a row has a value so far.
     pub(crate) fn has_values(&self) -> bool {
         !self.rows.is_empty()
     }
 
-    /// Makes room for so many rows in all, each with a value or more.
+    /// Makes room for `rows` rows in all, each with a value or more.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.rows.reserve(rows.saturating_sub(self.rows.len()));
         self.values.reserve(rows);
     }
 
-    /// Adds a value of a row, none of a later row being there; a second one of a field with one value
-    /// counts for nothing.
+    /// Adds a value of a row; no later row may have one yet. A second value of a single-valued field is ignored.
     // A call would save and restore more registers than pushing most values uses.
     #[inline(always)]
     pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
@@ -107,40 +106,40 @@ impl ColumnBuilder {
         }
     }
 
-    /// The string of a row that was added, of a string column each row of which has just one.
+    /// Returns the string of a row that was added, in a string column in which each row has exactly one.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
-            Values::Strings { dictionary, codes } => codes.get(row).map(|code| dictionary.get(*code)),
+            BuilderValues::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
             _ => None,
         }
     }
 
-    /// The column of so many rows; the builder is empty afterwards, and keeps what memory the column does not need.
+    /// Returns the column of `rows` rows. The builder is empty afterwards, and keeps the memory that the column does not need.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
         let layout = if self.rows.is_empty() {
-            Layout::Single(Selection::None)
+            ColumnLayout::Single(Selection::None)
         } else if self.many {
-            Layout::many(ends(rows, &self.rows))
+            ColumnLayout::many(ends(rows, &self.rows))
         } else if self.rows.len() == rows {
-            Layout::Single(Selection::All)
+            ColumnLayout::Single(Selection::All)
         } else {
             let present = Bitmap::filled_by(rows, |words| set_rows(words, &self.rows));
-            Layout::Single(Selection::from_bitmap(present))
+            ColumnLayout::Single(Selection::from_bitmap(present))
         };
-        // Rows without a value keep the place of one.
+        // Rows without a value have a place among the values all the same.
         let apart = match &layout {
-            Layout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
+            ColumnLayout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
             _ => None,
         };
         let data = match &mut self.values {
-            Values::Strings { dictionary, codes } => {
+            BuilderValues::Strings { dictionary, codes } => {
                 let (sealed, ranks) = dictionary.seal(&placed(rows, apart, codes));
                 dictionary.clear();
                 codes.clear();
                 strings(rows, &layout, sealed, ranks)
             }
-            Values::Ordered(kind, values) => ordered(*kind, owned(rows, apart, values), &layout, None),
-            Values::Booleans(values) => {
+            BuilderValues::Ordered(kind, values) => ordered(*kind, owned(rows, apart, values), &layout, None),
+            BuilderValues::Booleans(values) => {
                 let data = booleans(rows, &layout, &placed(rows, apart, values));
                 values.clear();
                 data
@@ -151,13 +150,11 @@ impl ColumnBuilder {
     }
 }
 
-/// The offset behind the last value of each of so many rows, from the row of each value, ascending.
+/// Returns the end of the values of each of `rows` rows, from the row of each value, ascending.
 fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     let mut ends = vec![0; rows];
     for (end, row) in (1..).zip(rows_of_values) {
-        if let Some(slot) = ends.get_mut(usize::from(*row)) {
-            *slot = end;
-        }
+        ends[usize::from(*row)] = end;
     }
     // A row without values ends where the one before it does.
     let mut last = 0;
@@ -168,19 +165,17 @@ fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     ends
 }
 
-/// The values, each at the place of its row where these are given.
+/// Returns the values, each at the place of its row where rows are given.
 fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'v [S]) -> Cow<'v, [S]> {
     let Some(places) = places else { return Cow::Borrowed(values) };
     let mut placed = vec![S::default(); rows];
     for (row, value) in places.iter().zip(values) {
-        if let Some(slot) = placed.get_mut(usize::from(*row)) {
-            *slot = *value;
-        }
+        placed[usize::from(*row)] = *value;
     }
     Cow::Owned(placed)
 }
 
-/// As [`placed`]; of the values none is left.
+/// Returns what [`placed`] does, and keeps no value.
 fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
     match placed(rows, places, values) {
         Cow::Owned(placed) => {
@@ -193,8 +188,9 @@ fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Ve
 
 #[cfg(test)]
 mod tests {
-    use super::super::sealed::Data;
+    use super::super::sealed::ColumnData;
     use super::*;
+    use crate::catalog::FieldType;
     use crate::value::Timestamp;
 
     #[test]
@@ -229,7 +225,7 @@ mod tests {
                     let own = expected.map(|millis| Value::Timestamp(Timestamp::from_millis(millis)));
                     assert_eq!(values, own.into_iter().collect::<Vec<_>>(), "{number}, row {row}");
                 }
-                let is_bitmap = matches!(column.layout, Layout::Single(Selection::Bitmap(_)));
+                let is_bitmap = matches!(column.layout, ColumnLayout::Single(Selection::Bitmap(_)));
                 assert_eq!(is_bitmap, number > 1 && rows > 1, "{number}");
             }
         }
@@ -255,7 +251,7 @@ mod tests {
                     let expected = own(row).map(|text| Value::String(Cow::Borrowed(text)));
                     assert!(column.values(row).eq(expected), "{counts:?}, row {row}");
                 }
-                let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else {
+                let ColumnData::Strings { dictionary, postings: Some(postings), .. } = &column.data else {
                     assert!((0..rows).all(|row| own(row).count() == 0), "{counts:?}");
                     continue;
                 };

@@ -1,4 +1,12 @@
 //! The distinct strings of a column, and codes that stand for them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "codes are below the number of strings, and ends are character boundaries within the text: both are held to \
+              that where a column is made or read; halving stays between its bounds"
+)]
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -8,7 +16,7 @@ use crate::slice::{Move, Slice};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dictionary {
     text: Box<str>,
-    /// Where each string ends in `text`.
+    /// The end of each string in `text`.
     ends: Slice<u32>,
 }
 
@@ -17,7 +25,7 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Of these strings, strictly ascending, which have about so many bytes together.
+    /// Makes a dictionary of strictly ascending strings, which have about `size_bytes` bytes together.
     pub(super) fn from_ascending<'t>(size_bytes: usize, strings: impl Iterator<Item = &'t str>) -> Self {
         let mut text = String::with_capacity(size_bytes);
         let mut ends = Vec::with_capacity(strings.size_hint().0);
@@ -28,52 +36,43 @@ impl Dictionary {
         Self { text: text.into(), ends: ends.into() }
     }
 
-    /// The string of a code; empty for a code that does not exist.
+    /// Returns the string of a code.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
-        let (start, end) = self.span(code);
-        self.text.get(start..end).unwrap_or_default()
+        &self.text[span(&self.ends, code)]
     }
 
-    /// The bytes of that string, which takes a little less.
+    /// Returns the bytes of that string, which takes a little less.
     #[inline]
     pub(crate) fn bytes(&self, code: usize) -> &[u8] {
-        let (start, end) = self.span(code);
-        self.text.as_bytes().get(start..end).unwrap_or_default()
+        &self.text.as_bytes()[span(&self.ends, code)]
     }
 
-    /// Where each string ends in the text, by code.
+    /// Returns the end of each string in the text, by code.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// Where the string of a code stands in the text.
-    #[inline]
-    fn span(&self, code: usize) -> (usize, usize) {
-        let start = code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        (start as usize, self.ends.get(code).copied().unwrap_or(start) as usize)
-    }
-
-    /// The texts one behind the other, and where each ends.
+    /// Returns all strings as one text, and the end of each.
     #[cfg(feature = "store")]
     pub(super) fn parts(&self) -> (&str, &[u32]) {
         (&self.text, &self.ends)
     }
 
-    /// What [`parts`](Self::parts) gave; [`validate`](Self::validate) tells whether it can be that.
+    /// Makes a dictionary from its [parts](Self::parts); the caller then calls [`validate`](Self::validate).
     #[cfg(feature = "store")]
     pub(super) fn from_parts(text: Box<str>, ends: Vec<u32>) -> Self {
         Self { text, ends: ends.into() }
     }
 
-    /// The first code in `from..` whose string is not less than `text`, and whether it is equal.
+    /// Returns the first code in `from..` whose string is not less than `text`, and whether the string is equal.
     fn seek(&self, from: usize, text: &str) -> (usize, bool) {
         let mut low = from;
         let mut high = self.len();
         while low < high {
             let middle = low.midpoint(high);
             match self.get(middle).cmp(text) {
-                std::cmp::Ordering::Less => low = middle.saturating_add(1),
+                std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Equal => return (middle, true),
                 std::cmp::Ordering::Greater => high = middle,
             }
@@ -81,14 +80,14 @@ impl Dictionary {
         (low, false)
     }
 
-    /// How many of its strings are less than this one.
+    /// Returns how many of the strings are less than this one.
     pub(crate) fn count_below(&self, text: &str) -> usize {
         self.seek(0, text).0
     }
 
-    /// The codes of those of the ascending `texts` that occur, ascending.
+    /// Returns the codes, ascending, of those of some ascending texts that occur.
     ///
-    /// Few texts are looked up one by one; many are walked beside the dictionary.
+    /// Few texts are looked up one by one; many are merged with the dictionary.
     pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> SmallVec<[u32; 4]> {
         let mut found = SmallVec::new();
         let walk = texts.len() >= self.len() / 8;
@@ -97,7 +96,7 @@ impl Dictionary {
             let text = text.as_ref();
             let equal = if walk {
                 while code < self.len() && self.get(code) < text {
-                    code = code.saturating_add(1);
+                    code += 1;
                 }
                 code < self.len() && self.get(code) == text
             } else {
@@ -113,7 +112,7 @@ impl Dictionary {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
+        self.text.len() + size_of_val::<[u32]>(&self.ends)
     }
 
     pub(crate) fn validate(&self) -> Result<(), String> {
@@ -124,12 +123,19 @@ impl Dictionary {
             return Err("a dictionary with a string that ends nowhere".into());
         }
         for code in 1..self.len() {
-            if self.get(code.saturating_sub(1)) >= self.get(code) {
+            if self.get(code - 1) >= self.get(code) {
                 return Err(format!("a dictionary out of order at code {code}"));
             }
         }
         Ok(())
     }
+}
+
+/// Returns the span of the string of a code in a text in which strings end at these places.
+#[inline]
+pub(super) fn span(ends: &[u32], code: usize) -> Range<usize> {
+    let start = if code == 0 { 0 } else { ends[code - 1] };
+    start as usize..ends[code] as usize
 }
 
 /// Codes in the narrowest width that holds them.
@@ -167,9 +173,9 @@ impl Codes {
     #[inline]
     pub(crate) fn get(&self, at: usize) -> usize {
         match self {
-            Self::U8(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
-            Self::U16(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
-            Self::U32(codes) => codes.get(at).map_or(0, |code| *code as usize),
+            Self::U8(codes) => usize::from(codes[at]),
+            Self::U16(codes) => usize::from(codes[at]),
+            Self::U32(codes) => codes[at] as usize,
         }
     }
 

@@ -1,12 +1,17 @@
 //! Fence keys: the value of every 64th sorted row, with a table that narrows the search among them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "fewer than 65,536 values, whose range takes at most 64 bits; the table has a start for each part and one more"
+)]
 
 use crate::slice::{Move, Slice};
 
 /// Ascending values, fewer than 65,536.
 ///
-/// Their range is divided into equal parts, and a table has where each part starts among them: of values that are
-/// spread evenly, as most timestamps are, a look-up reads that and one or two values, where halving reads ten, each of
-/// which waits for the one before it. Of others it halves what lies in one part.
+/// Their range is divided into equal parts, and a table has the place at which each part starts. Among values that are spread
+/// evenly, as most timestamps are, a lookup reads the table and one or two values. A binary search reads ten, each of which
+/// waits for the one before it. Among other values, the search is binary within one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FenceKeys {
     values: Slice<i64>,
@@ -16,9 +21,9 @@ pub(super) struct FenceKeys {
     shift: u32,
 }
 
-/// Into so many parts, a power of two, the range is divided at most.
+/// The most parts of the range; a power of two.
 const PARTS: usize = 1 << 9;
-/// Fewer values are halved from the start.
+/// Fewer values than this have no table.
 const FEW: usize = 1 << 6;
 
 impl FenceKeys {
@@ -26,18 +31,18 @@ impl FenceKeys {
         let (Some(least), Some(greatest)) = (values.first().copied(), values.last().copied()) else {
             return Self { values: values.into(), starts: Vec::new().into(), shift: 0 };
         };
-        let bits = u64::BITS.saturating_sub(greatest.abs_diff(least).leading_zeros());
+        let bits = u64::BITS - greatest.abs_diff(least).leading_zeros();
         let shift = bits.saturating_sub(PARTS.trailing_zeros());
         let mut starts = Vec::new();
         if values.len() >= FEW {
-            starts.reserve_exact(PARTS.saturating_add(1));
+            starts.reserve_exact(PARTS + 1);
             for (value, number) in values.iter().zip(0_u16..) {
-                let part = part(*value, least, shift).min(PARTS.saturating_sub(1));
+                let part = part(*value, least, shift);
                 while starts.len() <= part {
                     starts.push(number);
                 }
             }
-            starts.resize(PARTS.saturating_add(1), u16::try_from(values.len()).unwrap_or(u16::MAX));
+            starts.resize(PARTS + 1, u16::try_from(values.len()).unwrap_or(u16::MAX));
         }
         Self { values: values.into(), starts: starts.into(), shift }
     }
@@ -46,7 +51,7 @@ impl FenceKeys {
         self.values.get(number).copied()
     }
 
-    /// How many are less than `bound`.
+    /// Returns how many values are less than `bound`.
     #[inline]
     pub(super) fn below(&self, bound: i64) -> usize {
         let values: &[i64] = &self.values;
@@ -54,11 +59,12 @@ impl FenceKeys {
         let Some(least) = values.first().filter(|least| **least < bound) else { return 0 };
         let (mut from, mut to) = (0, values.len());
         if !starts.is_empty() {
-            let part = part(bound, *least, self.shift);
-            let start = |part: usize| starts.get(part).map_or(values.len(), |start| usize::from(*start));
-            (from, to) = (start(part), start(part.saturating_add(1)));
+            // A bound beyond the last part is greater than all values.
+            let part = part(bound, *least, self.shift).min(PARTS);
+            let next = (part + 1).min(PARTS);
+            (from, to) = (usize::from(starts[part]), usize::from(starts[next]));
         }
-        from.saturating_add(values.get(from..to).unwrap_or_default().partition_point(|value| *value < bound))
+        from + values[from..to].partition_point(|value| *value < bound)
     }
 
     pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
@@ -67,14 +73,14 @@ impl FenceKeys {
     }
 
     pub(super) fn size_bytes(&self) -> usize {
-        size_of_val::<[i64]>(&self.values).saturating_add(size_of_val::<[u16]>(&self.starts))
+        size_of_val::<[i64]>(&self.values) + size_of_val::<[u16]>(&self.starts)
     }
 }
 
-/// The part that a value which is not less than the least lies in, or would lie in.
+/// Returns the part of a value that is not less than the least.
 #[inline]
 fn part(value: i64, least: i64, shift: u32) -> usize {
-    usize::try_from(value.abs_diff(least).checked_shr(shift).unwrap_or(0)).unwrap_or(usize::MAX)
+    usize::try_from(value.abs_diff(least) >> shift).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! From the values of a column to the indexes that it keeps: postings, sorted rows, zone maps and the rows of booleans.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "numbers of strings, of which a batch has fewer than four milliards"
+    clippy::indexing_slicing,
+    reason = "fewer than 2^32 strings in a batch, and a place that the layout names is that of a value"
 )]
 
 use std::ops::RangeInclusive;
@@ -10,58 +11,64 @@ use super::dictionary::{Codes, Dictionary};
 use super::ordinals::Ordinals;
 use super::postings::Postings;
 use super::radix::sort_from_bit;
-use super::sealed::{Data, Layout};
+use super::sealed::{ColumnData, ColumnLayout};
 use super::sorted_rows::SortedRows;
 use crate::rows::{Bitmap, LANES, MAX_ROWS, Selection};
 use crate::value::{OrderedType, OrdinalRange};
 
-pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, codes: Codes) -> Data {
+pub(super) fn strings(
+    rows: usize,
+    layout: &ColumnLayout,
+    dictionary: Dictionary,
+    codes: Codes,
+) -> ColumnData {
     let wanted = are_postings_wanted(rows, codes.len(), dictionary.len());
     let postings = wanted.then(|| postings(rows, layout, &dictionary, &codes));
-    Data::Strings { dictionary, codes, postings }
+    ColumnData::Strings { dictionary, codes, postings }
 }
 
 /// `order` is that of [`sorted`], where it is known.
-pub(super) fn ordered(kind: OrderedType, values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
+pub(super) fn ordered(
+    kind: OrderedType,
+    values: Vec<i64>,
+    layout: &ColumnLayout,
+    order: Option<Vec<u16>>,
+) -> ColumnData {
     let zone = zone(&values, layout);
     let sorted = match (order, zone) {
         (None, Some((low, high))) => sorted_from(&values, layout, low..=high),
         (order, _) => sorted(&values, layout, order.unwrap_or_default()),
     };
-    Data::Ordered { kind, values: ordinals(values, layout, zone), zone, sorted }
+    ColumnData::Ordered { kind, values: ordinals(values, layout, zone), zone, sorted }
 }
 
 /// The values of a column, whose least and greatest are those of the zone, in the narrowest form.
-pub(super) fn ordinals(values: Vec<i64>, layout: &Layout, zone: Option<OrdinalRange>) -> Ordinals {
+pub(super) fn ordinals(values: Vec<i64>, layout: &ColumnLayout, zone: Option<OrdinalRange>) -> Ordinals {
     Ordinals::new(values, zone.map(|(least, _)| least), |at| counts(layout, at))
 }
 
-pub(super) fn booleans(rows: usize, layout: &Layout, values: &[bool]) -> Data {
+pub(super) fn booleans(rows: usize, layout: &ColumnLayout, values: &[bool]) -> ColumnData {
     let values = pack(values);
     let holders = Box::new(holders(rows, layout, &values));
-    Data::Booleans { values, holders }
+    ColumnData::Booleans { values, holders }
 }
 
 /// Hands over each value with its place, but for those that only fill one.
 #[inline(always)]
-fn each_value<S>(values: &[S], layout: &Layout, mut take: impl FnMut(usize, &S)) {
+fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize, &S)) {
     match layout {
-        Layout::Single(Selection::All) | Layout::Many(_) => {
+        ColumnLayout::Single(Selection::All) | ColumnLayout::Many(_) => {
             values.iter().enumerate().for_each(|(at, value)| take(at, value));
         }
-        Layout::Single(present) => present.iter(values.len()).for_each(|at| {
-            if let Some(value) = values.get(at) {
-                take(at, value);
-            }
-        }),
+        ColumnLayout::Single(present) => present.iter(values.len()).for_each(|at| take(at, &values[at])),
     }
 }
 
-/// Whether there is a value at this place, not just something to fill it.
-fn counts(layout: &Layout, at: usize) -> bool {
+/// True when the value at a place is that of a row, and no filler.
+fn counts(layout: &ColumnLayout, at: usize) -> bool {
     match layout {
-        Layout::Single(present) => present.contains(at),
-        Layout::Many(_) => true,
+        ColumnLayout::Single(present) => present.contains(at),
+        ColumnLayout::Many(_) => true,
     }
 }
 
@@ -73,29 +80,34 @@ const FEW_STRINGS: usize = 64;
 /// The most strings of a full batch that have postings.
 const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
-/// Whether a column of `values` values is to have postings.
+/// True when a column of `values` values is to have postings.
 ///
-/// What a full batch would have them for, a small one has them for as well, unless most of its strings
-/// occur once: for one batch without them the directory gives up the field.
+/// A small batch has them for as many strings as a full one would, unless most of its strings occur once: the index over all
+/// batches drops a field if one batch has no postings.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
     let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;
     are_few || (strings <= MOST_STRINGS && strings * 2 <= values)
 }
 
 /// The postings of a column.
-pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {
+pub(super) fn postings(
+    rows: usize,
+    layout: &ColumnLayout,
+    dictionary: &Dictionary,
+    codes: &Codes,
+) -> Postings {
     match (codes, layout) {
-        (Codes::U8(codes), Layout::Single(present)) if codes.len() == rows => {
+        (Codes::U8(codes), ColumnLayout::Single(present)) if codes.len() == rows => {
             Postings::of_bytes(dictionary.len(), codes, present)
         }
         _ => plain_postings(rows, layout, dictionary, codes),
     }
 }
 
-/// As [`postings`], row by row.
+/// Returns the [postings](postings) of a column, made row by row.
 pub(super) fn plain_postings(
     rows: usize,
-    layout: &Layout,
+    layout: &ColumnLayout,
     dictionary: &Dictionary,
     codes: &Codes,
 ) -> Postings {
@@ -110,35 +122,35 @@ pub(super) fn plain_postings(
 /// A loop of its own for each layout and width: opening a store spends most of its time here.
 fn postings_of<C>(
     rows: usize,
-    layout: &Layout,
+    layout: &ColumnLayout,
     distinct: usize,
     codes: &[C],
     code: impl Fn(&C) -> u32 + Copy,
 ) -> Postings {
     match layout {
-        Layout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
-        Layout::Single(Selection::All) => {
+        ColumnLayout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
+        ColumnLayout::Single(Selection::All) => {
             Postings::new(rows, distinct, || (0_u32..).zip(codes.iter().map(code)))
         }
-        Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
+        ColumnLayout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
             let rows = present.ones_iter();
-            rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(codes.get(row)?))))
+            rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(&codes[row]))))
         }),
-        Layout::Many(ends) => Postings::of_many(distinct, ends, codes, code),
+        ColumnLayout::Many(ends) => Postings::of_many(distinct, ends, codes, code),
     }
 }
 
 /// The rows that have `false` among their values, and those that have `true`.
-pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selection; 2] {
+pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [Selection; 2] {
     let bitmaps = match layout {
-        Layout::Single(present) => [0, u64::MAX].map(|wanted| {
+        ColumnLayout::Single(present) => [0, u64::MAX].map(|wanted| {
             Bitmap::filled_by(rows, |words| {
                 for (at, (word, values)) in words.iter_mut().zip(values.words()).enumerate() {
                     *word = !(values ^ wanted) & present.word(at);
                 }
             })
         }),
-        Layout::Many(ends) => [false, true].map(|wanted| {
+        ColumnLayout::Many(ends) => [false, true].map(|wanted| {
             let mut start = 0;
             let has_it = ends.iter().map(|end| {
                 let end = *end as usize;
@@ -153,27 +165,26 @@ pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selecti
 /// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
 /// have one and are stored so.
 ///
-/// `order` has those rows in a few ascending runs, one behind the other.
-fn sorted(values: &[i64], layout: &Layout, order: Vec<u16>) -> Option<SortedRows> {
-    if let Layout::Many(_) = layout {
+/// `order` has those rows in a few ascending runs.
+fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
+    if let ColumnLayout::Many(_) = layout {
         return None;
     }
     // Values beside their rows: comparing them then looks nothing up.
-    let keyed = order.into_iter().filter_map(|row| Some((*values.get(usize::from(row))?, row)));
-    let mut keyed: Vec<(i64, u16)> = keyed.collect();
+    let mut keyed: Vec<(i64, u16)> = order.into_iter().map(|row| (values[usize::from(row)], row)).collect();
     // This sort merges runs that it finds.
     keyed.sort();
     sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// As [`sorted`], of values in any order that lie in `range`.
-fn sorted_from(values: &[i64], layout: &Layout, range: RangeInclusive<i64>) -> Option<SortedRows> {
-    if let Layout::Many(_) = layout {
+/// Returns the [sorted rows](sorted) of values in any order, all of them in `range`.
+fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>) -> Option<SortedRows> {
+    if let ColumnLayout::Many(_) = layout {
         return None;
     }
     let (low, high) = range.into_inner();
-    // The distance from the least value and the row behind it are one word; of long distances the
-    // lowest bits have no room in it.
+    // A word has the distance from the least value and, in its lowest bits, the row. It has no room for the lowest bits of long
+    // distances.
     let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
     let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
     let mut words: Vec<u64> = Vec::with_capacity(values.len());
@@ -188,17 +199,17 @@ fn sorted_from(values: &[i64], layout: &Layout, range: RangeInclusive<i64>) -> O
         for run in words.chunk_by_mut(|a, b| a >> ROW_BITS == b >> ROW_BITS).filter(|run| run.len() > 1) {
             run.sort_unstable_by_key(|word| {
                 let row = row_of(word);
-                (values.get(usize::from(row)), row)
+                (values[usize::from(row)], row)
             });
         }
     }
     sorted_rows(values, words.iter().map(row_of).collect())
 }
 
-/// Of these rows, in order, of a column of these values.
+/// Makes sorted rows of rows in order, unless all are stored so.
 fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
-    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).copied().unwrap_or(0)))
+    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values[row]))
 }
 
 /// Bits of a row's number.
@@ -213,7 +224,7 @@ pub(super) fn pack(bits: &[bool]) -> Bitmap {
 }
 
 /// The least and greatest of the values.
-fn zone(values: &[i64], layout: &Layout) -> Option<OrdinalRange> {
+fn zone(values: &[i64], layout: &ColumnLayout) -> Option<OrdinalRange> {
     let mut zone = None;
     each_value(values, layout, |_, value| {
         zone = Some(match zone {

@@ -1,33 +1,36 @@
-//! Columns of several batches as one: what they know of their values is merged, not found out anew.
+//! Columns of several batches merged into one: dictionaries and sorted rows are merged, not built again.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "picks name rows of the batches that they were made for, columns have the rows of their batches, and codes are \
+              those of their dictionaries"
+)]
 
 use std::ops::Range;
 
 use super::dictionary::{Codes, Dictionary};
 use super::index_values::{booleans, ordered, pack, strings};
 use super::order::ascending;
-use super::sealed::{Column, Data, Layout};
+use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted::Sorted;
-use crate::catalog::{Field, FieldType};
+use crate::catalog::Field;
 use crate::rows::Selection;
-use crate::value::OrderedType;
+use crate::value::{OrderedType, ValueClass};
 
-/// Rows of several batches, in the order that they are to have in one.
+/// Rows of several batches, in the order that they have in the merged batch.
 pub(crate) struct Picks {
     /// The batch, as an index, and the row in it.
     rows: Vec<(u16, u16)>,
-    /// By batch and row: where that row goes, if anywhere.
+    /// By batch and row: the row in the merged batch, if it is picked.
     targets: Vec<Vec<Option<u16>>>,
 }
 
 impl Picks {
-    /// Of at most 65,536 rows, none twice, of batches of these sizes.
+    /// Picks at most 65,536 rows, none twice, of batches of these sizes.
     pub(crate) fn new(rows: Vec<(u16, u16)>, sizes: impl IntoIterator<Item = usize>) -> Self {
         let mut targets: Vec<Vec<Option<u16>>> = sizes.into_iter().map(|size| vec![None; size]).collect();
         for (to, (batch, row)) in (0..=u16::MAX).zip(&rows) {
-            let target = targets.get_mut(usize::from(*batch));
-            if let Some(target) = target.and_then(|targets| targets.get_mut(usize::from(*row))) {
-                *target = Some(to);
-            }
+            targets[usize::from(*batch)][usize::from(*row)] = Some(to);
         }
         Self { rows, targets }
     }
@@ -38,24 +41,23 @@ impl Picks {
 }
 
 impl Column {
-    /// The column that the picked rows of batches have, whose columns of `field` these are.
+    /// Returns the column of the picked rows of batches, of whose columns of `field` it is made.
     ///
     /// # Complexity
-    /// Linear in rows and values; strings and sorted rows, which lie in order, are merged besides.
+    /// Linear in rows and values, plus merging sorted runs of strings and rows.
     pub(crate) fn merged(field: &Field, columns: &[Option<&Self>], picks: &Picks) -> Self {
-        let sources = Sources { columns, picks, is_many: field.is_many() };
+        let sources = MergeInput { columns, picks, is_many: field.is_many() };
         let rows = picks.rows.len();
         let layout = sources.layout();
-        let data = match field.kind() {
-            FieldType::String => {
+        let data = match ValueClass::of_field(field.kind()) {
+            ValueClass::Strings => {
                 let (dictionary, codes) = sources.strings(&layout);
                 strings(rows, &layout, dictionary, codes)
             }
-            FieldType::Number => sources.ordered(OrderedType::Number, &layout),
-            FieldType::Timestamp => sources.ordered(OrderedType::Timestamp, &layout),
-            FieldType::Boolean => {
+            ValueClass::Ordered(kind) => sources.ordered(kind, &layout),
+            ValueClass::Booleans => {
                 let values = sources.gather(&layout, false, |_, data, at| match data {
-                    Data::Booleans { values, .. } => values.get(at),
+                    ColumnData::Booleans { values, .. } => values.get(at),
                     _ => false,
                 });
                 booleans(rows, &layout, &values)
@@ -66,39 +68,44 @@ impl Column {
 }
 
 /// The columns of a field in several batches, and the rows to take.
-struct Sources<'s> {
+struct MergeInput<'s> {
     columns: &'s [Option<&'s Column>],
     picks: &'s Picks,
     is_many: bool,
 }
 
-impl<'s> Sources<'s> {
-    /// For each row: its batch, the column there, and which of the values are its.
+impl<'s> MergeInput<'s> {
+    /// Returns for each row its batch, the column there, and the places of its values.
     fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
         self.picks.rows.iter().map(|(batch, row)| {
             let batch = usize::from(*batch);
-            let column = self.columns.get(batch).copied().flatten();
+            let column = self.columns[batch];
             (batch, column, column.map_or(0..0, |column| column.places(usize::from(*row))))
         })
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> ColumnLayout {
         if self.is_many {
             let ends = self.rows().scan(0_usize, |end, (.., places)| {
-                *end = end.saturating_add(places.len());
+                *end += places.len();
                 Some(u32::try_from(*end).unwrap_or(u32::MAX))
             });
-            Layout::many(ends.collect())
+            ColumnLayout::many(ends.collect())
         } else {
             let present: Vec<bool> = self.rows().map(|(.., places)| !places.is_empty()).collect();
-            Layout::Single(Selection::from_bitmap(pack(&present)))
+            ColumnLayout::Single(Selection::from_bitmap(pack(&present)))
         }
     }
 
-    /// All values, with `absent` in the place of one that a row has not.
-    fn gather<T: Copy>(&self, layout: &Layout, absent: T, get: impl Fn(usize, &Data, usize) -> T) -> Vec<T> {
+    /// Returns all values, with `absent` for a row without one.
+    fn gather<T: Copy>(
+        &self,
+        layout: &ColumnLayout,
+        absent: T,
+        get: impl Fn(usize, &ColumnData, usize) -> T,
+    ) -> Vec<T> {
         let mut values = Vec::with_capacity(self.picks.rows.len());
-        if matches!(layout, Layout::Single(Selection::None)) {
+        if matches!(layout, ColumnLayout::Single(Selection::None)) {
             return values;
         }
         for (batch, column, places) in self.rows() {
@@ -113,81 +120,74 @@ impl<'s> Sources<'s> {
         values
     }
 
-    fn ordered(&self, kind: OrderedType, layout: &Layout) -> Data {
+    fn ordered(&self, kind: OrderedType, layout: &ColumnLayout) -> ColumnData {
         let values = self.gather(layout, 0, |_, data, at| match data {
-            Data::Ordered { values, .. } => values.get(at).unwrap_or_default(),
+            ColumnData::Ordered { values, .. } => values.get(at),
             _ => 0,
         });
         ordered(kind, values, layout, Some(self.order()))
     }
 
-    /// The strings that rows have, and the codes for them.
-    fn strings(&self, layout: &Layout) -> (Dictionary, Codes) {
-        // By batch and code: whether a row has it, and then its code in the new dictionary.
+    /// Returns the strings that rows have, and their codes.
+    fn strings(&self, layout: &ColumnLayout) -> (Dictionary, Codes) {
+        /// A code that no picked row has.
+        const UNUSED: u32 = u32::MAX;
         let dictionaries: Vec<Option<(&Dictionary, &Codes)>> = self
             .columns
             .iter()
             .map(|column| match column.map(|column| &column.data) {
-                Some(Data::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
+                Some(ColumnData::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
                 _ => None,
             })
             .collect();
-        let mut new_codes: Vec<Vec<Option<u32>>> = dictionaries
+        // By batch and code: the code in the new dictionary, at first any.
+        let mut new_codes: Vec<Vec<u32>> = dictionaries
             .iter()
-            .map(|strings| vec![None; strings.map_or(0, |(dictionary, _)| dictionary.len())])
+            .map(|strings| vec![UNUSED; strings.map_or(0, |(dictionary, _)| dictionary.len())])
             .collect();
         for (batch, _, places) in self.rows() {
-            let (Some(Some((_, codes))), Some(seen)) = (dictionaries.get(batch), new_codes.get_mut(batch))
-            else {
-                continue;
-            };
+            let Some((_, codes)) = dictionaries[batch] else { continue };
             for at in places {
-                if let Some(seen) = seen.get_mut(codes.get(at)) {
-                    *seen = Some(0);
-                }
+                new_codes[batch][codes.get(at)] = 0;
             }
         }
         let mut strings: Vec<(&str, usize, usize)> = Vec::new();
         for (batch, (own, seen)) in dictionaries.iter().zip(&new_codes).enumerate() {
             let Some((dictionary, _)) = own else { continue };
-            let seen = seen.iter().enumerate().filter(|(_, seen)| seen.is_some());
+            let seen = seen.iter().enumerate().filter(|(_, code)| **code != UNUSED);
             strings.extend(seen.map(|(code, _)| (dictionary.get(code), batch, code)));
         }
         // One ascending run for each batch, which this merges.
         let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
-        let order = ascending(count, |at| strings.get(at as usize).map_or(&[], |(text, ..)| text.as_bytes()));
+        let order = ascending(count, |at| strings[at as usize].0.as_bytes());
         let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());
         for ranked in order {
-            let Some((text, batch, old)) = strings.get(ranked.number as usize) else { continue };
+            let (text, batch, old) = strings[ranked.number as usize];
             if !ranked.is_repeated {
-                distinct.push(*text);
+                distinct.push(text);
             }
-            let code = u32::try_from(distinct.len().saturating_sub(1)).ok();
-            if let Some(new) = new_codes.get_mut(*batch).and_then(|codes| codes.get_mut(*old)) {
-                *new = code;
-            }
+            // The first is no repetition, so that there is one by now.
+            new_codes[batch][old] = u32::try_from(distinct.len() - 1).unwrap_or(UNUSED);
         }
         let size_bytes = distinct.iter().map(|text| text.len()).sum();
         let dictionary = Dictionary::from_ascending(size_bytes, distinct.into_iter());
         let codes = self.gather(layout, 0, |batch, data, at| match data {
-            Data::Strings { codes, .. } => {
-                new_codes.get(batch).and_then(|new| new.get(codes.get(at))).copied().flatten().unwrap_or(0)
-            }
+            ColumnData::Strings { codes, .. } => new_codes[batch][codes.get(at)],
             _ => 0,
         });
         let codes = Codes::new(codes.into_iter(), dictionary.len());
         (dictionary, codes)
     }
 
-    /// The rows that have a value, in the order of the values within each batch.
+    /// Returns the rows that have a value, those of each batch in the order of their values.
     fn order(&self) -> Vec<u16> {
         let mut order = Vec::with_capacity(self.picks.rows.len());
         for (column, targets) in self.columns.iter().zip(&self.picks.targets) {
             let Some(column) = column else { continue };
-            let Data::Ordered { sorted, .. } = &column.data else { continue };
+            let ColumnData::Ordered { sorted, .. } = &column.data else { continue };
             let Some(sorted) = Sorted::new(sorted, column) else { continue };
             let rows = (0..sorted.len()).filter_map(|at| sorted.get(at));
-            order.extend(rows.filter_map(|row| targets.get(row).copied().flatten()));
+            order.extend(rows.filter_map(|row| targets[row]));
         }
         order
     }
@@ -201,7 +201,7 @@ mod tests {
 
     use super::super::builder::ColumnBuilder;
     use super::*;
-    use crate::catalog::Catalog;
+    use crate::catalog::{Catalog, FieldType};
     use crate::value::{Number, Timestamp, Value};
 
     /// Values of a field's type that are often equal.

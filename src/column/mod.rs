@@ -1,6 +1,7 @@
 //! The values of one field in the rows of a batch, and the indexes that lead from values to rows.
 
 mod builder;
+mod code_table;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod dictionary;
@@ -23,7 +24,7 @@ pub(crate) use merge::Picks;
 pub(crate) use ordinals::Ordinals;
 pub(crate) use postings::Postings;
 pub(crate) use radix::sort_from_bit;
-pub(crate) use sealed::{Column, Data, Layout, pack};
+pub(crate) use sealed::{Column, ColumnData, ColumnLayout, pack};
 pub(crate) use sorted::Sorted;
 pub(crate) use sorted_rows::SortedRows;
 

@@ -1,6 +1,7 @@
 //! Sorting strings.
 #![expect(
     clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
     reason = "places of strings that are in memory, and bytes that they share"
 )]
 
@@ -16,20 +17,21 @@ pub(super) struct Ranked {
     eight: u64,
 }
 
-/// So many strings, whose bytes are given by number, in their order; equal ones stay in that of their numbers.
+/// Sorts `count` strings, whose bytes are given by number; equal ones stay in the order of their numbers.
 ///
-/// Strings are compared by eight of their bytes at a time, from where the first difference is on, so that most
-/// comparisons read no string. Ascending runs are found and merged.
+/// Strings are compared by eight bytes at a time, from the first bytes in which they differ on, so that most comparisons read no
+/// string. Ascending runs are found and merged.
 pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<Ranked> {
     let bytes = |ranked: &Ranked| bytes(ranked.number);
     let unranked = |number| Ranked { number, is_repeated: false, eight: 0 };
     let mut order: Vec<Ranked> = (0..count).map(unranked).collect();
-    // Strings in a range have so many bytes in common; those behind decide their order.
+    // Ranges of strings that share this many first bytes; the bytes after these decide their order.
     let mut open = vec![(0..order.len(), shared_len(order.iter().map(bytes)))];
     while let Some((range, shared)) = open.pop() {
         let from = range.start;
-        let Some(part) = order.get_mut(range) else { continue };
+        let part = &mut order[range];
         for ranked in part.iter_mut() {
+            // A string may end within the bytes that those of its run were compared by.
             ranked.eight = eight_bytes(bytes(ranked).get(shared..).unwrap_or_default());
         }
         sort_by_eight(part);
@@ -57,17 +59,17 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
     order
 }
 
-/// Fewer strings than this, and those that stand in ascending runs of this length already, are sorted as quickly without.
+/// Fewer strings than this, and those in ascending runs of this length already, are sorted as quickly by comparing.
 const MANY: usize = 512;
 const RUN: usize = 8;
-/// The place of a string, while the words made of its eight bytes are sorted, stands in the lowest bits.
+/// The lowest bits of a word being sorted, which hold the place of the string; the others are of its eight bytes.
 const PLACE_BITS: u32 = u16::BITS;
-/// Only what is above these bits is looked at then: it tells nearly all strings apart, as a rule.
+/// The bits that are not sorted by; the others tell nearly all strings apart, as a rule.
 const LOW_BITS: u32 = 20;
 
 /// Sorts by [`Ranked::eight`]; those with the same stay in order.
 fn sort_by_eight(part: &mut [Ranked]) {
-    let falls = part.array_windows().filter(|[a, b]| a.eight > b.eight).count();
+    let falls = part.windows(2).filter(|pair| matches!(pair, [a, b] if a.eight > b.eight)).count();
     if part.len() < MANY || part.len() > 1 << PLACE_BITS || falls < part.len() / RUN {
         return part.sort_by_key(|ranked| ranked.eight);
     }
@@ -77,8 +79,7 @@ fn sort_by_eight(part: &mut [Ranked]) {
     sort_from_bit(&mut words, LOW_BITS);
     #[expect(clippy::cast_possible_truncation, reason = "the place is the lowest bits")]
     let place = |word: u64| usize::from(word as u16);
-    let mut sorted = Vec::with_capacity(part.len());
-    sorted.extend(words.iter().filter_map(|word| part.get(place(*word)).copied()));
+    let sorted: Vec<Ranked> = words.iter().map(|word| part[place(*word)]).collect();
     part.copy_from_slice(&sorted);
     for run in part.chunk_by_mut(|a, b| a.eight >> LOW_BITS == b.eight >> LOW_BITS) {
         if run.len() > 1 {
@@ -87,7 +88,7 @@ fn sort_by_eight(part: &mut [Ranked]) {
     }
 }
 
-/// How many bytes all strings begin with alike.
+/// Returns how many first bytes all strings share.
 fn shared_len<'t>(mut strings: impl Iterator<Item = &'t [u8]>) -> usize {
     let Some(first) = strings.next() else { return 0 };
     strings.fold(first.len(), |shared, other| {
@@ -95,7 +96,7 @@ fn shared_len<'t>(mut strings: impl Iterator<Item = &'t [u8]>) -> usize {
     })
 }
 
-/// The first eight bytes as a number that has their order; zeros stand for those that are missing.
+/// Returns the first eight bytes as a number in their order, with zeros for missing ones.
 #[inline]
 fn eight_bytes(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {

@@ -1,12 +1,18 @@
 //! The ordinals of a column's values, in the narrower of two forms.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "the base and the greatest number of steps are the distance of two ordinals apart, as `new` counts them and the \
+              codec checks; a place is that of a value"
+)]
 
 use crate::slice::{Move, Slice};
 use std::borrow::Cow;
 
 /// The [ordinals](crate::value::OrderedType) of a column, one for each value.
 ///
-/// Where all are a whole number of steps from the least, fewer than 2^32 of them, they are kept as
-/// that number: timestamps of one batch tend to lie within years of each other, in whole seconds.
+/// Delta encoding: where each value is the least plus a number of whole steps below 2^32, the number is kept. Timestamps of one
+/// batch tend to be within years of each other, in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinals {
     Wide(Slice<i64>),
@@ -14,8 +20,7 @@ pub(crate) enum Ordinals {
 }
 
 impl Ordinals {
-    /// Of these values, none of them less than `base`; those that `counts` denies stand for no value, and
-    /// may change.
+    /// Encodes values, none of which is less than `base`. Fillers, for which `counts` is false, may change.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
         let Some(base) = base else { return Self::Wide(values.into()) };
         // Of two constants, so that dividing by them takes no division.
@@ -33,23 +38,20 @@ impl Ordinals {
         }
     }
 
-    /// The value at a place.
+    /// Returns the value at a place.
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> Option<i64> {
+    pub(crate) fn get(&self, at: usize) -> i64 {
         match self {
-            Self::Wide(values) => values.get(at).copied(),
-            Self::Steps { base, step, steps } => {
-                let distance = i64::from(*steps.get(at)?).saturating_mul(i64::from(*step));
-                Some(base.saturating_add(distance))
-            }
+            Self::Wide(values) => values[at],
+            Self::Steps { base, step, steps } => base + i64::from(steps[at]) * i64::from(*step),
         }
     }
 
-    /// All values.
+    /// Returns all values.
     pub(crate) fn to_wide(&self) -> Cow<'_, [i64]> {
         match self {
             Self::Wide(values) => Cow::Borrowed(values),
-            Self::Steps { .. } => (0..self.len()).filter_map(|at| self.get(at)).collect(),
+            Self::Steps { .. } => (0..self.len()).map(|at| self.get(at)).collect(),
         }
     }
 
@@ -68,8 +70,8 @@ impl Ordinals {
     }
 }
 
-/// How many steps each value is from `base`; `None` unless those that count all are a whole number of them
-/// that 32 bits hold.
+/// Returns the number of steps from `base` to each value; `None` unless those of all values that count are whole and fit 32
+/// bits.
 fn steps_from<const STEP: u64>(
     values: &[i64],
     base: i64,
@@ -78,9 +80,8 @@ fn steps_from<const STEP: u64>(
     let steps = values.iter().enumerate().map(|(at, value)| {
         // Right also where the distance is beyond an `i64`, since no value is less.
         let distance = value.wrapping_sub(base).cast_unsigned();
-        let steps = distance.checked_div(STEP).and_then(|steps| u32::try_from(steps).ok());
-        match steps {
-            Some(steps) if distance.is_multiple_of(STEP) => Some(steps),
+        match u32::try_from(distance / STEP) {
+            Ok(steps) if distance.is_multiple_of(STEP) => Some(steps),
             _ => (!counts(at)).then_some(0),
         }
     });
@@ -108,7 +109,7 @@ mod tests {
             let ordinals = Ordinals::new(values.clone(), values.iter().min().copied(), |_| true);
             assert_eq!(matches!(ordinals, Ordinals::Steps { .. }), narrow, "{values:?}");
             assert_eq!(ordinals.to_wide(), values);
-            assert_eq!(ordinals.get(values.len()), None);
+            assert_eq!(ordinals.len(), values.len());
         }
     }
 
@@ -116,6 +117,6 @@ mod tests {
     fn places_without_a_value_widen_nothing() {
         let ordinals = Ordinals::new(vec![7_000, 0, 9_000], Some(7_000), |at| at != 1);
         assert!(matches!(ordinals, Ordinals::Steps { base: 7_000, step: 1000, .. }));
-        assert_eq!((ordinals.get(0), ordinals.get(2)), (Some(7_000), Some(9_000)));
+        assert_eq!((ordinals.get(0), ordinals.get(2)), (7_000, 9_000));
     }
 }

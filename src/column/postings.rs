@@ -1,7 +1,9 @@
 //! From the codes of a string column to the rows that have them.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "rows of one batch, offsets into memory that is there, and a bit for a row minus one"
+    clippy::indexing_slicing,
+    reason = "rows of one batch, codes below `distinct`, and offsets into memory that `Memory` lays out for as many rows as \
+              were counted"
 )]
 
 use std::ops::Range;
@@ -9,66 +11,53 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use wide::u8x16;
 
-use crate::rows::{LANES, RowSet, Selection, ones_of_word};
+use crate::rows::{LANES, MAX_ROWS, RowSet, Selection, ones_of_word};
 use crate::slice::{Move, Slice};
 
 /// The rows of each code of a column.
 ///
-/// A code that many rows have keeps a bit for each row, any other a list of its rows; one that
-/// every row has keeps nothing. So a code costs at most the lesser of the two.
+/// A code that many rows have is kept as a bitmap, any other as a list of its rows, and one that every row has as nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postings {
     rows: usize,
-    /// By code: how many rows have it, and where its words start in `words`, or its rows in `lists`.
+    /// By code: the number of its rows, and the start of its words in `words`, or of its rows in `lists`.
     codes: Slice<[u32; 2]>,
     words: Slice<u64>,
     lists: Slice<u16>,
 }
 
-/// A code that at least one row in this many has keeps bits: 16 bits a listed row are then more than a bit a row.
+/// A code that at least one row in this many has is kept as a bitmap.
 ///
-/// The bound is lower than that of least memory, since bitmaps are also faster to combine
-/// (`benches/evaluate.rs`).
+/// Least memory would be one in 16, since a listed row takes 16 bits. Bitmaps are also faster to combine (`benches/evaluate.rs`).
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {
-    /// The postings of `distinct` codes, from the code of each row that has one, in ascending order of rows.
-    ///
-    /// `occurrences` is walked twice.
+    /// Makes the postings of `distinct` codes from rows, ascending, with their codes. `occurrences` is called twice.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
         rows: usize,
         distinct: usize,
         occurrences: impl Fn() -> I,
     ) -> Self {
         let mut counts = vec![0_u32; distinct];
-        occurrences().for_each(|(_, code)| {
-            if let Some(count) = counts.get_mut(code as usize) {
-                // There are no more rows than that.
-                *count += 1;
-            }
-        });
+        occurrences().for_each(|(_, code)| counts[code as usize] += 1);
         let dense_from = rows.div_ceil(DENSE_FRACTION);
         let Memory { codes, mut words, mut lists } = Memory::of(rows, &counts);
         // By code: how many rows it has, and where the next of them goes.
         let mut next = codes.clone();
         occurrences().for_each(|(row, code)| {
-            let Some([count, start]) = next.get_mut(code as usize) else { return };
+            let [count, start] = &mut next[code as usize];
             let (count, row) = (*count as usize, row as usize);
             if count < dense_from {
-                if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
-                    *slot = row;
-                    *start += 1;
-                }
-            } else if count != rows
-                && let Some(word) = words.get_mut(*start as usize + row / LANES)
-            {
-                *word |= 1 << (row % LANES);
+                lists[*start as usize] = row_number(row);
+                *start += 1;
+            } else if count != rows {
+                words[*start as usize + row / LANES] |= 1 << (row % LANES);
             }
         });
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Those of a column with a value, or none, in each row; 64 rows at a time.
+    /// Makes the postings of a single-valued column, 64 rows at a time.
     pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
         let rows = values.len();
         // A word of 64 rows has a bit for each that there is and that has a value.
@@ -77,8 +66,7 @@ impl Postings {
         for (slot, value) in last.iter_mut().zip(rest) {
             *slot = *value;
         }
-        let of_last =
-            1_u64.checked_shl(u32::try_from(rest.len()).unwrap_or(0)).map_or(u64::MAX, |bit| bit - 1);
+        let of_last = (1_u64 << rest.len()) - 1;
         let chunks = || {
             chunks.iter().chain((!rest.is_empty()).then_some(&last)).enumerate().map(|(at, chunk)| {
                 let there = if at < rows / LANES { u64::MAX } else { of_last };
@@ -87,19 +75,14 @@ impl Postings {
         };
 
         let mut counts = [0_u32; 1 << u8::BITS];
-        let mut note = |code: u8| {
-            if let Some(count) = counts.get_mut(usize::from(code)) {
-                *count += 1;
-            }
-        };
         for (_, chunk, word) in chunks() {
             if word == u64::MAX {
-                chunk.iter().for_each(|code| note(*code));
+                chunk.iter().for_each(|code| counts[usize::from(*code)] += 1);
             } else {
-                ones_of_word(word).filter_map(|row| chunk.get(row)).for_each(|code| note(*code));
+                ones_of_word(word).for_each(|row| counts[usize::from(chunk[row])] += 1);
             }
         }
-        let counts = counts.get(..distinct).unwrap_or(&counts);
+        let counts = &counts[..distinct];
         let Memory { codes, mut words, mut lists } = Memory::of(rows, counts);
         // The codes with bits, and where these start; any other's next row goes where its list has come to.
         let mut dense: SmallVec<[(u8, usize); DENSE_FRACTION]> = SmallVec::new();
@@ -118,69 +101,65 @@ impl Postings {
             let mut rest = word;
             for (code, start) in &dense {
                 let own = equal_bytes(chunk, *code) & word;
-                if let Some(slot) = words.get_mut(start + at) {
-                    *slot = own;
-                }
+                words[start + at] = own;
                 rest &= !own;
             }
             for row in ones_of_word(rest) {
-                let code = chunk.get(row).map_or(usize::MAX, |code| usize::from(*code));
-                if let Some([_, next]) = next.get_mut(code)
-                    && let Some(slot) = lists.get_mut(*next as usize)
-                {
-                    *slot = u16::try_from(at * LANES + row).unwrap_or(u16::MAX);
-                    *next += 1;
-                }
+                let [_, next] = &mut next[usize::from(chunk[row])];
+                lists[*next as usize] = row_number(at * LANES + row);
+                *next += 1;
             }
         }
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Those of a column with any number of values in each row, one of them perhaps more than once; `ends` are the offsets behind
-    /// the last value of each row.
+    /// Makes the postings of a many-valued column, in which a row may have a value more than once. `ends` has the end of the values
+    /// of each row.
     pub(crate) fn of_many<C>(distinct: usize, ends: &[u32], values: &[C], code: impl Fn(&C) -> u32) -> Self {
         let mut last_rows = vec![u32::MAX; distinct];
         let occurrences = rows_of_values(ends, values.len()).into_iter().zip(values.iter().map(code));
         let occurrences: Vec<(u32, u32)> = occurrences
-            .filter(|(row, code)| {
-                let last = last_rows.get_mut(*code as usize);
-                last.is_some_and(|last| std::mem::replace(last, *row) != *row)
-            })
+            .filter(|(row, code)| std::mem::replace(&mut last_rows[*code as usize], *row) != *row)
             .collect();
         Self::new(ends.len(), distinct, || occurrences.iter().copied())
     }
 
-    /// Returns the rows of a code; none for a code that does not exist.
+    /// Returns the rows of a code.
     #[inline]
     pub(crate) fn get(&self, code: u32) -> RowSet<'_> {
-        let Some([count, start]) = self.codes.get(code as usize) else { return RowSet::None };
-        let (count, start) = (*count as usize, *start as usize);
+        let (count, start) = self.entry(code);
         if count == self.rows {
             RowSet::All
         } else if is_dense(count, self.rows) {
-            RowSet::bits(self.words.get(self.words_from(start)).unwrap_or_default())
+            RowSet::bits(&self.words[self.words_from(start)])
         } else {
-            RowSet::listed(self.lists.get(start..start + count).unwrap_or_default())
+            RowSet::listed(&self.lists[start..start + count])
         }
     }
 
-    /// The bits of a code that has a bit for each row, to be kept beside these postings.
+    /// Returns the bitmap of a code that has one, sharing its memory.
     pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
-        let [_, start] = self.codes.get(code as usize)?;
         match self.get(code) {
-            RowSet::Bitmap(_) => self.words.part(self.words_from(*start as usize)),
+            RowSet::Bitmap(_) => self.words.part(self.words_from(self.entry(code).1)),
             _ => None,
         }
+    }
+
+    /// Returns how many rows have a code, and where its words or its rows start.
+    #[inline]
+    fn entry(&self, code: u32) -> (usize, usize) {
+        let [count, start] = self.codes[code as usize];
+        (count as usize, start as usize)
     }
 
     fn words_from(&self, start: usize) -> Range<usize> {
         start..start + self.rows.div_ceil(LANES)
     }
 
-    /// How many rows have the code.
+    /// Returns how many rows have the code.
     #[inline]
     pub(crate) fn count(&self, code: u32) -> usize {
-        self.codes.get(code as usize).map_or(0, |[count, _]| *count as usize)
+        self.entry(code).0
     }
 
     pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
@@ -200,23 +179,28 @@ impl Postings {
     }
 }
 
+/// Returns a row's number in its batch.
+#[expect(clippy::cast_possible_truncation, reason = "a batch has at most 65,536 rows")]
+fn row_number(row: usize) -> u16 {
+    debug_assert!(row < MAX_ROWS, "a row of one batch");
+    row as u16
+}
+
 fn is_dense(count: usize, rows: usize) -> bool {
     count * DENSE_FRACTION >= rows
 }
 
-/// The row of each of so many values.
+/// Returns the row of each of `values` values.
 fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
-    /// Written for each row, however few values it has: that differs from row to row, and is not foreseen.
+    /// Values that are written for each row, however few it has: a branch on their number would be mispredicted.
     const AT_ONCE: usize = 4;
     let mut rows = vec![0; values + AT_ONCE];
     let mut start = 0;
     for (row, end) in (0..).zip(ends) {
         let end = *end as usize;
-        if let Some(first) = rows.get_mut(start..).and_then(<[u32]>::first_chunk_mut) {
-            *first = [row; AT_ONCE];
-        }
-        if let Some(others) = rows.get_mut(start + AT_ONCE..end) {
-            others.fill(row);
+        rows[start..start + AT_ONCE].copy_from_slice(&[row; AT_ONCE]);
+        if end > start + AT_ONCE {
+            rows[start + AT_ONCE..end].fill(row);
         }
         start = end;
     }
@@ -226,14 +210,14 @@ fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
 
 /// Memory for the rows of codes, zeroed.
 struct Memory {
-    /// By code: how many rows it has, and where its words start, or its rows.
+    /// By code: the number of its rows, and the start of its words or rows.
     codes: Vec<[u32; 2]>,
     words: Vec<u64>,
     lists: Vec<u16>,
 }
 
 impl Memory {
-    /// `counts` are those of each code.
+    /// Lays out memory for codes that have `counts` rows.
     fn of(rows: usize, counts: &[u32]) -> Self {
         let (mut words, mut lists) = (0_usize, 0_usize);
         let place = |count: &u32| {
@@ -256,7 +240,7 @@ impl Memory {
     }
 }
 
-/// A bit for each of 64 bytes that is this one.
+/// Returns a bit for each of 64 bytes, set where it is this one.
 #[inline(always)]
 fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
     let (chunks, _) = bytes.as_chunks();
@@ -338,7 +322,7 @@ mod tests {
                 ends[*row as usize] = count;
             }
             let postings = Postings::of_many(4, &ends, &all, |(_, code)| *code);
-            for code in 0..5 {
+            for code in 0..4 {
                 let mut expected: Vec<usize> =
                     all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();
                 expected.dedup();

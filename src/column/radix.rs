@@ -1,5 +1,9 @@
 //! Sorting words by their upper bits.
-#![expect(clippy::arithmetic_side_effects, reason = "counts and places of words that are in memory")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "fewer than 2^32 words, each of which was counted under its digit, so that each place is that of a word"
+)]
 
 /// Fewer words than this are sorted as quickly without.
 const FEW: usize = 512;
@@ -27,28 +31,21 @@ pub(crate) fn sort_from_bit(words: &mut Vec<u64>, from: u32) {
     }
     let mut sorted = vec![0; words.len()];
     let mut shift = from;
-    while let Some(rest) = differing.checked_shr(shift)
-        && rest != 0
-    {
+    while shift < u64::BITS && differing >> shift != 0 {
         let digit = |word: u64| (word >> shift) as usize & (DIGITS - 1);
         if digit(differing) != 0 {
             let mut places = [0_u32; DIGITS];
             for word in words.iter() {
-                if let Some(place) = places.get_mut(digit(*word)) {
-                    *place += 1;
-                }
+                places[digit(*word)] += 1;
             }
             let mut sum = 0_u32;
             for place in &mut places {
                 sum += std::mem::replace(place, sum);
             }
             for word in words.iter() {
-                if let Some(place) = places.get_mut(digit(*word)) {
-                    if let Some(slot) = sorted.get_mut(*place as usize) {
-                        *slot = *word;
-                    }
-                    *place += 1;
-                }
+                let place = &mut places[digit(*word)];
+                sorted[*place as usize] = *word;
+                *place += 1;
             }
             std::mem::swap(words, &mut sorted);
         }

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::sealed::{Column, Data, Layout};
+use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted_rows::{KEY_STEP, SortedRows};
 
-/// The rows of a single-valued column of numbers or timestamps that have a value, ascending by it, then by row.
+/// The rows with a value of a single-valued column of an ordered type, ascending by value, then by row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sorted<'c> {
     /// This many rows in the order in which they are stored, all of which have a value.
@@ -20,12 +20,12 @@ pub(crate) enum Sorted<'c> {
 }
 
 impl<'c> Sorted<'c> {
-    /// Of a column and its sorted rows; `None` where rows may have many values.
+    /// Returns the sorted rows of a column; `None` where rows may have many values.
     pub(crate) fn new(list: &'c Option<SortedRows>, column: &Column) -> Option<Self> {
         match (list, &column.layout) {
-            (_, Layout::Many(_)) => None,
+            (_, ColumnLayout::Many(_)) => None,
             (Some(list), _) => Some(Self::Listed(list)),
-            (None, Layout::Single(_)) => Some(Self::AsStored(column.values_len())),
+            (None, ColumnLayout::Single(_)) => Some(Self::AsStored(column.values_len())),
         }
     }
 
@@ -36,7 +36,7 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// The row at a place.
+    /// Returns the row at a place.
     pub(crate) fn get(self, at: usize) -> Option<usize> {
         match self {
             Self::AsStored(rows) => (at < rows).then_some(at),
@@ -44,14 +44,14 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// The places of the rows so many steps from the first on, or from the last one back.
+    /// Returns the places of the rows at these steps from the first row on, or from the last one back.
     pub(crate) fn places(self, steps: Range<usize>, descending: bool) -> Range<usize> {
         let len = self.len();
         let steps = steps.start.min(len)..steps.end.min(len);
         if descending { len - steps.end..len - steps.start } else { steps }
     }
 
-    /// The parts whose ordinals lie in these closed ranges, which are ascending and disjoint; none is empty. `zone` are the
+    /// Returns the parts whose ordinals are in these closed ranges, which are ascending and disjoint; none is empty. `zone` is the
     /// least and the greatest ordinal.
     pub(crate) fn parts(
         self,
@@ -74,17 +74,17 @@ impl<'c> Sorted<'c> {
         parts
     }
 
-    /// The first place in `from..` whose row has an ordinal that is not less than `bound`.
+    /// Returns the first place in `from..` whose row has an ordinal that is not less than `bound`.
     fn first_from(self, from: usize, ordinal: impl Fn(usize) -> i64, bound: i64) -> usize {
         let passes = |at| self.get(at).is_some_and(|row| ordinal(row) < bound);
         let (mut low, mut high) = (from, self.len());
         if let Self::Listed(list) = self {
             let first = from.div_ceil(KEY_STEP);
-            let near = list.keys.get(first).is_none_or(|sample| sample >= bound);
+            let near = list.keys.get(first).is_none_or(|fence_key| fence_key >= bound);
             let behind = if near { first } else { list.keys.below(bound) };
             high = (behind * KEY_STEP).min(high);
             if near {
-                // The end of a range seldom lies far behind its start, where one sample does not part them.
+                // Exponential search: the end of a range is seldom far after its start where no fence key is between them.
                 let mut step = 1;
                 while let next = low + step
                     && next <= high
@@ -110,12 +110,12 @@ impl<'c> Sorted<'c> {
     }
 }
 
-/// The least number that is greater.
+/// Returns the next greater number.
 fn behind(number: i64) -> Option<i64> {
-    number.checked_add(1)
+    (number < i64::MAX).then(|| number + 1)
 }
 
-/// Sorted rows are the present ones, ascending by value, then by row.
+/// Checks that sorted rows are the present ones, ascending by value, then by row.
 pub(super) fn is_exact(
     sorted: Option<Sorted<'_>>,
     present: impl Iterator<Item = usize>,
@@ -131,21 +131,21 @@ pub(super) fn is_exact(
     }
     match sorted {
         Sorted::Listed(list) if *list != SortedRows::new(list.rows.to_vec(), list.batch_rows, ordinal) => {
-            Err("bitmaps or samples of sorted rows that are not theirs".into())
+            Err("bitmaps or fence keys of sorted rows that are not theirs".into())
         }
         _ => Ok(()),
     }
 }
 
 impl Column {
-    /// The rows that have a value in the order of their values, or backwards, each behind its value's ordinal; `None` where
-    /// rows are not kept sorted.
+    /// Returns the rows with a value and the ordinals of their values, in ascending or descending order; `None` where rows are not
+    /// kept sorted.
     pub(crate) fn in_order(&self, descending: bool) -> Option<impl Iterator<Item = (i64, usize)>> {
-        let Data::Ordered { sorted, .. } = &self.data else { return None };
+        let ColumnData::Ordered { sorted, .. } = &self.data else { return None };
         let sorted = Sorted::new(sorted, self)?;
         let len = sorted.len();
         Some((0..len).filter_map(move |step| {
-            let row = sorted.get(if descending { len.checked_sub(step)?.checked_sub(1)? } else { step })?;
+            let row = sorted.get(if descending { len - 1 - step } else { step })?;
             Some((self.ordinal(row)?, row))
         }))
     }

@@ -1,7 +1,8 @@
 //! The rows of a column sorted by their values, with bitmaps of the first of them.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "places among the sorted rows of one batch, at most 65,536, and sizes in memory"
+    clippy::indexing_slicing,
+    reason = "places among the sorted rows of one batch, at most 65,536, a bitmap for each fence, and sizes in memory"
 )]
 
 use std::ops::Range;
@@ -12,28 +13,27 @@ use crate::slice::{Move, Slice};
 
 /// Rows ascending by value, then by row, and bitmaps of prefixes of them.
 ///
-/// With the bitmaps, the rows of any range of values are two of them and at most [`FENCE`] rows to
-/// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). Four bytes a row beside the
-/// two of the rows themselves.
+/// The rows of any range of values are the difference of two bitmaps, corrected by at most [`FENCE`] rows. These are the cumulative
+/// bitmaps of BinDex (Li et al., SIGMOD 2020). They take four bytes a row, beside two for the sorted rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
     pub(super) rows: Slice<u16>,
-    /// The fence keys: the ordinals of values at even distances, from the first one on.
+    /// The fence keys: the ordinal of every [`KEY_STEP`]th sorted row.
     pub(super) keys: FenceKeys,
     /// For each fence: the bits of the rows before it.
     prefixes: Slice<u64>,
-    /// How many rows the batch has, with a value or not.
+    /// The number of rows of the batch, with a value or without.
     pub(super) batch_rows: usize,
 }
 
 /// Sorted rows between two bitmaps: 2,048 make 32 bitmaps, of a bit a row each, in a full batch.
 const FENCE: usize = 1 << 11;
-/// Sorted rows for each of the samples, which lie side by side: a value looked up among them costs few misses of
-/// the cache, where one among the rows costs two at each step.
+/// Sorted rows for each fence key. Fence keys are next to each other, so a search among them costs few cache misses; among the
+/// rows, each step costs two.
 pub(super) const KEY_STEP: usize = 1 << 6;
 
 impl SortedRows {
-    /// Of these rows in a batch of `batch_rows`, by their ordinals.
+    /// Makes sorted rows of rows in order, of a batch of `batch_rows`.
     pub(crate) fn new(rows: Vec<u16>, batch_rows: usize, ordinal: impl Fn(usize) -> i64) -> Self {
         let words = batch_rows.div_ceil(LANES);
         let mut prefix = vec![0; words];
@@ -50,21 +50,21 @@ impl SortedRows {
         &self.rows
     }
 
-    /// How many rows are before each fence but the first, and their bitmap.
+    /// Returns the number of rows before each fence but the first, and their bitmap.
     pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
         let len = self.rows.len();
         let places = (1_usize..).map(move |number| (number * FENCE).min(len));
         places.zip(self.prefixes.chunks_exact(self.words().max(1)))
     }
 
-    /// Words of a bitmap of the batch.
+    /// Returns the number of words of a bitmap of the batch.
     fn words(&self) -> usize {
         self.batch_rows.div_ceil(LANES)
     }
 
-    /// The nearest fence to a place among the rows, and the rows before it.
+    /// Returns the nearest fence to a place among the rows, and the rows before it.
     ///
-    /// A fence stands before the first row, at even distances after it, and after the last.
+    /// There is a fence before the first row, at even distances after it, and after the last.
     fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
         let len = self.rows.len();
         let whole = (place + FENCE / 2) / FENCE;
@@ -79,16 +79,16 @@ impl SortedRows {
             Some(_) if fence == self.batch_rows => RowSet::All,
             Some(number) => {
                 let start = number * self.words();
-                RowSet::bits(self.prefixes.get(start..start + self.words()).unwrap_or_default())
+                RowSet::bits(&self.prefixes[start..start + self.words()])
             }
         };
         (fence, before)
     }
 
-    /// What gives the rows at these places: those before the first fence and not before the second, with those of both
-    /// lists turned over.
+    /// Returns the pieces of a part: the rows before the first fence and not before the second, with each row of both lists
+    /// inverted.
     pub(crate) fn pieces(&self, part: Range<usize>) -> [(RowSet<'_>, &[u16]); 2] {
-        let rows = |places: Range<usize>| self.rows.get(places).unwrap_or_default();
+        let rows = |places: Range<usize>| &self.rows[places];
         if part.len() <= Self::LISTED {
             return [(RowSet::None, rows(part)), (RowSet::None, &[])];
         }
@@ -98,18 +98,18 @@ impl SortedRows {
         })
     }
 
-    /// Of parts up to this long, the rows are listed.
+    /// The longest part whose rows are listed.
     pub(crate) const LISTED: usize = FENCE / 2;
 
-    /// The rows of these parts by themselves, in the order of their values, where no bitmap has a part in them.
+    /// Returns the rows of these parts, in the order of their values, where they are listed.
     pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
         match parts {
-            [part] if part.len() <= Self::LISTED => self.rows.get(part.clone()),
+            [part] if part.len() <= Self::LISTED => Some(&self.rows[part.clone()]),
             _ => None,
         }
     }
 
-    /// How many rows there are in the lists of the pieces of these parts.
+    /// Returns the number of rows in the lists of the pieces of these parts.
     pub(crate) fn touched(&self, parts: &[Range<usize>]) -> usize {
         parts.iter().flat_map(|part| self.pieces(part.clone())).map(|(_, list)| list.len()).sum()
     }

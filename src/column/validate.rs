@@ -1,7 +1,7 @@
 //! The invariants of a column, checked by reading all of it.
 
 use super::index_values;
-use super::sealed::{Column, Data, Layout};
+use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted::{Sorted, is_exact};
 use crate::rows::Selection;
 
@@ -10,13 +10,13 @@ impl Column {
     pub(crate) fn validate(&self) -> Result<(), String> {
         let values = self.data.len();
         match &self.layout {
-            Layout::Single(present) => {
+            ColumnLayout::Single(present) => {
                 present.validate(self.rows)?;
                 if values != self.rows && !(values == 0 && *present == Selection::None) {
                     return Err(format!("{values} values in {} rows", self.rows));
                 }
             }
-            Layout::Many(ends) => {
+            ColumnLayout::Many(ends) => {
                 if ends.len() != self.rows
                     || !ends.is_sorted()
                     || ends.last().is_none_or(|end| *end == 0 || *end as usize != values)
@@ -26,11 +26,11 @@ impl Column {
             }
         }
         let present = |at: usize| match &self.layout {
-            Layout::Single(present) => present.contains(at),
-            Layout::Many(_) => true,
+            ColumnLayout::Single(present) => present.contains(at),
+            ColumnLayout::Many(_) => true,
         };
         match &self.data {
-            Data::Strings { dictionary, codes, postings } => {
+            ColumnData::Strings { dictionary, codes, postings } => {
                 dictionary.validate()?;
                 let mut used = vec![false; dictionary.len()];
                 for at in (0..codes.len()).filter(|at| present(*at)) {
@@ -52,10 +52,10 @@ impl Column {
                     _ => Ok(()),
                 }
             }
-            Data::Ordered { kind, values, zone, sorted } => {
+            ColumnData::Ordered { kind, values, zone, sorted } => {
                 let places = || (0..values.len()).filter(|at| present(*at));
-                is_exact(Sorted::new(sorted, self), places(), |row| values.get(row).unwrap_or(0))?;
-                let all: Vec<i64> = places().filter_map(|at| values.get(at)).collect();
+                is_exact(Sorted::new(sorted, self), places(), |row| values.get(row))?;
+                let all: Vec<i64> = places().map(|at| values.get(at)).collect();
                 let (least, greatest) = kind.range();
                 if all.iter().any(|ordinal| !(least..=greatest).contains(ordinal)) {
                     return Err("an ordinal of no value".into());
@@ -66,7 +66,7 @@ impl Column {
                     Err("a zone map that is not the range of the values".into())
                 }
             }
-            Data::Booleans { values, holders } => {
+            ColumnData::Booleans { values, holders } => {
                 values.validate()?;
                 if **holders == index_values::holders(self.rows, &self.layout, values) {
                     Ok(())

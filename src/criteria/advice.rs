@@ -1,15 +1,32 @@
-//! Suggestions for misspelt operators and keys.
+//! Habits: spellings of other languages in the place of an operator, and the advice that each of them gets.
+//!
+//! One table, [`HABITS`], serves both syntaxes; plain synonyms of one operator are in the rows of [`Operator`]. A habit names a
+//! [`Meaning`]. [`Habit::advice`] turns that into an operator where one means the same on the field, and into an
+//! [`Unsupported`] test where none does. An operator that makes such a test possible changes the rows that name it, and nothing else.
 
-use crate::error::{nearest, quote};
+use super::unsupported::{Unsupported, is_no_value, is_relative_time};
+use crate::error::quote;
 use crate::operator::{Connective, Operator, Syntax};
+use crate::value::Timestamp;
 
 /// The properties of a field that advice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holds {
     /// Any number of values a document.
     pub(crate) is_list: bool,
-    /// Numbers.
     pub(crate) is_number: bool,
+    pub(crate) is_timestamp: bool,
+    pub(crate) is_boolean: bool,
+}
+
+impl Holds {
+    pub(super) const fn is_string(self) -> bool {
+        !(self.is_number || self.is_timestamp || self.is_boolean)
+    }
+
+    const fn is_ordered(self) -> bool {
+        self.is_number || self.is_timestamp
+    }
 }
 
 /// Looks a field up by its name; `None` when there is no such field.
@@ -18,35 +35,246 @@ pub(crate) type Fields<'c> = &'c dyn Fn(&str) -> Option<Holds>;
 /// Finds no field: for a caller who has no use for suggestions.
 pub(crate) const NO_FIELDS: Fields<'static> = &|_| None;
 
-/// The note for operators that look for a part of a string.
-pub(super) const NO_SEARCH_INSIDE: &str =
-    "strings are compared whole, and there is no search inside a string";
-/// The note for operators that ask whether there is a value.
-pub(super) const NO_ABSENCE: &str = "a test for absence is not in the language";
+/// The meaning of a spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// An operator.
+    Operator(Operator),
+    /// The operator on a list; on another field, a search inside a string.
+    Inside(Operator),
+    /// The range between two values, both included.
+    Between,
+    Connective(Connective),
+    Unsupported(Unsupported),
+}
 
-/// A suggestion for an unknown operator.
-#[derive(Debug, PartialEq, Eq)]
+/// The spellings in lower case, without blanks, `_`, `-` and `$`.
+///
+/// What stands before them in a phrase is in [`VERBS`] and [`NEGATIONS`]: `is not like` is a row through `like`.
+const HABITS: &[(&str, Meaning)] = &[
+    ("all allof every everyof eachof each", Meaning::Operator(Operator::All)),
+    (
+        "contains contain containing contians includes include including has have having",
+        Meaning::Inside(Operator::Contains),
+    ),
+    ("and && &", Meaning::Connective(Connective::And)),
+    ("or || |", Meaning::Connective(Connective::Or)),
+    ("between inrange range", Meaning::Between),
+    (
+        "null nil undefined empty missing absent blank unset set exists exist present defined novalue \
+         avalue anyvalue value nothing anything something filled populated specified provided",
+        Meaning::Unsupported(Unsupported::Absence),
+    ),
+    (
+        "like ilike rlike ~ ~* ~= =~ ~~ ~~* matches match matching matched regex regexp regexpmatch \
+         regexmatch pattern startswith startwith startingwith startsby starts beginswith beginwith \
+         beginningwith begins endswith endwith endingwith ends istartswith iendswith icontains \
+         containsignorecase glob wildcard text search fuzzy similar similarto soundslike substring \
+         containstext containssubstring containsstring containsword containsphrase prefix suffix",
+        Meaning::Unsupported(Unsupported::Inside),
+    ),
+    (
+        "only exactly just onlyin subsetof containedby containedin equalsset",
+        Meaning::Unsupported(Unsupported::Only),
+    ),
+    ("size count length len", Meaning::Unsupported(Unsupported::Count)),
+    (
+        "last thelast inlast inthelast withinlast withinthelast past thepast inpast inthepast next \
+         inthenext inlastdays ago",
+        Meaning::Unsupported(Unsupported::RelativeTime),
+    ),
+    ("until till by upto through thru", Meaning::Unsupported(Unsupported::OpenBound)),
+    ("xor nor nand unless except but butnot ^", Meaning::Unsupported(Unsupported::Connective)),
+];
+
+/// The spellings of a negated meaning that do not begin with one of [`NEGATIONS`].
+const NEGATED_HABITS: &[(&str, Meaning)] = &[
+    ("nin none noneof neither neitherof outof <>all !=all <>in !=in", Meaning::Operator(Operator::Contains)),
+    ("without lacks lacking excludes exclude excluding misses omits", Meaning::Inside(Operator::Contains)),
+    ("outside", Meaning::Between),
+];
+
+/// Words before an operator that do not change it.
+const VERBS: [&str; 9] = ["is", "are", "was", "were", "does", "do", "has", "have", "in"];
+
+/// Words before an operator that negate it.
+const NEGATIONS: [&str; 10] =
+    ["not", "!", "isnt", "arent", "wasnt", "doesnt", "dont", "hasnt", "havent", "never"];
+
+/// Words after a verb of membership, as in `contains any of`.
+const QUANTIFIERS: &[(&str, Habit)] = &[
+    (
+        "any anyof some someof oneof either eitherof",
+        Habit { meaning: Meaning::Inside(Operator::Contains), is_negated: false },
+    ),
+    (
+        "all allof every everyof each eachof both",
+        Habit { meaning: Meaning::Inside(Operator::All), is_negated: false },
+    ),
+    ("none noneof no not neither", Habit { meaning: Meaning::Inside(Operator::Contains), is_negated: true }),
+    ("only exactly just", Habit { meaning: Meaning::Unsupported(Unsupported::Only), is_negated: false }),
+];
+
+/// A recognised spelling in the place of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Habit {
+    meaning: Meaning,
+    is_negated: bool,
+}
+
+impl Habit {
+    /// Recognises the spelling of an operator in another language, such as `IS NOT NULL`, `$nin` or `doesNotContain`.
+    pub(super) fn find(written: &str) -> Option<Self> {
+        /// Longer than every spelling; the search is linear in the length for each prefix that it takes off.
+        const LONGEST: usize = 48;
+        if written.len() > LONGEST {
+            return None;
+        }
+        if let Some(own) = Operator::ALL.into_iter().find(|own| own.name().eq_ignore_ascii_case(written)) {
+            return Some(Self { meaning: Meaning::Operator(own), is_negated: false });
+        }
+        let is_filler = |c: &char| matches!(c, ' ' | '_' | '-' | '\'' | '’');
+        let name: String = written
+            .trim_start_matches('$')
+            .chars()
+            .filter(|c| !is_filler(c))
+            .collect::<String>()
+            .to_lowercase();
+        Self::of_name(&name)
+    }
+
+    fn of_name(name: &str) -> Option<Self> {
+        let row = |rows: &[(&str, Meaning)], is_negated| {
+            let row = rows.iter().find(|(spellings, _)| has_word(spellings, name))?;
+            Some(Self { meaning: row.1, is_negated })
+        };
+        let synonym =
+            || Some(Self { meaning: Meaning::Operator(Operator::meant_by(name)?), is_negated: false });
+        row(HABITS, false)
+            .or_else(|| row(NEGATED_HABITS, true))
+            .or_else(synonym)
+            .or_else(|| Self::of_null(name))
+            .or_else(|| Self::of_quantifier(name))
+            .or_else(|| Self::of_name(after_verb(name)?))
+            .or_else(|| {
+                let rest = after_negation(name)?;
+                let habit = match rest {
+                    "" => Self { meaning: Meaning::Operator(Operator::Equal), is_negated: false },
+                    _ => Self::of_name(rest)?,
+                };
+                // Two negations are more likely a mistake than an affirmation.
+                (!habit.is_negated).then_some(Self { is_negated: true, ..habit })
+            })
+    }
+
+    /// Recognises a comparison with no value, such as `!= null`.
+    fn of_null(name: &str) -> Option<Self> {
+        let operand = name.trim_start_matches(['=', '!', '<', '>']);
+        let is_null = operand.len() < name.len() && is_no_value(operand);
+        is_null.then_some(Self { meaning: Meaning::Unsupported(Unsupported::Absence), is_negated: false })
+    }
+
+    /// Recognises a verb of membership with a quantifier, such as `contains any of`.
+    fn of_quantifier(name: &str) -> Option<Self> {
+        let verbs = HABITS.iter().find(|(_, meaning)| matches!(meaning, Meaning::Inside(_)))?.0;
+        verbs.split(' ').find_map(|verb| {
+            let rest = name.strip_prefix(verb)?;
+            QUANTIFIERS.iter().find(|(words, _)| has_word(words, rest)).map(|(_, habit)| *habit)
+        })
+    }
+
+    /// Returns the connective, of a spelling that is one.
+    pub(super) const fn connective(self) -> Option<Connective> {
+        match self.meaning {
+            Meaning::Connective(connective) => Some(connective),
+            _ => None,
+        }
+    }
+
+    /// Returns the test, of a spelling that the language has no test for on any field.
+    pub(super) const fn unsupported(self) -> Option<Unsupported> {
+        match self.meaning {
+            Meaning::Unsupported(unsupported) => Some(unsupported),
+            _ => None,
+        }
+    }
+
+    /// True for a negation of nothing, such as `$not`.
+    pub(super) fn is_negation(self) -> bool {
+        matches!(
+            (self.meaning, self.is_negated),
+            (Meaning::Operator(Operator::NotEqual), false) | (Meaning::Operator(Operator::Equal), true)
+        )
+    }
+
+    /// Returns the habit of the opposite meaning.
+    pub(super) fn negated(self) -> Self {
+        Self { is_negated: !self.is_negated, ..self }
+    }
+
+    /// Returns what to write on a field with these properties, `None` of an unknown field, before this many values.
+    pub(super) fn advice(self, holds: Option<Holds>, values: usize) -> Advice {
+        let is_list = holds.map(|holds| holds.is_list);
+        let operator = match self.meaning {
+            Meaning::Unsupported(unsupported) => return Advice::Cannot(unsupported),
+            Meaning::Connective(connective) => return Advice::Connective(connective),
+            Meaning::Between if self.is_negated => return Advice::Cannot(Unsupported::NegatedOrder),
+            // Two elements of a list may meet the two ends.
+            Meaning::Between if is_list == Some(true) || !holds.is_none_or(Holds::is_ordered) => {
+                return Advice::Nothing;
+            }
+            Meaning::Between => return Advice::Between,
+            Meaning::Inside(_) if is_list == Some(false) => return Advice::Cannot(Unsupported::Inside),
+            Meaning::Inside(_) if is_list.is_none() => return Advice::Nothing,
+            Meaning::Inside(operator) | Meaning::Operator(operator) => operator,
+        };
+        match operator {
+            // Of any or none, with no values to choose from.
+            Operator::Contains if values == 0 => Advice::Cannot(Unsupported::Absence),
+            operator if operator.ray().is_some() && !holds.is_none_or(Holds::is_ordered) => Advice::Nothing,
+            operator if !self.is_negated => Advice::Operator(operator),
+            Operator::Equal => Advice::Operator(Operator::NotEqual),
+            Operator::NotEqual => Advice::Operator(Operator::Equal),
+            Operator::Contains | Operator::All if values == 1 => Advice::Operator(Operator::NotEqual),
+            Operator::Contains => Advice::NoneOf,
+            Operator::All => Advice::NotAllOf,
+            _ => Advice::Cannot(Unsupported::NegatedOrder),
+        }
+    }
+}
+
+/// The replacement for a habit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Advice {
     /// The operator that means the same.
     Operator(Operator),
+    /// `<>` for each of several values, joined by `and`.
+    NoneOf,
+    /// `<>` for each of several values, joined by `or`.
+    NotAllOf,
+    /// `>=` and `<=`, joined by `and`.
+    Between,
     /// The connective that means the same.
     Connective(Connective),
-    /// Criteria that mean the same when joined by `$and`.
-    Joined(&'static str),
-    /// No criterion means the same, and why.
-    Cannot(&'static str),
+    /// No criterion means the same.
+    Cannot(Unsupported),
     Nothing,
 }
 
 impl Advice {
-    /// Returns the suggestion as a syntax spells it; `None` when nothing means the same.
-    pub(super) fn meant(&self, syntax: Syntax) -> Option<String> {
+    /// Returns the suggestion in words; `None` when nothing means the same.
+    pub(super) fn in_words(self, syntax: Syntax) -> Option<String> {
+        let each = |connective: Connective| {
+            format!("one `<>` for each value, joined by {}", quote(connective.spelled(syntax)))
+        };
         match self {
             Self::Operator(operator) => Some(quote(operator.spelled(syntax))),
-            Self::Connective(connective) => Some(quote(connective.spelled(syntax))),
-            Self::Joined(criteria) => {
-                Some(format!("{criteria} joined by {}", quote(Connective::And.spelled(syntax))))
+            Self::NoneOf => Some(each(Connective::And)),
+            Self::NotAllOf => Some(each(Connective::Or)),
+            Self::Between => {
+                Some(format!("`>=` and `<=` joined by {}", quote(Connective::And.spelled(syntax))))
             }
+            Self::Connective(connective) => Some(quote(connective.spelled(syntax))),
             Self::Cannot(_) | Self::Nothing => None,
         }
     }
@@ -63,82 +291,44 @@ pub(super) fn for_several(holds: Option<Holds>, syntax: Syntax) -> String {
     }
 }
 
-/// Returns the advice for an unknown operator on a field.
-///
-/// It suggests only what means the same, given that `written` means what it does in MongoDB, SQL and the usual
-/// programming languages: `contains` on a string is a search inside it, on a list it is a membership.
-pub(super) fn advise(written: &str, holds: Option<Holds>) -> Advice {
-    let lower = written.trim().to_ascii_lowercase();
-    let name = lower.trim_start_matches('$');
-    let after_is = name.strip_prefix("is").unwrap_or(name);
-    let after_not = after_is.strip_prefix("not").unwrap_or(after_is);
-    if is_no_value(after_not) || after_not == "exists" {
-        return Advice::Cannot(NO_ABSENCE);
-    }
-    if let Some(positive) = name.strip_prefix("not").filter(|positive| !positive.is_empty())
-        && let cannot @ Advice::Cannot(_) = advise(positive, holds)
-    {
-        return cannot;
-    }
-    if let Some(operator) = Operator::meant_by(name) {
-        return Advice::Operator(operator);
-    }
-    // As in `is like`, `is not in` and `has substring`.
-    let after_verb = name.strip_prefix("is").or_else(|| name.strip_prefix("has"));
-    if let Some(rest) = after_verb.filter(|rest| !rest.is_empty()) {
-        match advise(rest, holds) {
-            Advice::Nothing => {}
-            meant => return meant,
-        }
-    }
-    let of_list = |operator| match holds {
-        Some(Holds { is_list: true, .. }) => Advice::Operator(operator),
-        Some(_) => Advice::Cannot(NO_SEARCH_INSIDE),
-        None => Advice::Nothing,
-    };
-    match name {
-        // An operator of ours in other capitals.
-        "contains" if lower.starts_with('$') => Advice::Operator(Operator::Contains),
-        "contains" | "contain" | "includes" | "has" | "contians" => of_list(Operator::Contains),
-        "notcontains" | "notincludes" | "nothas" => of_list(Operator::NotEqual),
-        "all" | "containsall" | "allof" | "all_of" | "hasall" => match holds {
-            Some(Holds { is_list: false, .. }) => Advice::Nothing,
-            _ => Advice::Operator(Operator::All),
-        },
-        "and" | "&&" | "&" => Advice::Connective(Connective::And),
-        "or" | "||" | "|" => Advice::Connective(Connective::Or),
-        "nin" | "notin" | "not_in" => Advice::Joined("one `<>` for each value,"),
-        "nor" => Advice::Joined("`<>` criteria"),
-        "between" if holds.is_none_or(|holds| !holds.is_list) => Advice::Joined("`>=` and `<=`"),
-        "like" | "ilike" | "rlike" | "~" | "~*" | "~=" | "=~" | "!~" | "!~*" | "~~" | "matches" | "match"
-        | "regex" | "regexp" | "startswith" | "starts_with" | "beginswith" | "begins_with" | "endswith"
-        | "ends_with" | "istartswith" | "iendswith" | "icontains" | "glob" | "text" | "search" | "fuzzy"
-        | "similar" | "substring" | "containstext" => Advice::Cannot(NO_SEARCH_INSIDE),
-        "isset" | "present" | "ispresent" | "exist" => Advice::Cannot(NO_ABSENCE),
-        _ => Advice::Nothing,
-    }
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|other| other == word)
 }
 
-/// True when a word after `is` stands for no value, in any language.
-pub(super) fn is_no_value(word: &str) -> bool {
-    ["null", "none", "nil", "undefined", "empty", "missing", "absent", "blank", "unset"]
+fn after_verb(name: &str) -> Option<&str> {
+    if let Some(rest) = name.strip_prefix('=') {
+        return Some(rest.trim_start_matches('='));
+    }
+    let (verb, rest) = VERBS.iter().find_map(|verb| Some((*verb, name.strip_prefix(verb)?)))?;
+    // `does not` and `has not` need a verb.
+    let is_copula = matches!(verb, "is" | "are" | "was" | "were");
+    (!rest.is_empty() && (rest != "not" || is_copula)).then_some(rest)
+}
+
+fn after_negation(name: &str) -> Option<&str> {
+    let rest = NEGATIONS.iter().find_map(|negation| name.strip_prefix(negation))?;
+    // Of `!= any`, one cannot know which of the two ways it is meant.
+    (!(name.starts_with('!') && rest.starts_with('='))).then_some(rest)
+}
+
+/// True for the first word of a phrase such as `any of`, which is also a value.
+pub(super) fn is_quantifier(word: &str) -> bool {
+    ["any", "some", "one", "either", "each", "every", "both", "none", "neither", "only", "exactly"]
         .iter()
         .any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the one of the `known` keys that is probably meant by `written`.
-pub(super) fn suggest_key<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
-    if let Some(near) = nearest(written, known.iter().copied()) {
-        return Some(near);
-    }
-    let meant: &[&str] = match written.to_ascii_lowercase().replace(['_', '-'], "").as_str() {
-        "operator" | "operation" | "comparator" | "cmp" | "connective" | "logic" => &["op"],
-        "name" | "fieldname" | "path" | "key" | "property" | "attribute" | "column" => &["field"],
-        "val" | "operands" | "operand" | "args" => &["values"],
-        "criteria" | "criterion" | "filter" | "filters" | "conditions" | "rules" | "clauses" | "where"
-        | "query" => &["criteria", "children"],
-        "caseids" | "caseid" => &["ids"],
-        _ => &[],
+/// Returns the test that `advice` before a timestamp stands for, if the language has none.
+pub(super) fn meant_by_time(advice: Advice, value: &str) -> Option<Unsupported> {
+    let is_day = || Timestamp::respell(value).is_some_and(|span| span.end.is_some());
+    let (is_relative, is_day) = match advice {
+        Advice::Cannot(_) | Advice::Connective(_) | Advice::Nothing => (false, false),
+        // A value that stays in its place gets an error of its own, of a day with the end that the operator asks for.
+        Advice::Operator(operator) => {
+            (false, operator.ray().is_none() && operator != Operator::Equal && is_day())
+        }
+        Advice::Between => (is_relative_time(value), false),
+        Advice::NoneOf | Advice::NotAllOf => (is_relative_time(value), is_day()),
     };
-    known.iter().find(|key| meant.contains(*key)).copied()
+    if is_relative { Some(Unsupported::RelativeTime) } else { is_day.then_some(Unsupported::Day) }
 }

@@ -16,11 +16,14 @@ mod agreement;
 mod ast;
 mod bounds;
 mod fast;
+mod keys;
 mod strict;
 pub(crate) mod text;
+mod unsupported;
 
 pub(crate) use self::advice::{Holds, NO_FIELDS};
 pub use self::agreement::check_parsers;
 pub(crate) use self::ast::{Body, Criterion, Text};
 pub(crate) use self::fast::read;
 pub(crate) use self::strict::parse as parse_strictly;
+pub(crate) use self::unsupported::{Unsupported, meant_by_bad_value};

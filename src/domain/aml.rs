@@ -36,7 +36,7 @@ pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> 
     aml_case_in(store, applicant_id, sees_personal_data, &mut Room::new(&mut |_| true))
 }
 
-/// Like [`aml_case`], within the room of its answer.
+/// Does what [`aml_case`] does, within the room of its answer.
 pub(crate) fn aml_case_in(
     store: &Store,
     applicant_id: &str,

@@ -57,7 +57,7 @@ pub fn update_info(
     update_info_in(store, applicant_id, body, now, &mut Room::new(&mut |_| true))
 }
 
-/// As [`update_info`], within the room of its answer. Nothing is changed if there is none.
+/// Does what [`update_info`] does, within the room of its answer. Changes nothing if there is no room.
 pub(crate) fn update_info_in(
     store: &Store,
     applicant_id: &str,

@@ -47,10 +47,10 @@
 //!
 //! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are those that the interface
 //! document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` in the schema of `info`, and
-//! `questionnaires`, a list of objects with an `id`. `info` has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth` too. `review.levelName` names the level.
-//! `infoChangedAt` is an addition of this library: the time when operation 5 changed a member of `info`, such as
-//! `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps such a member, unless the latest of `createdAt`, `review.createDate` and
-//! `review.reviewDate` is later, to the second. It reports both cases.
+//! `questionnaires`, a list of objects with an `id`. `info` has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth`
+//! too. `review.levelName` names the level. `infoChangedAt` is an addition of this library: the time when operation 5 changed a member
+//! of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps such a member, unless the latest of `createdAt`,
+//! `review.createDate` and `review.reviewDate` is later, to the second. It reports both cases.
 //!
 //! **`documents`**, by `applicantId` and `id`: the documents that an applicant gave for a step. These two, `step` and `createdAt` are
 //! required. Then `idDocType`, `country`, `part` (for `COMPANY`, by default `company`; *decides*), `active` (by default `true`; *decides*),

@@ -130,7 +130,7 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
     preview_in(store, share_token, now, &mut Room::new(&mut |_| true))
 }
 
-/// As [`preview`], within the room of its answer.
+/// Does what [`preview`] does, within the room of its answer.
 pub(crate) fn preview_in(
     store: &Store,
     share_token: &str,

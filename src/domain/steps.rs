@@ -36,7 +36,7 @@ pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainEr
     step_status_in(store, applicant_id, &mut Room::new(&mut |_| true))
 }
 
-/// As [`step_status`], within the room of its answer.
+/// Does what [`step_status`] does, within the room of its answer.
 pub(crate) fn step_status_in(
     store: &Store,
     applicant_id: &str,

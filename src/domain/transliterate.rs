@@ -35,7 +35,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use self::arabic::{arabic, is_doubled};
 use self::armenian::armenian;
-use self::cyrillic::{Place, cyrillic};
+use self::cyrillic::{Place, cyrillic, is_bulgaria};
 use self::greek::greek;
 use self::kana::kana;
 pub(super) use self::language::Evidence;
@@ -114,6 +114,9 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
     let starts_word = !before.is_some_and(|before| before.is_alphabetic() || is_apostrophe(before));
     let next = rest.get(1).map(|next| letters::small(*next));
     let ends_word = !next.is_some_and(|next| next.is_alphabetic() || is_apostrophe(next));
+    if language == Language::Bulgarian && starts_word && is_bulgaria(rest) {
+        return ("bulgaria".to_owned(), 8);
+    }
     let place = Place { before: before.map(letters::small), starts_word, ends_word };
     if let Some((latin, length)) = armenian(small, place.before, rest, starts_word) {
         return (latin.to_owned(), length);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::Guard;
 
-use super::current::Current;
+use super::shared_state::SharedState;
 use super::snapshot::{BatchId, Head, Snapshot, View};
 use super::write::{Sizes, Writer};
 use crate::batch::{Keep, MAX_ROWS};
@@ -37,7 +37,7 @@ pub struct Engine {
     pub(super) limits: Limits,
     pub(super) keep: Keep,
     pub(super) sizes: Sizes,
-    pub(super) current: Current,
+    pub(super) current: SharedState,
     /// The document template of [single cases](Engine::upsert), learned from earlier ones.
     ///
     /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes about 2.4 times the
@@ -86,10 +86,10 @@ impl EngineBuilder {
     /// Builds an engine without cases.
     #[must_use]
     pub fn build(self) -> Engine {
-        self.build_on(Current::new)
+        self.build_on(SharedState::new)
     }
 
-    pub(super) fn build_on(self, current: impl FnOnce(Snapshot, Writer) -> Current) -> Engine {
+    pub(super) fn build_on(self, current: impl FnOnce(Snapshot, Writer) -> SharedState) -> Engine {
         let first = Snapshot::new(Arc::new(View::empty(Default::default())), Head::new(BatchId(0)), 0);
         let writer = Writer { next_batch: 1, ..Writer::default() };
         Engine {

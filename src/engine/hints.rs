@@ -5,7 +5,7 @@
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::catalog::FieldId;
-use crate::column::Data;
+use crate::column::ColumnData;
 use crate::engine::handle::Engine;
 use crate::engine::snapshot::Slot;
 use crate::error::quote;
@@ -86,7 +86,8 @@ impl Engine {
         let mut best: Option<(Differs, &str)> = None;
         let mut longer = 0_usize;
         for slot in slots {
-            let Some(Data::Strings { dictionary, .. }) = slot.batch.column(field).map(|column| &column.data)
+            let Some(ColumnData::Strings { dictionary, .. }) =
+                slot.batch.column(field).map(|column| &column.data)
             else {
                 continue;
             };
@@ -176,7 +177,7 @@ fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
     let mut count = 0_usize;
     for slot in slots {
         let Some(column) = slot.batch.column(field) else { continue };
-        let Data::Strings { dictionary, codes, .. } = &column.data else { continue };
+        let ColumnData::Strings { dictionary, codes, .. } = &column.data else { continue };
         let Some(code) = dictionary.find_all(&[text]).first().map(|code| *code as usize) else { continue };
         let has = |row: usize| slot.live.contains(row) && column.places(row).any(|at| codes.get(at) == code);
         count += (0..slot.batch.rows()).filter(|row| has(*row)).count();

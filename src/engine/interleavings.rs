@@ -1,7 +1,7 @@
 //! Whole engines under every order of steps that `shuttle` chooses. A call is visible completely or not at all, is never undone,
 //! and is visible to each search that begins after it returned. Merges must not change that.
 //!
-//! The steps are those of [`Current`]: load a snapshot, publish one, wait for the writer lock.
+//! The steps are those of [`SharedState`]: load a snapshot, publish one, wait for the writer lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 
-use super::current::Current;
 use super::handle::Engine;
+use super::shared_state::SharedState;
 use super::write::Upserted;
 use crate::catalog::Catalog;
 use crate::filter::{Filter, Request};
@@ -25,7 +25,7 @@ fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 's
 
 /// Creates an engine with the smallest possible heads, classes and batches, so that few writes reach all of them.
 fn engine(batch_rows: usize) -> Arc<Engine> {
-    Arc::new(Engine::builder(Catalog::cases()).batch_rows(batch_rows).build_on(Current::modelled))
+    Arc::new(Engine::builder(Catalog::cases()).batch_rows(batch_rows).build_on(SharedState::modelled))
 }
 
 fn pair(round: usize) -> String {

@@ -47,24 +47,24 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let waiting_bytes = self.current.write().size_bytes();
+        let lazy_bytes = self.current.write().size_bytes();
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        Memory::new(view, waiting_bytes, &self.catalog)
+        Memory::new(view, lazy_bytes, &self.catalog)
     }
 }
 
 impl Memory {
-    fn new(view: &View, waiting_bytes: usize, catalog: &Catalog) -> Self {
+    fn new(view: &View, lazy_bytes: usize, catalog: &Catalog) -> Self {
         let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 { view.slots().map(|slot| size(slot) as u64).sum() };
-        let directory = |field| view.directory().size_bytes(field) as u64;
+        let index = |field| view.index().size_bytes(field) as u64;
         let fields: Vec<FieldMemory> = catalog
             .visible_fields()
             .map(|(id, field)| FieldMemory {
                 name: field.name().to_owned(),
                 column_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::data_bytes)),
                 index_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::index_bytes))
-                    .saturating_add(directory(id)),
+                    .saturating_add(index(id)),
             })
             .collect();
         Self {
@@ -72,14 +72,14 @@ impl Memory {
             batches: view.slots().count() as u64,
             columns_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().map(Column::data_bytes);
-                columns.fold(slot.batch.waiting_bytes(), usize::saturating_add)
+                columns.fold(slot.batch.lazy_bytes(), usize::saturating_add)
             }),
             index_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().map(Column::index_bytes).sum::<usize>();
                 columns + slot.batch.places_bytes() + slot.live.size_bytes()
             })
-            .saturating_add(catalog.field_ids().map(directory).sum::<u64>())
-            .saturating_add(waiting_bytes as u64),
+            .saturating_add(catalog.field_ids().map(index).sum::<u64>())
+            .saturating_add(lazy_bytes as u64),
             documents_bytes: sum(&|slot| slot.batch.documents_bytes()),
             fields,
         }

@@ -35,16 +35,16 @@
 //! that is dropped before has no effect. An engine whose documents are in a store (`Keep::Numbers`) lets the store commit them
 //! between the two steps. Such an engine is restored from `Parts`.
 //!
-//! **Tests of concurrency.** Threads share state only in `Current`. Unit tests run whole engines on a model of it, in every order
+//! **Tests of concurrency.** Threads share state only in `SharedState`. Unit tests run whole engines on a model of it, in every order
 //! of steps or in many (`interleavings`). `tests/race/run` runs readers and writers under the thread sanitizer.
 
-mod current;
 mod handle;
 mod hints;
 #[cfg(test)]
 mod interleavings;
 mod memory;
 mod search;
+mod shared_state;
 mod snapshot;
 #[cfg(feature = "store")]
 mod stored;

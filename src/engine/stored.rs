@@ -39,7 +39,7 @@ impl Engine {
 
     /// Returns the hasher of ids and keys.
     pub(crate) fn hasher(&self) -> foldhash::quality::RandomState {
-        self.current.load().base.directory().hasher().clone()
+        self.current.load().base.index().hasher().clone()
     }
 
     /// Replaces all cases by those of another engine with the same catalogue and the same [hasher](Self::hasher), atomically for

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::handle::EngineBuilder;
 use super::snapshot::BatchId;
 use super::*;
-use crate::batch::{Document, OwnedRow, Row};
+use crate::batch::{BufferedRow, Document, Row};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::StoredAddr;
 use crate::engine::write::{Parts, WriteTxn};
@@ -51,7 +51,7 @@ fn parts(engine: &Engine) -> Parts {
         for field in engine.catalog.field_ids() {
             row.values(field).for_each(|value| copy.push(field, value));
         }
-        Some(OwnedRow::new(&copy, row.document(), row.place))
+        Some(BufferedRow::new(&copy, row.document(), row.place))
     });
     let deleted = edits.iter().filter_map(|edit| {
         edit.deleted.map(|at| match at {
@@ -212,7 +212,7 @@ fn heads_with_lazy_columns_are_joined() {
         }
         // The batch that heads are joined to, before a search.
         let snapshot = engine.current.load();
-        let newest = snapshot.base.slots().filter(|slot| slot.batch.is_waiting()).max_by_key(|slot| slot.id);
+        let newest = snapshot.base.slots().filter(|slot| slot.batch.is_lazy()).max_by_key(|slot| slot.id);
         let (rows, columns) = newest.map_or((0, 0), |slot| (slot.batch.rows(), slot.batch.columns().count()));
         joins.push((rows, columns));
         // Searches need the columns up to 5,000 cases, then no longer: first the columns are merged, later left out.
@@ -374,7 +374,7 @@ fn numbers_of_dropped_batches_are_reused() {
         assert_eq!(found.count() as u64, (round * 40 + 80).min(400));
     }
     engine.validate().unwrap();
-    let numbers = engine.current.load().base.directory().numbers();
+    let numbers = engine.current.load().base.index().numbers();
     // At least a hundred batches at a time, of 6,000 in total.
     assert!(numbers < 400, "{numbers} numbers");
 }

@@ -1,12 +1,12 @@
-//! The table of `errorCode` and `type`: every error answer of the service has a row of it.
+//! The table of `errorCode` and `type`. Every error answer of the service has a row in it.
 //!
-//! The answers, the table in the docs of the module `service` and the schema of the OpenAPI document are held to it by tests.
+//! Tests compare the answers, the table in the docs of the module `service` and the schema of the OpenAPI document with it.
 
 use crate::error::{ErrorKind, Errors};
 
-/// A row of the table of `errorCode` and `type`, by which clients tell causes apart.
+/// A row of the table of `errorCode` and `type`, by which clients distinguish errors.
 ///
-/// A number never changes its meaning. The first digit is that of the status.
+/// A number never changes its meaning. Its first digit is that of the status.
 ///
 /// ```
 /// use casefilter::envelope::ErrorCode;
@@ -156,31 +156,31 @@ impl ErrorCode {
         NO_SPACE,
     ];
 
-    /// The `errorCode`.
+    /// Returns the `errorCode`.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// The `type`.
+    /// Returns the `type`.
     #[must_use]
     pub fn error_type(&self) -> &'static str {
         self.error_type
     }
 
-    /// The HTTP status that it comes with.
+    /// Returns the HTTP status of the answer.
     #[must_use]
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// What it means, in a few words.
+    /// Returns the meaning, in a few words.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         self.meaning
     }
 
-    /// Returns the row for the first of the errors in a request.
+    /// Returns the row of the first error in a request.
     pub(crate) fn of_errors(errors: &Errors) -> Self {
         errors.as_slice().first().map_or(INVALID_PARAMETERS, |error| Self::of_kind(error.kind))
     }
@@ -190,7 +190,7 @@ impl ErrorCode {
         Self::ALL.iter().find(|row| row.kind == Some(kind)).copied().unwrap_or(INVALID_PARAMETERS)
     }
 
-    /// Returns the row for a status of which nothing more is known: the first that has it.
+    /// Returns the first row with a status, for an error without further details.
     #[cfg(feature = "service")]
     pub(crate) fn of_status(status: u16) -> Self {
         let general = if status < 500 { BAD_REQUEST } else { INTERNAL };
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn every_kind_that_a_request_can_have_has_a_row() {
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
-        // These are of case documents, files and hosts, not of requests.
+        // These kinds are about case documents, files and hosts, not about requests.
         let others = ["bad_id", "case_too_large", "too_many_batches", "bad_file", "catalog_mismatch"];
         for name in error.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()) {
             let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
@@ -237,7 +237,7 @@ mod tests {
     fn the_openapi_document_has_the_table() {
         let document: Value = serde_json::from_str(include_str!("../service/openapi.json")).unwrap();
         let error = &document["components"]["schemas"]["Error"]["properties"];
-        // The admin socket is not in the document.
+        // The OpenAPI document does not describe the admin socket.
         let public = || ErrorCode::ALL.iter().filter(|row| !row.meaning.starts_with("admin socket"));
         let numbers: Vec<u32> = public().map(ErrorCode::number).collect();
         let types: BTreeSet<&str> = public().map(ErrorCode::error_type).collect();

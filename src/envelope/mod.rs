@@ -1,7 +1,7 @@
-//! The error envelope of the interface: the JSON in which a client learns what was wrong with its request.
+//! The error envelope of the interface: the JSON that tells a client about the errors in its request.
 //!
-//! The service (feature `service`) answers in it, and so does
-//! `casefilter search --requests`. A host with an HTTP server of its own can answer in the same form.
+//! The service (feature `service`) and `casefilter search --requests` answer with it. A host with its own HTTP server can use the
+//! same form.
 
 pub(crate) mod error_codes;
 
@@ -27,14 +27,14 @@ pub use error_codes::ErrorCode;
 pub struct Envelope {
     /// The HTTP status.
     pub code: u16,
-    /// The name of the failed request.
+    /// The correlation id of the failed request.
     pub correlation_id: String,
-    /// What was wrong.
+    /// A description of the errors.
     pub description: String,
-    /// A number for what was wrong, of the table [`ErrorCode::ALL`].
+    /// The number of the error, from the table [`ErrorCode::ALL`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<u32>,
-    /// A name for what was wrong, of the same table.
+    /// The name of the error, from the same table.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub error_type: Option<&'static str>,
 }

@@ -4,23 +4,23 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::column::{Codes, Column, Data, Layout, Ordinals, Postings, Sorted};
+use crate::column::{Codes, Column, ColumnData, ColumnLayout, Ordinals, Postings, Sorted};
 use crate::kernels;
 use crate::predicate::in_ranges;
 use crate::rows::{LANES, RowSet, Selection, has_bit};
 use crate::value::OrdinalRange;
 
-/// Where the rows of a leaf come from.
+/// The path to the rows of a leaf in one batch.
 pub(super) enum AccessPath<'p> {
     /// A set that an index holds ready, or whose few rows were tested one by one.
-    Ready(RowSet<'p>),
+    Rows(RowSet<'p>),
     /// The rows that all of these bitmaps have, one for each string; the index over all batches holds them.
     StringBitmaps(SmallVec<[&'p [u64]; 2]>),
     /// The rows of any of these codes.
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
     EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
-    /// These parts of the rows sorted by value, which are those whose value lies in the ranges.
+    /// The parts of the rows sorted by value whose values are in the ranges.
     Sorted {
         column: &'p Column,
         sorted: Sorted<'p>,
@@ -50,7 +50,7 @@ impl<'p> AccessPath<'p> {
     /// True when a row is among those of the path.
     pub(super) fn matches_row(&self, row: usize) -> bool {
         match self {
-            Self::Ready(rows) => rows.contains(row),
+            Self::Rows(rows) => rows.contains(row),
             Self::StringBitmaps(each) => each.iter().all(|words| has_bit(words, row)),
             Self::Present(column) => !column.places(row).is_empty(),
             Self::AnyPosting(column, _, wanted) => {
@@ -60,8 +60,8 @@ impl<'p> AccessPath<'p> {
                 wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted))
             }
             Self::Sorted { column, ranges, .. } => match &column.data {
-                Data::Ordered { values, .. } => {
-                    column.places(row).any(|at| values.get(at).is_some_and(|value| in_ranges(ranges, value)))
+                ColumnData::Ordered { values, .. } => {
+                    column.places(row).any(|at| in_ranges(ranges, values.get(at)))
                 }
                 _ => false,
             },
@@ -85,18 +85,23 @@ impl<'p> AccessPath<'p> {
         rows.iter().for_each(|row| self.prefetch(usize::from(*row)));
         // A loop of its own for what rows are tested most.
         match self {
-            Self::Ready(ready) => ready.retain_unless(negated, rows),
+            Self::Rows(own) => own.retain_unless(negated, rows),
             Self::Sorted {
-                column: Column { layout: Layout::Single(present), data: Data::Ordered { values, .. }, .. },
+                column:
+                    Column {
+                        layout: ColumnLayout::Single(present), data: ColumnData::Ordered { values, .. }, ..
+                    },
                 ranges: [(low, high)],
                 ..
             } => {
                 let range = *low..=*high;
-                let passes = |row: usize| values.get(row).is_some_and(|value| range.contains(&value));
+                let passes = |row: usize| range.contains(&values.get(row));
                 kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
             }
             Self::AnyPosting(
-                Column { layout: Layout::Single(present), data: Data::Strings { codes, .. }, .. },
+                Column {
+                    layout: ColumnLayout::Single(present), data: ColumnData::Strings { codes, .. }, ..
+                },
                 _,
                 wanted,
             ) => {
@@ -110,16 +115,16 @@ impl<'p> AccessPath<'p> {
     }
 
     /// Has the processor fetch what the bits of the path are made of.
-    pub(super) fn announce(&self) {
+    pub(super) fn prefetch_start(&self) {
         match self {
             Self::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
                 for (before, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
-                    before.announce();
-                    kernels::announce(list);
+                    before.prefetch_start();
+                    kernels::prefetch_start(list);
                 }
             }
-            Self::Scan(Column { data: Data::Strings { codes: Codes::U8(codes), .. }, .. }, _) => {
-                kernels::announce(codes);
+            Self::Scan(Column { data: ColumnData::Strings { codes: Codes::U8(codes), .. }, .. }, _) => {
+                kernels::prefetch_start(codes);
             }
             _ => {}
         }
@@ -133,7 +138,7 @@ impl<'p> AccessPath<'p> {
             | Self::EachPosting(column, ..)
             | Self::Sorted { column, .. }
             | Self::Scan(column, _) => column,
-            Self::Ready(rows) => return rows.prefetch(row),
+            Self::Rows(rows) => return rows.prefetch(row),
             Self::StringBitmaps(each) => {
                 return each.iter().for_each(|words| kernels::prefetch(words, row / LANES));
             }
@@ -146,44 +151,44 @@ impl<'p> AccessPath<'p> {
 /// Returns the codes of a row's strings.
 pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32> {
     let values = match &column.data {
-        Data::Strings { .. } => column.places(row),
+        ColumnData::Strings { .. } => column.places(row),
         _ => 0..0,
     };
     values.filter_map(|at| match &column.data {
-        Data::Strings { codes, .. } => u32::try_from(codes.get(at)).ok(),
+        ColumnData::Strings { codes, .. } => u32::try_from(codes.get(at)).ok(),
         _ => None,
     })
 }
 
 /// True when the value at a place of a column passes the test.
-fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
+fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
     match (data, test) {
         (_, ValueTest::Present) => true,
-        (Data::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
-        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => {
+        (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
+        (ColumnData::Strings { codes, .. }, ValueTest::Codes(set)) => {
             let code = codes.get(at);
             has_bit(set, code)
         }
-        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
-            values.get(at).is_some_and(|value| in_ranges(ranges, value))
-        }
-        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
+        (ColumnData::Ordered { values, .. }, ValueTest::Ranges(ranges)) => in_ranges(ranges, values.get(at)),
+        (ColumnData::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
     }
 }
 
-/// Has the processor fetch the values of a row, or where they stand.
+/// Has the processor fetch the values of a row, or their ends.
 #[inline]
 fn prefetch_values(column: &Column, row: usize) {
-    if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
+    if let ColumnLayout::Single(Selection::Bitmap(present)) = &column.layout {
         kernels::prefetch(present.words(), row / LANES);
     }
     match (&column.layout, &column.data) {
-        (Layout::Many(ends), _) => kernels::prefetch(ends, row),
-        (_, Data::Strings { codes, .. }) => prefetch_code(codes, row),
-        (_, Data::Ordered { values: Ordinals::Wide(values), .. }) => kernels::prefetch(values, row),
-        (_, Data::Ordered { values: Ordinals::Steps { steps, .. }, .. }) => kernels::prefetch(steps, row),
-        (_, Data::Booleans { .. }) => {}
+        (ColumnLayout::Many(ends), _) => kernels::prefetch(ends, row),
+        (_, ColumnData::Strings { codes, .. }) => prefetch_code(codes, row),
+        (_, ColumnData::Ordered { values: Ordinals::Wide(values), .. }) => kernels::prefetch(values, row),
+        (_, ColumnData::Ordered { values: Ordinals::Steps { steps, .. }, .. }) => {
+            kernels::prefetch(steps, row);
+        }
+        (_, ColumnData::Booleans { .. }) => {}
     }
 }
 

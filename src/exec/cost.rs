@@ -8,11 +8,11 @@ use crate::rows::LANES;
 
 /// An estimate of work, in the time that a word of 64 rows takes.
 ///
-/// Sums and products stay at the greatest number rather than overflow: work beyond it is too much whatever it is.
+/// Sums and products saturate: an estimate that large is too much work in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost(usize);
 
-/// Whatever a step does, it costs this much.
+/// The least cost of a step.
 pub(super) const COST_OF_A_STEP: Cost = Cost(64);
 /// Setting the bit of a row in a list.
 pub(super) const COST_OF_A_BIT: Cost = Cost(4);

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::access_path::{AccessPath, ValueTest};
-use crate::column::{Codes, Column, Data, Layout, Sorted};
+use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::kernels::{self, Combine, Pair};
 use crate::rows::{LANES, RowSet, Selection, count_range, has_bit};
 
@@ -20,8 +20,8 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
         }
         AccessPath::Scan(
             Column {
-                layout: Layout::Single(present),
-                data: Data::Strings { codes: Codes::U8(codes), .. },
+                layout: ColumnLayout::Single(present),
+                data: ColumnData::Strings { codes: Codes::U8(codes), .. },
                 ..
             },
             tests,
@@ -33,7 +33,7 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
     }
 }
 
-/// How many rows have a code in the set and their bit set.
+/// Counts the rows that have a code in the set and their bit set.
 fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) -> usize {
     /// Words that are made at a time: they stay in the nearest cache.
     const PIECE: usize = 256;
@@ -59,8 +59,8 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
     }
 }
 
-/// How many of `rows` rows are in a part of those sorted by value and have their bit set: counted in the bitmaps that are kept of
-/// sorted rows, and put right by the rows beside them.
+/// Counts the rows, of `rows`, that are in a part of the rows sorted by value and have their bit set: in the prefix bitmaps of
+/// sorted rows, corrected by the rows between them.
 pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);
@@ -94,7 +94,7 @@ mod tests {
     fn codes_are_counted_beside_bits_in_every_piece() {
         for rows in [1_usize, 64, 16_383, 16_384, 16_385, 40_000] {
             let codes: Vec<u8> = (0..rows).map(|row| (row * 7919 % 200) as u8).collect();
-            // Bits behind the last row mean nothing.
+            // Bits after the last row have no meaning.
             let words: Vec<u64> =
                 (1..=rows.div_ceil(LANES) as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             let set = [0x8000_0000_ffff_0f01, u64::MAX, 0, 0x55];
@@ -118,7 +118,7 @@ mod tests {
             let order: Vec<u16> = (0..rows).map(|row| row * 4_001 % rows).map(|row| row as u16).collect();
             let order: Vec<u16> = order.into_iter().filter(|row| usize::from(*row) % every == 0).collect();
             let sorted = SortedRows::new(order.clone(), rows, |row| row as i64);
-            // Bits behind the last row mean nothing.
+            // Bits after the last row have no meaning.
             let words: Vec<u64> = (0..rows.div_ceil(LANES) as u64)
                 .map(|at| if at % 5 == 0 { u64::MAX } else { at.wrapping_mul(0x9e37_79b9_7f4a_7c15) })
                 .collect();

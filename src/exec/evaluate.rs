@@ -1,7 +1,8 @@
 //! The rows of a batch that a query selects: found, counted, or tested one by one.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "counts of what one search does, in 64 bits; `Cost` saturates"
+    clippy::indexing_slicing,
+    reason = "places among some rows, and counts of what one search does, in 64 bits; `Cost` saturates"
 )]
 
 use smallvec::SmallVec;
@@ -12,7 +13,7 @@ use super::plan::needed_steps;
 use super::program::{Op, Program};
 use super::query::Query;
 use super::row_at_a_time;
-use super::step::{Estimate, Step};
+use super::step::{Estimate, PlanStep};
 use super::trace::Work;
 use crate::batch::Batch;
 use crate::index::{places_of_batch, split};
@@ -50,7 +51,7 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
             let passing = |_, leaf: &Leaf, tested| row_at_a_time::passing_of_batch(leaf, rows, tested);
             let all = row_at_a_time::all(rows.len());
             let selected = row_at_a_time::selected(query.predicate, all, passing);
-            let step = Step::tested(selected, batch.rows());
+            let step = PlanStep::tested(selected, batch.rows());
             Selected::of_program(query, Program::new(vec![step], 0, live), 0, batch, live)
         }
         None => {
@@ -61,18 +62,18 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
 }
 
 /// The rows, live or not, that a step without children selects by itself.
-pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -> RowSet<'q> {
+pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batch) -> RowSet<'q> {
     static ALL: Selection = Selection::All;
     let program = Program::new(vec![step], 0, &ALL);
     let rows = batch.rows();
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
-/// Up to so many rows of the first set are asked one by one for all that follows.
+/// Up to this many rows of the first set are tested one by one for all that follows.
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {
-    /// What a program selects whose outcome is that of the step `root`.
+    /// Makes the selected rows of a program whose outcome is that of the step `root`.
     fn of_program(
         query: &'q Query<'q>,
         program: Program<'q>,
@@ -88,7 +89,7 @@ impl<'q> Selected<'q> {
         Self { program, query, rows: batch.rows(), likely, effort, exact }
     }
 
-    /// How many rows there are; that they are none may be found out more cheaply than how many.
+    /// Counts the rows.
     pub(crate) fn count(&self) -> usize {
         if let Some(exact) = self.exact {
             self.note(|work| work.counts_known += 1);
@@ -107,10 +108,10 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// How many of the rows that the query leaves out are selected all the same; `number` is that of the batch.
+    /// Counts the rows of left-out branches that are selected all the same; `number` is that of the batch.
     pub(crate) fn count_left_out(&self, number: usize) -> usize {
         let rows = self.query.left_out_rows();
-        let listed = rows.get(places_of_batch(rows, number)).unwrap_or_default();
+        let listed = &rows[places_of_batch(rows, number)];
         if listed.is_empty() || self.is_known_none() {
             return 0;
         }
@@ -120,53 +121,53 @@ impl<'q> Selected<'q> {
     }
 
     /// Has the processor fetch what finding the rows begins with.
-    pub(crate) fn announce(&self) {
+    pub(crate) fn prefetch_start(&self) {
         if self.exact.is_none() {
-            self.program.announce(0);
-            self.program.announce(1);
+            self.program.prefetch_start(0);
+            self.program.prefetch_start(1);
         }
     }
 
-    /// What gathering the rows takes, in the time that a word of 64 rows takes.
+    /// Returns the cost of gathering the rows, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort.get() }
     }
 
-    /// True when it is known without a look at a row that there are none.
+    /// True when it is known without reading a row that there are none.
     pub(crate) fn is_known_none(&self) -> bool {
         self.exact == Some(0)
     }
 
-    /// About how many rows there are.
+    /// Returns about how many rows there are.
     pub(crate) fn likely(&self) -> usize {
         self.likely
     }
 
-    /// How many rows may be [asked](Self::retain) before gathering all is cheaper.
+    /// Returns how many rows may be [tested](Self::retain) before gathering all is cheaper.
     pub(crate) fn questions(&self) -> usize {
         let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<Cost>();
         self.effort.pays(each)
     }
 
-    /// The instructions at which the members of the conjunction start.
+    /// Returns the instructions at which the members of the conjunction start.
     fn members(&self) -> impl Iterator<Item = usize> {
         let ops = self.program.ops.len();
         std::iter::successors(Some(0), |at| Some(self.program.after(*at))).take_while(move |at| *at < ops)
     }
 
-    /// Keeps those of some rows of the batch, in any order, that are among them.
+    /// Keeps those of some rows of the batch, in any order, that are selected.
     pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
         self.note(|work| work.rows_asked += rows.len() as u64);
         self.members().for_each(|at| self.program.filter_rows(at, rows));
     }
 
-    /// Whether a row is one of them.
+    /// True when a row is selected.
     pub(crate) fn contains(&self, row: usize) -> bool {
         self.note(|work| work.rows_asked += 1);
         row < self.rows && self.program.passes(0, row)
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub(crate) fn rows(&self) -> RowSet<'q> {
         match self.query.trace {
             None => self.rows_now(),
@@ -174,7 +175,7 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Notes something that is being done, when somebody wants to know.
+    /// Notes work, if the search is traced.
     #[inline]
     pub(crate) fn note(&self, note: impl FnOnce(&mut Work)) {
         if let Some(trace) = self.query.trace {

@@ -10,7 +10,8 @@
 //! of the next batch before a batch is counted, and of all values that rows are tested for before the first is.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "indexes of instructions, the members of a group before its end, and counts of rows of one batch"
+    clippy::indexing_slicing,
+    reason = "indexes of instructions and of steps, the members of a group before its end, and counts of rows of one batch"
 )]
 
 use std::borrow::Cow;
@@ -19,10 +20,10 @@ use smallvec::SmallVec;
 
 use super::access_path::AccessPath;
 use super::count_beside::count_beside;
-use super::groups::{Executor, Group, State, combination};
+use super::groups::{Executor, GroupState, OpenGroup, combination};
 use super::program::{Op, Program};
 use super::scratch::Scratch;
-use super::step::Step;
+use super::step::PlanStep;
 use super::write_rows::write;
 use crate::kernels::{self, Pair};
 use crate::operator::Connective;
@@ -32,13 +33,13 @@ use crate::rows::{LANES, RowSet};
 pub(super) fn run<'q>(program: &Program<'q>, rows: usize, scratch: &mut Scratch) -> RowSet<'q> {
     let (state, _) = execute(program, rows, scratch, None);
     match state {
-        State::Few(mut list) => {
+        GroupState::Few(mut list) => {
             list.sort_unstable();
             let set = RowSet::from_list(list.to_vec());
             scratch.put_list(list);
             set
         }
-        State::Rows(RowSet::Bitmap(Cow::Owned(words))) => {
+        GroupState::Rows(RowSet::Bitmap(Cow::Owned(words))) => {
             let count = kernels::count_ones(&words);
             let set = if count * LANES > rows {
                 RowSet::Bitmap(Cow::Owned(words.to_vec()))
@@ -50,7 +51,7 @@ pub(super) fn run<'q>(program: &Program<'q>, rows: usize, scratch: &mut Scratch)
             scratch.put_bitmap(words);
             set
         }
-        State::Rows(set) => set,
+        GroupState::Rows(set) => set,
     }
 }
 
@@ -59,12 +60,12 @@ pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -
     let last = program.ops.iter().rposition(|op| !matches!(op, Op::Close { .. }));
     let (state, counted) = execute(program, rows, scratch, last);
     match state {
-        State::Few(list) => {
+        GroupState::Few(list) => {
             let count = list.len();
             scratch.put_list(list);
             count
         }
-        State::Rows(set) => {
+        GroupState::Rows(set) => {
             let count = counted.unwrap_or_else(|| set.count(rows));
             if let RowSet::Bitmap(Cow::Owned(words)) = set {
                 scratch.put_bitmap(words);
@@ -80,12 +81,12 @@ fn execute<'q>(
     rows: usize,
     scratch: &mut Scratch,
     last: Option<usize>,
-) -> (State<'q>, Option<usize>) {
+) -> (GroupState<'q>, Option<usize>) {
     let mut executor = Executor { program, rows, scratch, groups: SmallVec::new(), last, counted: None };
     executor.open(Connective::And, program.ops.len());
     let mut at: usize = 0;
     while let Some(op) = program.ops.get(at) {
-        program.announce(at + 1);
+        program.prefetch_start(at + 1);
         at = executor.step(op, at);
     }
     executor.combine_pending();
@@ -95,13 +96,13 @@ fn execute<'q>(
 impl<'q> Executor<'_, 'q> {
     /// Does one instruction and returns the next.
     fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
-        if let Some(Group { state: State::Few(_), .. }) = self.groups.last()
+        if let Some(OpenGroup { state: GroupState::Few(_), .. }) = self.groups.last()
             && !matches!(op, Op::Close { .. } | Op::Rows { rows: RowSet::None | RowSet::All, .. })
         {
             if self.filter_few(op, at) {
                 return self.next(self.program.after(at) - 1);
             }
-            self.spread();
+            self.list_to_bitmap();
         }
         match op {
             Op::Open { connective, close, effort, .. } => {
@@ -115,7 +116,7 @@ impl<'q> Executor<'_, 'q> {
             Op::Rows { rows, negated } => return self.join_set(rows, *negated, at),
             Op::Computed { step, effort, negated } => {
                 if !self.filter(at, *effort, 1)
-                    && let Some(Step::Leaf { path, .. }) = self.program.steps.get(*step)
+                    && let PlanStep::Leaf { path, .. } = &self.program.steps[*step]
                 {
                     return self.join_path(path, *negated, at);
                 }
@@ -169,25 +170,25 @@ impl<'q> Executor<'_, 'q> {
     /// Closes the innermost group, which becomes a member of the one around it.
     fn close(&mut self, negated: bool, at: usize) {
         let outer = self.groups.iter().nth_back(1);
-        if negated || !outer.is_some_and(Group::is_neutral) {
+        if negated || !outer.is_some_and(OpenGroup::is_neutral) {
             self.combine_pending();
         }
-        let Some(Group { state, pending, .. }) = self.groups.pop() else { return };
+        let Some(OpenGroup { state, pending, .. }) = self.groups.pop() else { return };
         match state {
-            State::Few(list) => {
+            GroupState::Few(list) => {
                 self.list(&list, negated);
                 self.scratch.put_list(list);
             }
-            State::Rows(set) if pending.is_some() => {
+            GroupState::Rows(set) if pending.is_some() => {
                 self.settle(set);
                 if let Some(outer) = self.groups.last_mut() {
                     outer.pending = pending;
                 }
                 self.combine_unless_joined(at);
             }
-            State::Rows(RowSet::Bitmap(words)) => self.join(words, negated, at),
+            GroupState::Rows(RowSet::Bitmap(words)) => self.join(words, negated, at),
             // A group comes to no other set.
-            State::Rows(set) => self.constant(matches!(set, RowSet::All) != negated),
+            GroupState::Rows(set) => self.constant(matches!(set, RowSet::All) != negated),
         }
     }
 
@@ -200,7 +201,7 @@ impl<'q> Executor<'_, 'q> {
         let mut found = LastSet { pair: Pair::of(words), is_negated: negated, beside: None };
         for group in self.groups.iter().rev() {
             if !group.is_neutral() {
-                let State::Rows(RowSet::Bitmap(one)) = &group.state else { return None };
+                let GroupState::Rows(RowSet::Bitmap(one)) = &group.state else { return None };
                 let before = match &group.pending {
                     None => Pair::of(one),
                     Some((how, other)) => Pair { how: *how, one, other },
@@ -217,9 +218,9 @@ impl<'q> Executor<'_, 'q> {
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [
-                Group {
+                OpenGroup {
                     connective: Connective::And,
-                    state: State::Rows(RowSet::Bitmap(before)),
+                    state: GroupState::Rows(RowSet::Bitmap(before)),
                     pending: None,
                     ..
                 },
@@ -232,12 +233,12 @@ impl<'q> Executor<'_, 'q> {
     fn finish(&mut self, count: usize) -> usize {
         for group in self.groups.drain(..) {
             let bitmaps =
-                [Some(group.state), group.pending.map(|(_, words)| State::Rows(RowSet::Bitmap(words)))];
+                [Some(group.state), group.pending.map(|(_, words)| GroupState::Rows(RowSet::Bitmap(words)))];
             for state in bitmaps.into_iter().flatten() {
                 match state {
-                    State::Rows(RowSet::Bitmap(Cow::Owned(words))) => self.scratch.put_bitmap(words),
-                    State::Rows(_) => {}
-                    State::Few(list) => self.scratch.put_list(list),
+                    GroupState::Rows(RowSet::Bitmap(Cow::Owned(words))) => self.scratch.put_bitmap(words),
+                    GroupState::Rows(_) => {}
+                    GroupState::Few(list) => self.scratch.put_list(list),
                 }
             }
         }
@@ -246,12 +247,12 @@ impl<'q> Executor<'_, 'q> {
     }
 }
 
-/// What the last set of a program comes to on its way out of its groups.
+/// The last set of a program, combined with the sets before it group by group.
 struct LastSet<'t> {
     pair: Pair<'t>,
     /// All other rows are meant.
     is_negated: bool,
-    /// What the pair, or all other rows, is combined with.
+    /// The pair that this one is combined with.
     beside: Option<(kernels::Combine, Pair<'t>)>,
 }
 

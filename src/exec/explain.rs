@@ -1,7 +1,8 @@
-//! How each node of a predicate is answered: what a plan says, and what each node costs and keeps by itself.
+//! Explaining plans: how each node of a predicate is answered, and what it costs and keeps by itself.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "rows and batches of one engine, in 64 bits; a place is below the number of open children, which were added before"
+    clippy::indexing_slicing,
+    reason = "a step and a set for each node before its parents, rows and batches of one engine, in 64 bits; a place is below the number of open children, which were added before"
 )]
 
 use std::collections::BTreeMap;
@@ -16,21 +17,21 @@ use super::index_lookup::IndexLookup;
 use super::plan::{all_steps, leaf_step};
 use super::query::Query;
 use super::ranges::{covers, overlapping};
-use super::step::{Step, estimate};
+use super::step::{PlanStep, estimate};
 use crate::batch::Batch;
-use crate::column::{Column, Data, Sorted};
-use crate::index::Occurrences;
+use crate::column::{Column, ColumnData, Sorted};
+use crate::index::StringPostings;
 use crate::kernels::Combine;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection};
 
-/// What answers a criterion on a batch.
+/// The means by which a criterion is answered on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Means {
-    /// The filter itself, whatever the cases are.
+    /// The filter itself, for any cases.
     Constant,
     /// The least and the greatest value of the batch.
     ZoneMap,
@@ -46,11 +47,11 @@ pub enum Means {
     SortedRows,
     /// A binary search in rows that are stored in the order of their values.
     StoredOrder,
-    /// Where the values of each row begin and end.
+    /// The offsets of each row's values.
     Offsets,
     /// Reading the values of all rows.
     Scan,
-    /// Asking each of the few rows written last, of which no column was made yet.
+    /// Testing each of the few rows written last, which have no columns yet.
     Rows,
     /// The criteria below it.
     Children,
@@ -77,14 +78,14 @@ impl Means {
     }
 }
 
-/// What the plans of some batches say of one node.
+/// The plans of some batches for one node, added up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Explained {
     /// By what answers it, and whether that settles it for no row or for every row: in how many batches.
     pub(crate) by: BTreeMap<(Means, Option<bool>), u64>,
-    /// How many rows it is expected to select.
+    /// The number of rows that it is expected to select.
     pub(crate) rows: u64,
-    /// In how many batches it is known to select just so many, without reading a row.
+    /// The number of batches in which its number of rows is known without reading a row.
     pub(crate) exact: u64,
     /// Work, in the time that a word of 64 rows takes.
     pub(crate) cost: u64,
@@ -92,7 +93,7 @@ pub(crate) struct Explained {
     pub(crate) places: BTreeMap<usize, u64>,
 }
 
-/// Adds what the plan of one batch says, by node of the predicate.
+/// Adds the plan of one batch, by node of the predicate.
 pub(crate) fn explain(
     query: &Query<'_>,
     number: usize,
@@ -103,14 +104,14 @@ pub(crate) fn explain(
     let steps = all_steps(query, number, batch);
     let rows = batch.rows();
     for (id, (node, explained)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
-        let Some(step) = steps.get(id) else { continue };
-        let settles = if let Step::Settled(value) = step { Some(*value) } else { None };
+        let step = &steps[id];
+        let settles = if let PlanStep::Settled(value) = step { Some(*value) } else { None };
         let batches =
             explained.by.entry((means(query, (id, node), number, batch, step), settles)).or_default();
         *batches += 1;
         let all_live = matches!(live, Selection::All);
         let (expected, is_exact, cost) = match step {
-            Step::Settled(true) => (live.count(rows), true, Cost::NONE),
+            PlanStep::Settled(true) => (live.count(rows), true, Cost::NONE),
             _ => {
                 let known = estimate(&steps, id);
                 (known.rows.min(rows), known.is_exact && (all_live || known.rows == 0), known.cost)
@@ -118,14 +119,15 @@ pub(crate) fn explain(
         };
         explained.rows += expected as u64;
         explained.exact += u64::from(is_exact);
+        // An estimate, which stays at the greatest number as `Cost` does.
         explained.cost = explained.cost.saturating_add(cost.get() as u64);
         if let Node::Branch(_, children) = node {
             let open: &[usize] = match step {
-                Step::Branch(_, open, _) => open,
-                Step::Same(only) => std::slice::from_ref(only),
+                PlanStep::Branch(_, open, _) => open,
+                PlanStep::Same(only) => std::slice::from_ref(only),
                 _ => &[],
             };
-            // Those that need no evaluation stand behind.
+            // Children that need no evaluation come last.
             let behind = open.len() as u64;
             for child in children {
                 let sum = explained.places.entry(*child).or_default();
@@ -144,23 +146,23 @@ fn means(
     (id, node): (usize, &Node<Leaf>),
     number: usize,
     batch: &Batch,
-    step: &Step<'_>,
+    step: &PlanStep<'_>,
 ) -> Means {
     match (step, node) {
         (_, Node::Constant(_)) => Means::Constant,
-        (Step::Branch(..) | Step::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
-        (Step::Leaf { path, .. }, _) => match path {
+        (PlanStep::Branch(..) | PlanStep::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
+        (PlanStep::Leaf { path, .. }, _) => match path {
             AccessPath::Present(_) => Means::Offsets,
             AccessPath::StringBitmaps(_) | AccessPath::AnyPosting(..) | AccessPath::EachPosting(..) => {
                 Means::Postings
             }
             AccessPath::Sorted { sorted, .. } => of_sorted(*sorted),
             AccessPath::Scan(..) => Means::Scan,
-            AccessPath::Ready(_) if batch.few_rows().is_some() => Means::Rows,
-            AccessPath::Ready(_) if matches!(query.access(id, number), IndexLookup::Rows(_)) => Means::Keys,
-            AccessPath::Ready(_) => Means::Bitmap,
+            AccessPath::Rows(_) if batch.few_rows().is_some() => Means::Rows,
+            AccessPath::Rows(_) if matches!(query.lookup(id, number), IndexLookup::Rows(_)) => Means::Keys,
+            AccessPath::Rows(_) => Means::Bitmap,
         },
-        (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
+        (PlanStep::Settled(_), Node::Leaf(leaf)) => match query.lookup(id, number) {
             IndexLookup::Rows(_) => Means::Keys,
             IndexLookup::Strings(found, _) if are_in_every_row(found, number, leaf, batch) => Means::Postings,
             _ => settled_by(leaf, batch),
@@ -168,10 +170,10 @@ fn means(
     }
 }
 
-/// Whether every row of a batch is known to have each of these strings, where it has others too.
-fn are_in_every_row(found: &[&Occurrences], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
+/// True when every row of a batch is known to have each of these strings, and some have others too.
+fn are_in_every_row(found: &[&StringPostings], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
     let is_in_every_row =
-        |string: &&Occurrences| string.dense(number).is_some_and(|dense| dense.words().is_none());
+        |string: &&StringPostings| string.bitmap(number).is_some_and(|bitmap| bitmap.words().is_none());
     let strings = batch.column(leaf.field).and_then(Column::strings);
     !found.is_empty() && found.iter().all(is_in_every_row) && strings > Some(1)
 }
@@ -183,7 +185,7 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
     }
 }
 
-/// What settled a leaf through its column.
+/// Returns the means by which a column settled a leaf.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     if batch.few_rows().is_some() {
         return Means::Rows;
@@ -192,9 +194,9 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     let (Test::Any(set) | Test::None(set) | Test::All(set)) = &leaf.test;
     let is_all = matches!(leaf.test, Test::All(_));
     let (by_zone, sorted) = match (&column.data, set) {
-        (Data::Strings { .. }, _) => return Means::Dictionary,
-        (Data::Booleans { .. }, _) => return Means::Bitmap,
-        (Data::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
+        (ColumnData::Strings { .. }, _) => return Means::Dictionary,
+        (ColumnData::Booleans { .. }, _) => return Means::Bitmap,
+        (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
             let by_zone = match overlapping(ranges.as_slice(), *zone) {
                 [] => true,
                 [range] => covers(*range, *zone),
@@ -210,7 +212,7 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     }
 }
 
-/// What a node selects by itself, and what that takes.
+/// The rows that a node selects by itself, and the time for that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     /// Live rows.
@@ -218,7 +220,7 @@ pub(crate) struct Measured {
     pub(crate) time: Duration,
 }
 
-/// Adds what each node selects on one batch, a branch combining what its children select.
+/// Adds the rows that each node selects on one batch; a branch combines those of its children.
 pub(crate) fn measure(
     query: &Query<'_>,
     number: usize,
@@ -235,14 +237,14 @@ pub(crate) fn measure(
             Node::Constant(true) => RowSet::All,
             Node::Constant(false) => RowSet::None,
             Node::Leaf(leaf) => {
-                rows_of(query, leaf_step(leaf, query.access(id, number), number, batch), batch)
+                rows_of(query, leaf_step(leaf, query.lookup(id, number), number, batch), batch)
             }
             Node::Branch(connective, children) => {
-                combine(*connective, children.iter().filter_map(|child| found.get(*child)), rows)
+                combine(*connective, children.iter().map(|child| &found[*child]), rows)
             }
         };
-        let time = clock().saturating_sub(start);
-        measured.time = measured.time.saturating_add(time);
+        // A host's clock may say anything.
+        measured.time = measured.time.saturating_add(clock().saturating_sub(start));
         measured.rows += own.count_both(&live.set(), rows) as u64;
         found.push(own);
     }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::cost::{COST_OF_A_ROW, COST_OF_LISTING, Cost};
-use super::groups::{Executor, Group, State, combination};
+use super::groups::{Executor, GroupState, OpenGroup, combination};
 use super::program::Op;
 use crate::operator::Connective;
 use crate::rows::{RowSet, list_bits, set_rows};
@@ -19,7 +19,7 @@ impl<'q> Executor<'_, 'q> {
         if connective == Connective::And && !negated {
             let mut list = self.scratch.list();
             list.extend_from_slice(rows);
-            if let State::Rows(before) = state {
+            if let GroupState::Rows(before) = state {
                 before.retain(&mut list);
                 if let RowSet::Bitmap(Cow::Owned(words)) = before {
                     self.scratch.put_bitmap(words);
@@ -34,14 +34,14 @@ impl<'q> Executor<'_, 'q> {
     }
 
     /// Returns a state as a bitmap that the executor owns.
-    fn own_bitmap(&mut self, state: State<'q>) -> Vec<u64> {
-        if let State::Rows(RowSet::Bitmap(Cow::Owned(words))) = state {
+    fn own_bitmap(&mut self, state: GroupState<'q>) -> Vec<u64> {
+        if let GroupState::Rows(RowSet::Bitmap(Cow::Owned(words))) = state {
             return words;
         }
         let mut words = self.scratch.bitmap(self.rows);
         match state {
-            State::Rows(set) => set.write(&mut words, self.rows),
-            State::Few(list) => {
+            GroupState::Rows(set) => set.write(&mut words, self.rows),
+            GroupState::Few(list) => {
                 words.fill(0);
                 set_rows(&mut words, &list);
                 self.scratch.put_list(list);
@@ -50,15 +50,14 @@ impl<'q> Executor<'_, 'q> {
         words
     }
 
-    /// Of a conjunction whose rows have become few, lists those that pass the member at an instruction, tested one by one;
-    /// false when they are too many for that.
+    /// Lists the rows of a conjunction that pass the member at an instruction, tested one by one; false if they are too many.
     pub(super) fn filter(&mut self, at: usize, effort: Cost, members: usize) -> bool {
         if effort < (Cost::of_bitmap(self.rows) * 2).max(COST_OF_LISTING) {
             return false;
         }
-        let Some(Group {
+        let Some(OpenGroup {
             connective: Connective::And,
-            state: State::Rows(RowSet::Bitmap(words)),
+            state: GroupState::Rows(RowSet::Bitmap(words)),
             pending: None,
             ..
         }) = self.groups.last()
@@ -70,7 +69,7 @@ impl<'q> Executor<'_, 'q> {
         }
         let mut list = self.scratch.list();
         list_bits(words, &mut list);
-        if let State::Rows(RowSet::Bitmap(Cow::Owned(words))) = self.take_state() {
+        if let GroupState::Rows(RowSet::Bitmap(Cow::Owned(words))) = self.take_state() {
             self.scratch.put_bitmap(words);
         }
         self.program.filter_rows(at, &mut list);
@@ -78,8 +77,7 @@ impl<'q> Executor<'_, 'q> {
         true
     }
 
-    /// Of listed rows, keeps those that pass the member at an instruction, tested one by one; false when they are too many
-    /// for that.
+    /// Keeps the listed rows that pass the member at an instruction, tested one by one; false if they are too many.
     pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
         let bitmaps = Cost::of_bitmap(self.rows) * 2;
         let each = self.program.cost_of_testing(at);
@@ -87,7 +85,9 @@ impl<'q> Executor<'_, 'q> {
             Op::Open { effort, .. } | Op::Computed { effort, .. } => *effort,
             Op::Rows { .. } | Op::Close { .. } => Cost::NONE,
         };
-        let Some(Group { state: State::Few(list), .. }) = self.groups.last_mut() else { return false };
+        let Some(OpenGroup { state: GroupState::Few(list), .. }) = self.groups.last_mut() else {
+            return false;
+        };
         if each * list.len() > effort + bitmaps {
             return false;
         }
@@ -98,7 +98,7 @@ impl<'q> Executor<'_, 'q> {
     }
 
     /// Makes a bitmap of the listed rows of the innermost group.
-    pub(super) fn spread(&mut self) {
+    pub(super) fn list_to_bitmap(&mut self) {
         let state = self.take_state();
         let words = self.own_bitmap(state);
         self.settle_bitmap(words, None);

@@ -11,8 +11,8 @@ use crate::kernels::{self, Combine, Uniform};
 use crate::operator::Connective;
 use crate::rows::{RowSet, clear_tail};
 
-/// What the members of a group have come to.
-pub(super) enum State<'p> {
+/// The rows that the members of a group select so far.
+pub(super) enum GroupState<'p> {
     /// A set: none, all, a bitmap that an index holds ready, or one that the executor owns.
     Rows(RowSet<'p>),
     /// Rows of a conjunction that have become few, in any order, each once; each is tested for what follows.
@@ -20,21 +20,22 @@ pub(super) enum State<'p> {
 }
 
 /// A group that is open.
-pub(super) struct Group<'p> {
+pub(super) struct OpenGroup<'p> {
     pub(super) connective: Connective,
     pub(super) close: usize,
-    pub(super) state: State<'p>,
-    /// A bitmap that is to be combined with the state, which is a bitmap then: both stay apart where a third bitmap follows, to
-    /// be combined with it in one pass, or where the last set of the program may be counted together with them.
+    pub(super) state: GroupState<'p>,
+    /// A bitmap still to be combined with the state, which then is a bitmap too. Both wait for a third bitmap, to be combined with it
+    /// in one pass, or for the last set of the program, to be counted with it.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 
-impl Group<'_> {
+impl OpenGroup<'_> {
     /// True when the members so far have decided nothing.
     pub(super) fn is_neutral(&self) -> bool {
         matches!(
             (self.connective, &self.state),
-            (Connective::And, State::Rows(RowSet::All)) | (Connective::Or, State::Rows(RowSet::None))
+            (Connective::And, GroupState::Rows(RowSet::All))
+                | (Connective::Or, GroupState::Rows(RowSet::None))
         )
     }
 }
@@ -42,44 +43,46 @@ impl Group<'_> {
 /// A program that runs on the rows of one batch.
 pub(super) struct Executor<'m, 'q> {
     pub(super) program: &'m Program<'q>,
-    /// How many rows the batch has.
+    /// The number of rows of the batch.
     pub(super) rows: usize,
     pub(super) scratch: &'m mut Scratch,
     /// The innermost last; the outermost is a conjunction around the whole program.
-    pub(super) groups: SmallVec<[Group<'q>; 8]>,
+    pub(super) groups: SmallVec<[OpenGroup<'q>; 8]>,
     /// The last set of the program, after which groups are but closed, when its rows may be counted together with what came
     /// before.
     pub(super) last: Option<usize>,
-    /// How many rows were counted thus.
+    /// The number of rows, if they were counted that way.
     pub(super) counted: Option<usize>,
 }
 
 impl<'q> Executor<'_, 'q> {
     pub(super) fn open(&mut self, connective: Connective, close: usize) {
         let neutral = if connective == Connective::And { RowSet::All } else { RowSet::None };
-        self.groups.push(Group { connective, close, state: State::Rows(neutral), pending: None });
+        self.groups.push(OpenGroup { connective, close, state: GroupState::Rows(neutral), pending: None });
     }
 
     /// Returns the instruction after one that was done: where the group closes, when its members so far have settled it.
     pub(super) fn next(&self, at: usize) -> usize {
         match self.groups.last() {
             Some(
-                Group { connective: Connective::And, close, state: State::Rows(RowSet::None), .. }
-                | Group { connective: Connective::Or, close, state: State::Rows(RowSet::All), .. },
+                OpenGroup {
+                    connective: Connective::And, close, state: GroupState::Rows(RowSet::None), ..
+                }
+                | OpenGroup { connective: Connective::Or, close, state: GroupState::Rows(RowSet::All), .. },
             ) if *close > at => *close,
             _ => at + 1,
         }
     }
 
-    /// Makes a set what the innermost group has come to, whatever that was before.
+    /// Replaces the state of the innermost group by a set.
     pub(super) fn settle(&mut self, set: RowSet<'q>) {
         if let Some(group) = self.groups.last_mut() {
-            group.state = State::Rows(set);
+            group.state = GroupState::Rows(set);
             group.pending = None;
         }
     }
 
-    /// Makes a bitmap what the innermost group has come to.
+    /// Replaces the state of the innermost group by a bitmap.
     pub(super) fn settle_bitmap(&mut self, words: Vec<u64>, uniform: Uniform) {
         match uniform {
             None => self.settle(RowSet::Bitmap(Cow::Owned(words))),
@@ -90,22 +93,22 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Makes a list what the innermost group, a conjunction, has come to.
+    /// Replaces the state of the innermost group, a conjunction, by a list.
     pub(super) fn settle_few(&mut self, list: Vec<u16>) {
         if list.is_empty() {
             self.scratch.put_list(list);
             self.settle(RowSet::None);
         } else if let Some(group) = self.groups.last_mut() {
-            group.state = State::Few(list);
+            group.state = GroupState::Few(list);
         }
     }
 
-    /// Takes what the innermost group has come to; it must be settled anew.
-    pub(super) fn take_state(&mut self) -> State<'q> {
-        let none = State::Rows(RowSet::None);
+    /// Takes the state of the innermost group; the caller then sets another.
+    pub(super) fn take_state(&mut self) -> GroupState<'q> {
+        let none = GroupState::Rows(RowSet::None);
         self.groups
             .last_mut()
-            .map_or(none, |group| std::mem::replace(&mut group.state, State::Rows(RowSet::None)))
+            .map_or(none, |group| std::mem::replace(&mut group.state, GroupState::Rows(RowSet::None)))
     }
 
     /// Joins no row, or every row, to the innermost group.
@@ -131,7 +134,7 @@ impl<'q> Executor<'_, 'q> {
             let words = if negated { Cow::Owned(self.inverted(words)) } else { words };
             return self.settle(RowSet::Bitmap(words));
         }
-        if matches!(group.state, State::Rows(RowSet::Bitmap(_))) {
+        if matches!(group.state, GroupState::Rows(RowSet::Bitmap(_))) {
             group.pending = Some((combination(group.connective, negated), words));
             self.combine_unless_joined(at);
         }
@@ -175,7 +178,7 @@ impl<'q> Executor<'_, 'q> {
         let Some(group) = self.groups.last_mut() else { return };
         let second = combination(group.connective, negated);
         let Some((first, other)) = group.pending.take() else { return };
-        let State::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
+        let GroupState::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
         let mut combined = self.scratch.bitmap(self.rows);
         let uniform = kernels::combine_three([first, second], &mut combined, [&one, &other, words]);
         clear_tail(&mut combined, self.rows);
@@ -192,7 +195,7 @@ impl<'q> Executor<'_, 'q> {
         let Some((how, other)) = self.groups.last_mut().and_then(|group| group.pending.take()) else {
             return;
         };
-        let State::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
+        let GroupState::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
         let (mut words, uniform) = match (one, other) {
             (Cow::Owned(mut words), other) => {
                 let uniform = kernels::combine(how, &mut words, &other);

@@ -1,4 +1,8 @@
 //! Leaves looked up in the index over all batches, once for a query.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "places among some rows, and the number of the string that a key was found by"
+)]
 
 use std::sync::OnceLock;
 
@@ -6,20 +10,31 @@ use super::access_path::prefetch_code;
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
-use crate::index::{Directory, FieldDirectory, GlobalRow, Occurrences, places_of_batch, split};
+use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, ZoneIndex, places_of_batch, split};
 use crate::kernels;
 use crate::predicate::{Leaf, Set, Test};
+use crate::value::OrdinalRange;
 
-/// How the rows of a leaf are reached.
+/// The result of looking a leaf up in the index over all batches.
 pub(super) enum IndexLookup<'q> {
-    /// Not at all: they are left out.
+    /// The leaf is left out, and selects no row.
     Nowhere,
-    /// Through the column of each batch.
+    /// The index does not know the leaf: the column of each batch is read.
     Column,
-    /// Through the occurrences of its strings.
-    Strings(Vec<&'q Occurrences>, /* of how many strings */ usize),
-    /// Through these rows, which have one of its strings.
+    /// The postings of its strings.
+    Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
+    /// The rows that have one of its strings.
     Rows(KeyRows),
+}
+
+/// A leaf on a field with zone maps.
+#[derive(Clone, Copy)]
+pub(super) struct ZonedLeaf<'q> {
+    pub(super) node: usize,
+    pub(super) zones: &'q ZoneIndex,
+    pub(super) ranges: &'q [OrdinalRange],
+    /// The leaf is true of the rows without a value in the ranges.
+    pub(super) is_negated: bool,
 }
 
 /// Rows found by key, which are sorted only when a caller needs that.
@@ -57,14 +72,14 @@ impl KeyRows {
     /// Returns the rows of the batch of a number, ascending.
     pub(super) fn of_batch(&self, number: usize) -> &[u16] {
         let Ascending { rows, in_batch } = self.sorted();
-        in_batch.get(places_of_batch(rows, number)).unwrap_or_default()
+        &in_batch[places_of_batch(rows, number)]
     }
 }
 
 /// Looks a leaf up in the index over all batches; `batch` gives a covered batch by its number.
 pub(super) fn look_up<'q, 'b>(
     leaf: &'q Leaf,
-    directory: &'q Directory,
+    index: &'q BatchIndex,
     batch: &impl Fn(usize) -> Option<&'b Batch>,
 ) -> IndexLookup<'q> {
     let (Test::Any(Set::Strings(points))
@@ -74,15 +89,15 @@ pub(super) fn look_up<'q, 'b>(
         return IndexLookup::Column;
     };
     let texts = points.as_slice();
-    match directory.field(leaf.field) {
-        FieldDirectory::Strings(strings) => {
+    match index.field(leaf.field) {
+        FieldIndex::Strings(strings) => {
             IndexLookup::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
         }
-        FieldDirectory::Keys(_) => {
+        FieldIndex::Keys(_) => {
             /// A string that is a key for some still has a few rows.
             const LIKELY: usize = 4;
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
-            find_keys(directory, leaf.field, texts, batch, |row, _| found.push(row));
+            find_keys(index, leaf.field, texts, batch, |row, _| found.push(row));
             IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new() })
         }
         _ => IndexLookup::Column,
@@ -95,31 +110,31 @@ const TOGETHER: usize = 32;
 /// Gives the rows of covered batches, dead ones too, that have one of these strings in a key field, each with the
 /// number of its string; `batch` gives a covered batch by its number.
 ///
-/// Candidates go through loops in each of which the processor is told of one load, so that those of many overlap: the code, where its
-/// string stands, the string.
+/// Each loop over the candidates prefetches one load of each, so that their cache misses overlap: the code, the end of its string,
+/// the string.
 pub(crate) fn find_keys<'b>(
-    directory: &Directory,
+    index: &BatchIndex,
     field: FieldId,
     texts: &[impl AsRef<str>],
     batch: &impl Fn(usize) -> Option<&'b Batch>,
     mut take: impl FnMut(GlobalRow, u32),
 ) {
-    let FieldDirectory::Keys(keys) = directory.field(field) else { return };
+    let FieldIndex::Keys(keys) = index.field(field) else { return };
     let column = |row| {
         let (batch_number, row) = split(row);
         Some((batch(batch_number)?.column(field)?, usize::from(row)))
     };
     if let [text] = texts {
-        for found in directory.probe(keys, text.as_ref()) {
+        for found in index.probe(keys, text.as_ref()) {
             if column(found).and_then(|(column, row)| column.string(row)) == Some(text.as_ref()) {
                 take(found, 0);
             }
         }
         return;
     }
-    let found = directory.probe_all(keys, texts, kernels::prefetch);
+    let found = index.probe_all(keys, texts, kernels::prefetch);
     // Where more rows are found than there are batches, each of these is looked up once.
-    let batches = if found.len() > directory.numbers() { directory.numbers() } else { 0 };
+    let batches = if found.len() > index.numbers() { index.numbers() } else { 0 };
     let mut known: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; batches];
     let mut strings = |number: usize| {
         let strings = || batch(number)?.column(field)?.dictionary();
@@ -139,7 +154,7 @@ pub(crate) fn find_keys<'b>(
         }
         let mut coded = [None; TOGETHER];
         for (coded, place) in coded.iter_mut().zip(&places) {
-            // What the directory has a key of has a value.
+            // A row that has a key has a value.
             *coded = place.map(|(dictionary, codes, row)| {
                 let code = codes.get(row);
                 kernels::prefetch(dictionary.ends(), code);
@@ -155,8 +170,7 @@ pub(crate) fn find_keys<'b>(
             });
         }
         for ((row, number), text) in found.iter().zip(&texts_found) {
-            let wanted = texts.get(*number as usize).map(|text| text.as_ref().as_bytes());
-            if text.is_some() && *text == wanted {
+            if *text == Some(texts[*number as usize].as_ref().as_bytes()) {
                 take(*row, *number);
             }
         }

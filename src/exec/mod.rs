@@ -45,9 +45,9 @@ pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 pub(crate) use index_lookup::find_keys;
 pub(crate) use query::{Known, Query, counted_strings};
-pub(crate) use range_count::Ready;
+pub(crate) use range_count::RangeCount;
 pub(crate) use scan::{Collector, Need, Scan, Visit};
-pub(crate) use scattered_rows::Spread;
+pub(crate) use scattered_rows::ScatteredRows;
 #[cfg(feature = "parallel")]
 pub(crate) use trace::Notes;
 pub use trace::Work;

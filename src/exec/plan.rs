@@ -1,5 +1,9 @@
-//! How a predicate is answered on one batch: what indexes settle, what they hold ready, and what must be read.
-#![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
+//! Planning a predicate on one batch: which nodes indexes settle, and by which access paths the others are answered.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "children are planned before their branch, and open ones select rows of one batch; `Cost` saturates"
+)]
 
 use smallvec::SmallVec;
 
@@ -8,13 +12,13 @@ use super::index_lookup::IndexLookup;
 use super::plan_leaf::{plan_bitmaps, plan_leaf, share};
 use super::query::Query;
 use super::row_at_a_time;
-use super::step::{Estimate, Step, estimate};
+use super::step::{Estimate, PlanStep, estimate};
 use crate::batch::Batch;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Test};
 
 /// Returns the steps of all nodes on the batch of this number, by node of the predicate.
-pub(super) fn all_steps<'p>(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Vec<Step<'p>> {
+pub(super) fn all_steps<'p>(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Vec<PlanStep<'p>> {
     steps(query.predicate.root(), &[], query, number, batch)
 }
 
@@ -23,7 +27,7 @@ pub(super) fn needed_steps<'p>(
     query: &'p Query<'p>,
     number: usize,
     batch: &'p Batch,
-) -> (Vec<Step<'p>>, usize) {
+) -> (Vec<PlanStep<'p>>, usize) {
     let root = query.root(number);
     (steps(root, &query.settled_by_zones(number), query, number, batch), root)
 }
@@ -35,16 +39,17 @@ fn steps<'p>(
     query: &'p Query<'p>,
     number: usize,
     batch: &'p Batch,
-) -> Vec<Step<'p>> {
+) -> Vec<PlanStep<'p>> {
     // Children stand in front of their branch.
-    let nodes = query.predicate.nodes().get(..=root).unwrap_or_default();
-    let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
+    let nodes = &query.predicate.nodes()[..=root];
+    let mut steps: Vec<PlanStep<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
-        let step = match node {
-            _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
-            Node::Constant(value) => Step::Settled(*value),
-            Node::Leaf(leaf) => leaf_step(leaf, query.access(id, number), number, batch),
-            Node::Branch(connective, children) => plan_branch(*connective, children, &steps, batch.rows()),
+        let step = match (settled.get(id), node) {
+            (Some(Some(value)), _) | (_, Node::Constant(value)) => PlanStep::Settled(*value),
+            (_, Node::Leaf(leaf)) => leaf_step(leaf, query.lookup(id, number), number, batch),
+            (_, Node::Branch(connective, children)) => {
+                plan_branch(*connective, children, &steps, batch.rows())
+            }
         };
         steps.push(step);
     }
@@ -57,10 +62,10 @@ pub(super) fn leaf_step<'p>(
     lookup: &'p IndexLookup<'p>,
     number: usize,
     batch: &'p Batch,
-) -> Step<'p> {
+) -> PlanStep<'p> {
     if let Some(rows) = batch.few_rows() {
         let all = row_at_a_time::all(rows.len());
-        return Step::tested(row_at_a_time::passing_of_batch(leaf, rows, all), batch.rows());
+        return PlanStep::tested(row_at_a_time::passing_of_batch(leaf, rows, all), batch.rows());
     }
     if let IndexLookup::Strings(found, wanted) = lookup
         && let Some(step) = plan_bitmaps(&leaf.test, found, *wanted, number, batch.rows())
@@ -70,30 +75,35 @@ pub(super) fn leaf_step<'p>(
     match batch.column(leaf.field) {
         Some(column) => plan_leaf(leaf, lookup, number, column),
         // An engine has the columns of every filter it runs; a missing one holds nothing.
-        None => Step::Settled(matches!(leaf.test, Test::None(_))),
+        None => PlanStep::Settled(matches!(leaf.test, Test::None(_))),
     }
 }
 
-/// A branch whose settled children have vanished or settled it, the others in order of evaluation.
-fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>], rows: usize) -> Step<'p> {
+/// Plans a branch: settled children are dropped or settle it, the others are put in order of evaluation.
+fn plan_branch<'p>(
+    connective: Connective,
+    children: &[usize],
+    steps: &[PlanStep<'p>],
+    rows: usize,
+) -> PlanStep<'p> {
     let neutral = connective == Connective::And;
     let mut open: SmallVec<[usize; 4]> = SmallVec::new();
     for child in children {
-        match steps.get(*child) {
-            Some(Step::Settled(value)) if *value == neutral => {}
-            Some(Step::Settled(_)) | None => return Step::Settled(!neutral),
-            Some(_) => open.push(*child),
+        match steps[*child] {
+            PlanStep::Settled(value) if value == neutral => {}
+            PlanStep::Settled(_) => return PlanStep::Settled(!neutral),
+            _ => open.push(*child),
         }
     }
     match open.as_slice() {
-        [] => return Step::Settled(neutral),
-        [only] => return Step::Same(*only),
+        [] => return PlanStep::Settled(neutral),
+        [only] => return PlanStep::Same(*only),
         _ => {}
     }
     // What decides most rows for the least work goes first.
     let rank = |child: &usize| {
         let Estimate { rows: selected, cost, .. } = estimate(steps, *child);
-        let decided = if neutral { rows.saturating_sub(selected) } else { selected };
+        let decided = if neutral { rows - selected } else { selected };
         ((cost + COST_OF_A_STEP).per_decided(decided, rows), *child)
     };
     let mut ranked: SmallVec<[(usize, usize); 4]> = open.iter().map(rank).collect();
@@ -108,8 +118,8 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
         total.rows = match connective {
             // As if one said nothing about the other.
             Connective::And => share(total.rows, next.rows, rows),
-            Connective::Or => total.rows.saturating_add(next.rows).min(rows),
+            Connective::Or => (total.rows + next.rows).min(rows),
         };
     }
-    Step::Branch(connective, open, total)
+    PlanStep::Branch(connective, open, total)
 }

@@ -1,5 +1,9 @@
-//! How a leaf is answered on one batch.
-#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch, and `Cost`, which saturates")]
+//! Planning a leaf on one batch.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "values and codes of one batch, fewer than 2^32, and `Cost`, which saturates"
+)]
 
 use std::ops::Range;
 
@@ -9,9 +13,9 @@ use super::access_path::{AccessPath, ValueTest};
 use super::cost::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Cost};
 use super::index_lookup::IndexLookup;
 use super::ranges::{covers, overlapping, parts};
-use super::step::{Estimate, Step};
-use crate::column::{Codes, Column, Data, Layout, Sorted};
-use crate::index::Occurrences;
+use super::step::{Estimate, PlanStep};
+use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
+use crate::index::StringPostings;
 use crate::kernels;
 use crate::predicate::{Leaf, Set, Test};
 use crate::rows::{LANES, RowSet};
@@ -21,11 +25,11 @@ use crate::value::OrdinalRange;
 /// many rows: neither the column nor its postings are read. `wanted` are the strings tested, those that occur nowhere among them.
 pub(super) fn plan_bitmaps<'p>(
     test: &Test,
-    found: &[&'p Occurrences],
+    found: &[&'p StringPostings],
     wanted: usize,
     number: usize,
     rows: usize,
-) -> Option<Step<'p>> {
+) -> Option<PlanStep<'p>> {
     let negated = match (test, found) {
         (Test::Any(_), [_]) => false,
         (Test::None(_), [_]) => true,
@@ -33,18 +37,18 @@ pub(super) fn plan_bitmaps<'p>(
         _ => return None,
     };
     let mut each: SmallVec<[(u32, &[u64]); 4]> = SmallVec::new();
-    for occurrences in found {
-        let dense = occurrences.dense(number)?;
-        each.extend(dense.words().map(|words| (dense.rows, words)));
+    for string in found {
+        let bitmap = string.bitmap(number)?;
+        each.extend(bitmap.words().map(|words| (bitmap.rows, words)));
     }
     each.sort_unstable_by_key(|(rows, _)| *rows);
-    let Some((fewest, _)) = each.first() else { return Some(Step::Settled(!negated)) };
+    let Some((fewest, _)) = each.first() else { return Some(PlanStep::Settled(!negated)) };
     let is_exact = each.len() == 1;
     let fewest = (*fewest as usize).min(rows);
     let rows_left = if negated { rows - fewest } else { fewest };
     let cost = Cost::of_bitmap(rows) * each.len();
     let path = AccessPath::StringBitmaps(each.iter().map(|(_, words)| *words).collect());
-    Some(Step::Leaf { path, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
+    Some(PlanStep::Leaf { path, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
 }
 
 /// Plans a leaf by its column, in the batch of this number.
@@ -53,7 +57,7 @@ pub(super) fn plan_leaf<'p>(
     lookup: &'p IndexLookup<'p>,
     number: usize,
     column: &'p Column,
-) -> Step<'p> {
+) -> PlanStep<'p> {
     let rows = column.rows();
     let (set, negated) = match &leaf.test {
         Test::Any(set) => (set, false),
@@ -61,21 +65,21 @@ pub(super) fn plan_leaf<'p>(
         Test::All(set) => return plan_all(column, set, lookup, number),
     };
     let Matching { path, rows: matching, cost, is_exact } = match lookup {
-        IndexLookup::Nowhere => Matching::ready(RowSet::None, 0, Cost::NONE),
+        IndexLookup::Nowhere => Matching::of_set(RowSet::None, 0, Cost::NONE),
         IndexLookup::Rows(found) => {
             let own = found.of_batch(number);
             let cost = COST_OF_A_BIT * own.len();
-            Matching { is_exact: true, ..Matching::ready(RowSet::listed(own), own.len(), cost) }
+            Matching { is_exact: true, ..Matching::of_set(RowSet::listed(own), own.len(), cost) }
         }
         _ => matching_set(column, set, lookup, number),
     };
     match path {
-        AccessPath::Ready(RowSet::None) => Step::Settled(negated),
-        AccessPath::Ready(RowSet::All) => Step::Settled(!negated),
+        AccessPath::Rows(RowSet::None) => PlanStep::Settled(negated),
+        AccessPath::Rows(RowSet::All) => PlanStep::Settled(!negated),
         path => {
             let matching = matching.min(rows);
             let selected = if negated { rows - matching } else { matching };
-            Step::Leaf { path, negated, estimate: Estimate { rows: selected, is_exact, cost } }
+            PlanStep::Leaf { path, negated, estimate: Estimate { rows: selected, is_exact, cost } }
         }
     }
 }
@@ -91,18 +95,18 @@ struct Matching<'p> {
 }
 
 impl<'p> Matching<'p> {
-    fn ready(set: RowSet<'p>, rows: usize, cost: Cost) -> Self {
-        Self { path: AccessPath::Ready(set), rows, cost, is_exact: false }
+    fn of_set(set: RowSet<'p>, rows: usize, cost: Cost) -> Self {
+        Self { path: AccessPath::Rows(set), rows, cost, is_exact: false }
     }
 
     /// Returns the rows that have a value at all.
     fn present(column: &'p Column) -> Self {
         let rows = column.rows();
         match &column.layout {
-            Layout::Single(present) => {
-                Self::ready(present.set(), present_count(column), Cost::of_bitmap(rows))
+            ColumnLayout::Single(present) => {
+                Self::of_set(present.set(), present_count(column), Cost::of_bitmap(rows))
             }
-            Layout::Many(_) => {
+            ColumnLayout::Many(_) => {
                 Self { path: AccessPath::Present(column), rows, cost: Cost::of_words(rows), is_exact: false }
             }
         }
@@ -118,7 +122,7 @@ impl<'p> Matching<'p> {
 /// Returns about how many rows have a value: as many as are sorted, else all.
 fn present_count(column: &Column) -> usize {
     match &column.data {
-        Data::Ordered { sorted: Some(sorted), .. } => sorted.rows().len(),
+        ColumnData::Ordered { sorted: Some(sorted), .. } => sorted.rows().len(),
         _ => column.rows(),
     }
 }
@@ -128,11 +132,13 @@ fn codes(column: &Column, set: &Set, lookup: &IndexLookup<'_>, number: usize) ->
     match (lookup, &column.data, set) {
         (IndexLookup::Strings(found, _), _, _) => {
             let mut codes: SmallVec<[u32; 4]> =
-                found.iter().filter_map(|occurrences| occurrences.code(number)).collect();
+                found.iter().filter_map(|string| string.code(number)).collect();
             codes.sort_unstable();
             codes
         }
-        (_, Data::Strings { dictionary, .. }, Set::Strings(points)) => dictionary.find_all(points.as_slice()),
+        (_, ColumnData::Strings { dictionary, .. }, Set::Strings(points)) => {
+            dictionary.find_all(points.as_slice())
+        }
         _ => SmallVec::new(),
     }
 }
@@ -144,12 +150,12 @@ fn matching_set<'p>(
     lookup: &IndexLookup<'_>,
     number: usize,
 ) -> Matching<'p> {
-    let none = || Matching::ready(RowSet::None, 0, Cost::NONE);
+    let none = || Matching::of_set(RowSet::None, 0, Cost::NONE);
     match (&column.data, set) {
-        (Data::Strings { .. }, Set::Strings(_)) => {
+        (ColumnData::Strings { .. }, Set::Strings(_)) => {
             matching_strings(column, codes(column, set, lookup, number))
         }
-        (Data::Ordered { zone, sorted, .. }, Set::Ordered(intervals)) => {
+        (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(intervals)) => {
             match (overlapping(intervals.as_slice(), *zone), Sorted::new(sorted, column)) {
                 ([], _) => none(),
                 ([range], _) if covers(*range, *zone) => Matching::present(column),
@@ -157,13 +163,13 @@ fn matching_set<'p>(
                 (some, None) => Matching::scan(column, ValueTest::Ranges(some), column.rows() / 4),
             }
         }
-        (Data::Booleans { holders, values }, Set::Booleans(points)) => match points.as_slice() {
+        (ColumnData::Booleans { holders, values }, Set::Booleans(points)) => match points.as_slice() {
             _ if values.rows() == 0 => none(),
             [] => none(),
             [boolean] => {
                 let [with_false, with_true] = &**holders;
                 let holders = if *boolean { with_true } else { with_false };
-                Matching::ready(holders.set(), column.rows() / 2, Cost::of_bitmap(column.rows()))
+                Matching::of_set(holders.set(), column.rows() / 2, Cost::of_bitmap(column.rows()))
             }
             _ => Matching::present(column),
         },
@@ -174,12 +180,12 @@ fn matching_set<'p>(
 /// Returns the rows that have one of these codes.
 fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Matching<'p> {
     let (rows, values) = (column.rows(), column.values_len());
-    let Data::Strings { dictionary, codes, postings } = &column.data else {
-        return Matching::ready(RowSet::None, 0, Cost::NONE);
+    let ColumnData::Strings { dictionary, codes, postings } = &column.data else {
+        return Matching::of_set(RowSet::None, 0, Cost::NONE);
     };
     let distinct = dictionary.len();
     match (wanted.as_slice(), postings) {
-        ([], _) => Matching::ready(RowSet::None, 0, Cost::NONE),
+        ([], _) => Matching::of_set(RowSet::None, 0, Cost::NONE),
         (all, _) if all.len() == distinct => Matching::present(column),
         (some, Some(postings)) => {
             let matching = some.iter().map(|code| postings.count(*code)).sum();
@@ -190,13 +196,13 @@ fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Match
             let cost = some.iter().map(of_posting).sum();
             let by_bytes = COST_OF_64_BYTES * (rows / LANES);
             match (codes, &column.layout) {
-                (Codes::U8(_), Layout::Single(_)) if by_bytes < cost && kernels::has_byte_sets() => {
+                (Codes::U8(_), ColumnLayout::Single(_)) if by_bytes < cost && kernels::has_byte_sets() => {
                     let scan = Matching::scan(column, ValueTest::Codes(code_bits(some, distinct)), matching);
                     // The rows of strings were counted when the postings were made.
                     Matching { cost: by_bytes, is_exact: true, ..scan }
                 }
                 (_, layout) => {
-                    let is_exact = some.len() == 1 || matches!(layout, Layout::Single(_));
+                    let is_exact = some.len() == 1 || matches!(layout, ColumnLayout::Single(_));
                     let path = AccessPath::AnyPosting(column, postings, wanted);
                     Matching { path, rows: matching, cost, is_exact }
                 }
@@ -210,12 +216,12 @@ fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Match
     }
 }
 
-/// Returns the rows whose value lies in one of the ranges.
+/// Returns the rows whose value is in one of the ranges.
 fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [OrdinalRange]) -> Matching<'p> {
     let len = sorted.len();
     let parts = parts(column, sorted, ranges);
     match parts.iter().map(Range::len).sum::<usize>() {
-        0 => Matching::ready(RowSet::None, 0, Cost::NONE),
+        0 => Matching::of_set(RowSet::None, 0, Cost::NONE),
         all if all == len => Matching::present(column),
         rows => {
             let cost = match sorted {
@@ -238,18 +244,18 @@ fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [Ordi
 }
 
 /// Plans a test that every point of the set is among a row's values.
-fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, number: usize) -> Step<'p> {
+fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, number: usize) -> PlanStep<'p> {
     let rows = column.rows();
-    let leaf = |path, matched, cost| Step::Leaf {
+    let leaf = |path, matched, cost| PlanStep::Leaf {
         path,
         negated: false,
         estimate: Estimate { rows: matched, is_exact: false, cost },
     };
     match (&column.data, set) {
-        (Data::Strings { postings, .. }, Set::Strings(points)) => {
+        (ColumnData::Strings { postings, .. }, Set::Strings(points)) => {
             let mut codes = codes(column, set, lookup, number);
             if codes.len() < points.as_slice().len() {
-                return Step::Settled(false);
+                return PlanStep::Settled(false);
             }
             match postings {
                 Some(postings) => {
@@ -271,19 +277,19 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
         _ => {
             let mut tests: SmallVec<[ValueTest<'p>; 1]> = SmallVec::new();
             match (&column.data, set) {
-                (Data::Ordered { zone, .. }, Set::Ordered(points)) => {
+                (ColumnData::Ordered { zone, .. }, Set::Ordered(points)) => {
                     for point in points.as_slice().chunks(1) {
                         match overlapping(point, *zone) {
-                            [] => return Step::Settled(false),
+                            [] => return PlanStep::Settled(false),
                             [range] if covers(*range, *zone) => tests.push(ValueTest::Present),
                             some => tests.push(ValueTest::Ranges(some)),
                         }
                     }
                 }
-                (Data::Booleans { .. }, Set::Booleans(points)) => {
+                (ColumnData::Booleans { .. }, Set::Booleans(points)) => {
                     tests.extend(points.as_slice().iter().map(|boolean| ValueTest::Boolean(*boolean)));
                 }
-                _ => return Step::Settled(false),
+                _ => return PlanStep::Settled(false),
             }
             let cost = COST_OF_A_VALUE * column.values_len() * tests.len();
             leaf(AccessPath::Scan(column, tests), rows / 16, cost)
@@ -291,18 +297,16 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
     }
 }
 
-/// Returns `values * part / whole`.
+/// Returns `values * part / whole`, where `whole` is not 0.
 pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
-    values.saturating_mul(part).checked_div(whole).unwrap_or(0)
+    values * part / whole
 }
 
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
     for code in codes {
         let code = *code as usize;
-        if let Some(word) = bits.get_mut(code / LANES) {
-            *word |= 1 << (code % LANES);
-        }
+        bits[code / LANES] |= 1 << (code % LANES);
     }
     bits.into()
 }

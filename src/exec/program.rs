@@ -2,14 +2,16 @@
 //! rows of a batch, or for one row.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "indexes of instructions, the members of a group before its end; `Cost` saturates"
+    clippy::indexing_slicing,
+    reason = "indexes of instructions, the members of a group before its end, and of the steps that the program was made of; \
+              `Cost` saturates"
 )]
 
 use smallvec::SmallVec;
 
 use super::access_path::AccessPath;
 use super::cost::{COST_OF_A_ROW, COST_OF_A_TESTED_BIT, Cost};
-use super::step::{Estimate, Step, estimate};
+use super::step::{Estimate, PlanStep, estimate};
 use crate::column::Sorted;
 use crate::kernels;
 use crate::operator::Connective;
@@ -22,7 +24,7 @@ use crate::rows::{RowSet, Selection};
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {
-    /// What follows is combined thus, up to the instruction `close`. `by_row` is the step whose access path tests one row for
+    /// Begins a group, which ends at the instruction `close`. `by_row` is the step whose access path tests one row for
     /// the whole group.
     Open { connective: Connective, close: usize, effort: Cost, by_row: Option<usize> },
     /// Ends a group, which becomes one member of the group around it.
@@ -35,27 +37,27 @@ pub(super) enum Op<'p> {
 
 /// The members of a conjunction, in order of evaluation.
 pub(super) struct Program<'p> {
-    pub(super) steps: Vec<Step<'p>>,
+    pub(super) steps: Vec<PlanStep<'p>>,
     pub(super) ops: Vec<Op<'p>>,
 }
 
-/// What is still to be written.
+/// An entry of the stack of the layout.
 enum Todo {
-    Step(usize),
-    /// The group that was opened there.
+    PlanStep(usize),
+    /// The end of the group that was opened at this instruction.
     Close(usize),
 }
 
 impl<'p> Program<'p> {
     /// Lays out the steps below a root, on a batch of which these rows are live.
-    pub(super) fn new(steps: Vec<Step<'p>>, root: usize, live: &'p Selection) -> Self {
+    pub(super) fn new(steps: Vec<PlanStep<'p>>, root: usize, live: &'p Selection) -> Self {
         let mut ops: Vec<Op<'p>> = Vec::with_capacity(2 * steps.len());
         let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
         let mut around: SmallVec<[Connective; 8]> = SmallVec::from_slice(&[Connective::And]);
-        todo.push(Todo::Step(root));
+        todo.push(Todo::PlanStep(root));
         while let Some(next) = todo.pop() {
             let step = match next {
-                Todo::Step(step) => step,
+                Todo::PlanStep(step) => step,
                 Todo::Close(open) => {
                     around.pop();
                     close(&mut ops, open, false);
@@ -63,21 +65,20 @@ impl<'p> Program<'p> {
                 }
             };
             let outer = around.last().copied().unwrap_or(Connective::And);
-            match steps.get(step) {
-                Some(Step::Same(only)) => todo.push(Todo::Step(*only)),
-                Some(Step::Branch(connective, children, total)) => {
+            match &steps[step] {
+                PlanStep::Same(only) => todo.push(Todo::PlanStep(*only)),
+                PlanStep::Branch(connective, children, total) => {
                     if *connective != outer {
                         todo.push(Todo::Close(ops.len()));
                         around.push(*connective);
                         ops.push(Op::open(*connective, total.cost, None));
                     }
-                    todo.extend(children.iter().rev().map(|child| Todo::Step(*child)));
+                    todo.extend(children.iter().rev().map(|child| Todo::PlanStep(*child)));
                 }
-                Some(Step::Leaf { path, negated, estimate }) => {
+                PlanStep::Leaf { path, negated, estimate } => {
                     push_path(&mut ops, path, (step, estimate.cost), *negated, outer);
                 }
-                Some(Step::Settled(value)) => ops.push(Op::constant(*value)),
-                None => ops.push(Op::constant(false)),
+                PlanStep::Settled(value) => ops.push(Op::constant(*value)),
             }
         }
         if *live != Selection::All {
@@ -112,7 +113,7 @@ impl<'p> Program<'p> {
 
     /// Keeps those of some rows, in any order, that are of the member that starts at an instruction.
     pub(super) fn filter_rows(&self, at: usize, rows: &mut Vec<u16>) {
-        if let Some(Op::Rows { rows: set @ RowSet::Bitmap(_), negated }) = self.ops.get(at) {
+        if let Op::Rows { rows: set @ RowSet::Bitmap(_), negated } = &self.ops[at] {
             return set.retain_unless(*negated, rows);
         }
         match self.path_of(at) {
@@ -127,9 +128,9 @@ impl<'p> Program<'p> {
 
     /// Returns what testing one of many rows for the member that starts at an instruction costs.
     pub(super) fn cost_of_testing(&self, at: usize) -> Cost {
-        match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => COST_OF_A_ROW * (close - at),
-            Some(Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. }) => COST_OF_A_TESTED_BIT,
+        match &self.ops[at] {
+            Op::Open { close, .. } => COST_OF_A_ROW * (close - at),
+            Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. } => COST_OF_A_TESTED_BIT,
             _ => COST_OF_A_ROW,
         }
     }
@@ -139,24 +140,23 @@ impl<'p> Program<'p> {
         let mut open: SmallVec<[(Connective, usize); 8]> = SmallVec::new();
         let mut at = from;
         loop {
-            let mut value = match self.ops.get(at) {
-                Some(Op::Open { close, by_row: Some(step), .. }) => {
+            let mut value = match &self.ops[at] {
+                Op::Open { close, by_row: Some(step), .. } => {
                     at = *close;
                     self.path_matches(*step, row) != self.is_negated(at)
                 }
-                Some(Op::Open { connective, close, by_row: None, .. }) => {
+                Op::Open { connective, close, by_row: None, .. } => {
                     open.push((*connective, *close));
                     at += 1;
                     continue;
                 }
-                Some(Op::Close { negated }) => match open.pop() {
+                Op::Close { negated } => match open.pop() {
                     // No member settled the group.
                     Some((connective, _)) => (connective == Connective::And) != *negated,
                     None => return false,
                 },
-                Some(Op::Rows { rows, negated }) => rows.contains(row) != *negated,
-                Some(Op::Computed { step, negated, .. }) => self.path_matches(*step, row) != *negated,
-                None => return false,
+                Op::Rows { rows, negated } => rows.contains(row) != *negated,
+                Op::Computed { step, negated, .. } => self.path_matches(*step, row) != *negated,
             };
             // What settles its group is the value of the group.
             while let Some((connective, close)) = open.last().copied() {
@@ -174,13 +174,13 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Has the processor fetch what an instruction reads.
-    pub(super) fn announce(&self, at: usize) {
+    /// Has the processor fetch what an instruction reads, if there is one.
+    pub(super) fn prefetch_start(&self, at: usize) {
         match self.ops.get(at) {
-            Some(Op::Rows { rows, .. }) => rows.announce(),
+            Some(Op::Rows { rows, .. }) => rows.prefetch_start(),
             Some(Op::Computed { step, .. }) => {
-                if let Some(Step::Leaf { path, .. }) = self.steps.get(*step) {
-                    path.announce();
+                if let PlanStep::Leaf { path, .. } = &self.steps[*step] {
+                    path.prefetch_start();
                 }
             }
             _ => {}
@@ -191,19 +191,19 @@ impl<'p> Program<'p> {
     pub(super) fn prefetch(&self, from: usize, row: usize) {
         let (mut at, end) = (from, self.after(from));
         while at < end {
-            let step = match self.ops.get(at) {
-                Some(Op::Rows { rows, .. }) => {
+            let step = match &self.ops[at] {
+                Op::Rows { rows, .. } => {
                     rows.prefetch(row);
                     None
                 }
-                Some(Op::Open { by_row: Some(step), close, .. }) => {
+                Op::Open { by_row: Some(step), close, .. } => {
                     at = *close;
                     Some(*step)
                 }
-                Some(Op::Computed { step, .. }) => Some(*step),
+                Op::Computed { step, .. } => Some(*step),
                 _ => None,
             };
-            if let Some(Step::Leaf { path, .. }) = step.and_then(|step| self.steps.get(step)) {
+            if let Some(PlanStep::Leaf { path, .. }) = step.map(|step| &self.steps[step]) {
                 path.prefetch(row);
             }
             at += 1;
@@ -212,26 +212,25 @@ impl<'p> Program<'p> {
 
     /// Returns the access path that decides the member that starts at an instruction, and whether it is negated.
     fn path_of(&self, from: usize) -> Option<(&AccessPath<'p>, bool)> {
-        let (step, negated) = match self.ops.get(from)? {
+        let (step, negated) = match &self.ops[from] {
             Op::Computed { step, negated, .. } => (step, *negated),
             Op::Open { by_row: Some(step), close, .. } => (step, self.is_negated(*close)),
             _ => return None,
         };
-        match self.steps.get(*step)? {
-            Step::Leaf { path, .. } => Some((path, negated)),
+        match &self.steps[*step] {
+            PlanStep::Leaf { path, .. } => Some((path, negated)),
             _ => None,
         }
     }
 
-    /// True when a group that closes there stands for all other rows; the group around all others closes after the last
-    /// instruction.
+    /// True when a group that closes at an instruction is negated; the outermost group closes after the last instruction.
     pub(super) fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }
 
     fn path_matches(&self, step: usize, row: usize) -> bool {
-        match self.steps.get(step) {
-            Some(Step::Leaf { path, .. }) => path.matches_row(row),
+        match &self.steps[step] {
+            PlanStep::Leaf { path, .. } => path.matches_row(row),
             _ => false,
         }
     }
@@ -243,7 +242,7 @@ impl Op<'_> {
         Op::Rows { rows: if value { RowSet::All } else { RowSet::None }, negated: false }
     }
 
-    /// Where it closes is told when it does.
+    /// Makes the start of a group; [`close`] sets its end.
     fn open(connective: Connective, effort: Cost, by_row: Option<usize>) -> Self {
         Op::Open { connective, close: 0, effort, by_row }
     }
@@ -251,7 +250,7 @@ impl Op<'_> {
 
 fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     let end = ops.len();
-    if let Some(Op::Open { close, .. }) = ops.get_mut(open) {
+    if let Op::Open { close, .. } = &mut ops[open] {
         *close = end;
     }
     ops.push(Op::Close { negated });
@@ -267,7 +266,7 @@ fn push_path<'p>(
 ) {
     let mut members: SmallVec<[RowSet<'p>; 4]> = SmallVec::new();
     let inner = match path {
-        AccessPath::Ready(rows) => {
+        AccessPath::Rows(rows) => {
             members.push(rows.clone());
             outer
         }

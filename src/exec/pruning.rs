@@ -1,77 +1,82 @@
 //! Zone maps of all batches: which batches may have a row, and which leaves are settled in a batch.
+#![expect(clippy::indexing_slicing, reason = "a value for each node, children before their parents")]
 
 use smallvec::{SmallVec, smallvec};
 
-use super::index_lookup::IndexLookup;
+use super::index_lookup::{IndexLookup, ZonedLeaf};
 use super::query::Query;
-use crate::index::{FieldDirectory, Zones, split};
+use crate::index::{FieldIndex, ZoneIndex, split};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::OrdinalRange;
 
-impl Query<'_> {
-    /// Whether zone maps may settle a leaf in a batch that [may have a row](Self::batches): one that every row must pass
-    /// has ruled out the batches in which no row does.
-    pub(super) fn has_zones(&self) -> bool {
-        if self.predicate.nodes().len() == 1 {
-            return false;
-        }
-        let has_zones = |leaf: &Leaf| matches!(self.directory.field(leaf.field), FieldDirectory::Ordered(_));
-        let may_be_settled = |node: &Node<Leaf>| matches!(node, Node::Leaf(leaf) if has_zones(leaf));
-        let has_ruled_out = |node: &&usize| match self.predicate.get(**node) {
-            Some(Node::Leaf(leaf)) => has_zones(leaf) && matches!(leaf.test, Test::Any(_)),
-            _ => false,
+impl<'q> Query<'q> {
+    /// Returns the leaves, ascending by node, that zone maps may settle in a batch that [may have a row](Self::batches); none where a leaf that every
+    /// row must pass has ruled out all batches in which another could be settled.
+    pub(super) fn zoned_leaves(&self) -> Vec<ZonedLeaf<'q>> {
+        let nodes = self.predicate.nodes();
+        let zoned: SmallVec<[ZonedLeaf<'q>; 4]> =
+            (0..).zip(nodes).filter_map(|(id, node)| self.zoned_leaf(id, node)).collect();
+        let has_ruled_out = |id: &&usize| {
+            matches!(self.predicate.node(**id), Node::Leaf(Leaf { test: Test::Any(_), .. }))
+                && zoned.iter().any(|leaf| leaf.node == **id)
         };
         let root = self.covered_root().unwrap_or_default();
         let ruling_out = self.conjuncts(&root).iter().filter(has_ruled_out).count();
-        self.predicate.nodes().iter().filter(|node| may_be_settled(node)).nth(ruling_out).is_some()
+        if nodes.len() > 1 && zoned.len() > ruling_out { zoned.to_vec() } else { Vec::new() }
     }
 
-    /// By node, what the zone maps of a batch settle, for no row or for every row; nodes that only settled ones lie above are of no
-    /// interest, and count as settled. Nothing, where there are no zone maps.
+    fn zoned_leaf(&self, node: usize, leaf: &'q Node<Leaf>) -> Option<ZonedLeaf<'q>> {
+        let Node::Leaf(leaf) = leaf else { return None };
+        let (Test::Any(Set::Ordered(ranges)) | Test::None(Set::Ordered(ranges))) = &leaf.test else {
+            return None;
+        };
+        let FieldIndex::Ordered(zones) = self.index.field(leaf.field) else { return None };
+        Some(ZonedLeaf {
+            node,
+            zones,
+            ranges: ranges.as_slice(),
+            is_negated: matches!(leaf.test, Test::None(_)),
+        })
+    }
+
+    /// By node, the value that the zone maps of a batch settle it to, for no row or for every row; nodes above which only settled
+    /// ones lie count as settled. Empty where zone maps settle nothing.
     ///
-    /// They lie one behind the other, apart from the batches: most batches that a range leaves out are
-    /// never looked at for the criteria beside it.
+    /// The zone maps of all batches are side by side: most batches that a range rules out are never read for the criteria beside
+    /// it.
     pub(super) fn settled_by_zones(&self, number: usize) -> SmallVec<[Option<bool>; 32]> {
         let mut settled: SmallVec<[Option<bool>; 32]> = SmallVec::new();
-        if !self.has_zones || !self.directory.covers(number) {
+        let is_settled = |leaf: &ZonedLeaf<'_>| !meets(leaf.zones, number, leaf.ranges);
+        if !self.index.covers(number) || !(self.leaves_out() || self.zoned.iter().any(is_settled)) {
             return settled;
         }
-        for (id, node) in self.predicate.nodes().iter().enumerate() {
-            let value = match node {
+        let nodes = self.predicate.nodes();
+        let mut zoned = self.zoned.iter().peekable();
+        for (id, node) in nodes.iter().enumerate() {
+            let zoned = zoned.next_if(|leaf| leaf.node == id);
+            settled.push(match node {
                 _ if self.is_left_out(id) => Some(false),
                 Node::Constant(value) => Some(*value),
-                Node::Leaf(leaf) => self.settled_leaf(leaf, number),
+                Node::Leaf(_) => zoned.filter(|leaf| is_settled(leaf)).map(|leaf| leaf.is_negated),
                 Node::Branch(connective, children) => {
                     let neutral = *connective == Connective::And;
-                    let value = |child: &usize| settled.get(*child).copied().flatten();
-                    if children.iter().any(|child| value(child) == Some(!neutral)) {
+                    if children.iter().any(|child| settled[*child] == Some(!neutral)) {
                         Some(!neutral)
                     } else {
-                        children.iter().all(|child| value(child) == Some(neutral)).then_some(neutral)
+                        children.iter().all(|child| settled[*child] == Some(neutral)).then_some(neutral)
                     }
                 }
-            };
-            settled.push(value);
+            });
         }
-        if settled.iter().all(Option::is_none) {
-            return SmallVec::new();
-        }
-        // A node is of interest if one of its parents is that is not settled; parents stand behind their children.
-        let mut is_needed: SmallVec<[bool; 32]> = smallvec![false; settled.len()];
-        if let Some(root) = is_needed.last_mut() {
-            *root = true;
-        }
-        for (id, node) in self.predicate.nodes().iter().enumerate().rev() {
-            let Some(value) = settled.get_mut(id) else { continue };
+        // A node is needed if one of its parents is that is not settled; parents come after their children.
+        let mut is_needed: SmallVec<[bool; 32]> = smallvec![false; nodes.len()];
+        is_needed[self.predicate.root()] = true;
+        for (id, node) in nodes.iter().enumerate().rev() {
             match node {
-                _ if is_needed.get(id) != Some(&true) => *value = value.or(Some(false)),
-                Node::Branch(_, children) if value.is_none() => {
-                    for child in children {
-                        if let Some(is_needed) = is_needed.get_mut(*child) {
-                            *is_needed = true;
-                        }
-                    }
+                _ if !is_needed[id] => settled[id] = settled[id].or(Some(false)),
+                Node::Branch(_, children) if settled[id].is_none() => {
+                    children.iter().for_each(|child| is_needed[*child] = true);
                 }
                 _ => {}
             }
@@ -79,45 +84,27 @@ impl Query<'_> {
         settled
     }
 
-    fn settled_leaf(&self, leaf: &Leaf, number: usize) -> Option<bool> {
-        let (set, otherwise) = match &leaf.test {
-            Test::Any(set) => (set, false),
-            Test::None(set) => (set, true),
-            Test::All(_) => return None,
-        };
-        let meets = match (self.directory.field(leaf.field), set) {
-            (FieldDirectory::Ordered(zones), Set::Ordered(ranges)) => meets(zones, number, ranges.as_slice()),
-            _ => true,
-        };
-        (!meets).then_some(otherwise)
-    }
-
     /// The numbers of the covered batches that may have a row, ascending.
     pub(crate) fn batches(&self) -> Vec<usize> {
-        let batches = self.directory.numbers();
+        let batches = self.index.numbers();
         let Some(root) = self.covered_root() else { return Vec::new() };
-        if let Some(Node::Constant(false)) | None = self.predicate.get(root) {
+        if let Node::Constant(false) = self.predicate.node(root) {
             return Vec::new();
         }
         let mut kept: Option<Vec<usize>> = None;
         for id in self.conjuncts(&root) {
-            let Some(Node::Leaf(leaf)) = self.predicate.get(*id) else { continue };
-            self.retain(leaf, self.accesses.get(*id), batches, &mut kept);
+            if let Node::Leaf(leaf) = self.predicate.node(*id) {
+                self.retain(leaf, &self.lookups[*id], batches, &mut kept);
+            }
         }
         kept.unwrap_or_else(|| (0..batches).collect())
     }
 
     /// Keeps the batches in which a leaf may select a row.
-    fn retain(
-        &self,
-        leaf: &Leaf,
-        access: Option<&IndexLookup<'_>>,
-        batches: usize,
-        kept: &mut Option<Vec<usize>>,
-    ) {
+    fn retain(&self, leaf: &Leaf, lookup: &IndexLookup<'_>, batches: usize, kept: &mut Option<Vec<usize>>) {
         let Test::Any(set) = &leaf.test else { return };
-        match (access, self.directory.field(leaf.field), set) {
-            (Some(IndexLookup::Rows(rows)), _, _) => {
+        match (lookup, self.index.field(leaf.field), set) {
+            (IndexLookup::Rows(rows), _, _) => {
                 let mut with_rows: Vec<usize> = rows.ascending().iter().map(|row| split(*row).0).collect();
                 with_rows.dedup();
                 if let Some(kept) = &kept {
@@ -125,7 +112,7 @@ impl Query<'_> {
                 }
                 *kept = Some(with_rows);
             }
-            (_, FieldDirectory::Ordered(zones), Set::Ordered(ranges)) => {
+            (_, FieldIndex::Ordered(zones), Set::Ordered(ranges)) => {
                 retain_meeting(zones, batches, ranges.as_slice(), kept);
             }
             _ => {}
@@ -133,8 +120,8 @@ impl Query<'_> {
     }
 }
 
-/// Keeps the batches, at first all of so many, whose zone has a value in one of the ranges.
-fn retain_meeting(zones: &Zones, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
+/// Keeps the batches whose zone map overlaps one of the ranges; `kept` is at first all of `batches` batches.
+fn retain_meeting(zones: &ZoneIndex, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
     match (kept, ranges) {
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
         // One range, as a rule.
@@ -146,7 +133,7 @@ fn retain_meeting(zones: &Zones, batches: usize, ranges: &[OrdinalRange], kept: 
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.
-fn meets(zones: &Zones, batch: usize, ranges: &[OrdinalRange]) -> bool {
+fn meets(zones: &ZoneIndex, batch: usize, ranges: &[OrdinalRange]) -> bool {
     let Some((least, greatest)) = zones.get(batch) else { return false };
     let at = ranges.partition_point(|(_, high)| *high < least);
     ranges.get(at).is_some_and(|(low, _)| *low <= greatest)

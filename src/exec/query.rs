@@ -1,32 +1,36 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
-#![expect(clippy::arithmetic_side_effects, reason = "rows and batches of one index, at most 65,536 batches")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows and batches of one index, at most 65,536 batches, and a lookup for each node of the predicate"
+)]
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::index_lookup::{IndexLookup, KeyRows, look_up};
+use super::index_lookup::{IndexLookup, KeyRows, ZonedLeaf, look_up};
 use super::scratch::PooledScratch;
 use super::trace::{Trace, Work};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
-use crate::index::{Directory, FieldDirectory, GlobalRow, Occurrences};
+use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 
 /// A predicate ready to run on the batches of one snapshot.
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
-    pub(super) directory: &'q Directory,
-    /// By node of the predicate: how leaves are reached in the batches that the directory covers.
-    pub(super) accesses: Arc<[IndexLookup<'q>]>,
-    /// Some leaf may be settled by zone maps in a batch of those [that may have a row](Self::batches).
-    pub(super) has_zones: bool,
+    pub(super) index: &'q BatchIndex,
+    /// By node of the predicate: the lookups of leaves, for batches that the index covers.
+    pub(super) lookups: Arc<[IndexLookup<'q>]>,
+    /// See [`zoned_leaves`](Self::zoned_leaves).
+    pub(super) zoned: Vec<ZonedLeaf<'q>>,
     /// Branches that are no part of this query.
     left_out: Option<Arc<IndexedBranches>>,
-    /// Where the rows of a batch are combined.
+    /// Scratch space for combining rows.
     pub(super) scratch: PooledScratch,
-    /// Where notes are taken, if anywhere.
+    /// The trace in which work is noted, if any.
     pub(super) trace: Option<&'q Trace<'q>>,
 }
 
@@ -41,10 +45,10 @@ struct IndexedBranches {
     rows: Vec<GlobalRow>,
 }
 
-/// Rows of the covered batches, dead ones among them, that are known without asking a batch.
+/// The selected rows of all covered batches, deleted ones included, as the index knows them without reading a batch.
 pub(crate) enum Known<'q> {
-    /// Those that have one of these strings of a field, of which no row has two.
-    Strings(FieldId, &'q [&'q Occurrences]),
+    /// The rows that have one of these strings in a field; no row has two.
+    Strings(FieldId, &'q [&'q StringPostings]),
     /// These, in any order.
     Rows(&'q [GlobalRow]),
 }
@@ -53,63 +57,63 @@ impl<'q> Query<'q> {
     /// `batch` gives the covered batch of a number.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
-        directory: &'q Directory,
+        index: &'q BatchIndex,
         batch: impl Fn(usize) -> Option<&'b Batch>,
     ) -> Self {
-        let accesses = predicate.nodes().iter().map(|node| match node {
-            Node::Leaf(leaf) => look_up(leaf, directory, &batch),
+        let lookups = predicate.nodes().iter().map(|node| match node {
+            Node::Leaf(leaf) => look_up(leaf, index, &batch),
             _ => IndexLookup::Column,
         });
         let query = Self {
             predicate,
-            directory,
-            accesses: accesses.collect(),
-            has_zones: false,
+            index,
+            lookups: lookups.collect(),
+            zoned: Vec::new(),
             left_out: None,
             scratch: PooledScratch::default(),
             trace: None,
         };
-        let has_zones = query.has_zones();
-        Self { has_zones, ..query }
+        let zoned = query.zoned_leaves();
+        Self { zoned, ..query }
     }
 
-    /// The node of what the query asks of the batch of this number.
+    /// Returns the root to evaluate on the batch of this number.
     pub(super) fn root(&self, number: usize) -> usize {
         match &self.left_out {
-            Some(left_out) if self.directory.covers(number) => {
+            Some(left_out) if self.index.covers(number) => {
                 left_out.root.unwrap_or_else(|| self.predicate.root())
             }
             _ => self.predicate.root(),
         }
     }
 
-    /// The node of what is not left out; none when everything is.
+    /// Returns the root without left-out branches; `None` if all are left out.
     pub(super) fn covered_root(&self) -> Option<usize> {
         self.left_out.as_ref().map_or(Some(self.predicate.root()), |left_out| left_out.root)
     }
 
-    /// What every row must pass, where that is the node `root`: its children, or itself.
+    /// Returns the conjuncts of the node `root`: its children, or itself.
     pub(super) fn conjuncts<'c>(&'c self, root: &'c usize) -> &'c [usize] {
-        match self.predicate.get(*root) {
-            Some(Node::Branch(Connective::And, children)) => children,
+        match self.predicate.node(*root) {
+            Node::Branch(Connective::And, children) => children,
             _ => std::slice::from_ref(root),
         }
     }
 
-    /// Whether some alternatives are few rows that the directory lists, so that the [others](Self::others) are better counted
-    /// by themselves.
+    /// True when the key index lists the rows of some branches of a top-level `or`, and they are few: the other branches are then
+    /// better counted [by themselves](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// More rows than so many a batch are faster combined with the others.
+        /// More rows a batch than this are faster combined with the other branches.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
             rows.fold((0, 0), |(all, sum): (usize, usize), rows| (all + 1, sum + rows));
-        alternatives > 0 && rows <= self.directory.numbers() * MOST_PER_BATCH
+        alternatives > 0 && rows <= self.index.numbers() * MOST_PER_BATCH
     }
 
-    /// This query without the alternatives that are rows which the directory lists: [these](Self::left_out_rows) are left out, unless
-    /// they are selected by another one. In batches that the directory does not cover, it is as this one.
-    pub(crate) fn others(&self) -> Self {
+    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches that the index does not
+    /// cover, it is the same query.
+    pub(crate) fn without_indexed_branches(&self) -> Self {
         let mut left_out = IndexedBranches { nodes: SmallVec::new(), root: None, rows: Vec::new() };
         for (node, rows) in self.listed_alternatives() {
             left_out.nodes.push(node);
@@ -118,7 +122,7 @@ impl<'q> Query<'q> {
         left_out.rows.sort_unstable();
         left_out.rows.dedup();
         let root = self.predicate.root();
-        if let Some(Node::Branch(_, children)) = self.predicate.get(root) {
+        if let Node::Branch(_, children) = self.predicate.node(root) {
             let mut others = children.iter().filter(|child| !left_out.nodes.contains(child));
             left_out.root = match (others.next(), others.next()) {
                 (only, None) => only.copied(),
@@ -127,32 +131,30 @@ impl<'q> Query<'q> {
         }
         let query = Self {
             predicate: self.predicate,
-            directory: self.directory,
-            accesses: Arc::clone(&self.accesses),
-            has_zones: false,
+            index: self.index,
+            lookups: Arc::clone(&self.lookups),
+            zoned: Vec::new(),
             left_out: Some(Arc::new(left_out)),
             scratch: self.scratch.hand_on(),
             trace: self.trace,
         };
-        let has_zones = query.has_zones();
-        Self { has_zones, ..query }
+        let zoned = query.zoned_leaves();
+        Self { zoned, ..query }
     }
 
-    /// The rows that the directory lists for the alternatives that are left out, ascending, each once; dead ones among them.
+    /// Returns the rows of the left-out branches, ascending, each once; deleted ones included.
     pub(crate) fn left_out_rows(&self) -> &[GlobalRow] {
         self.left_out.as_ref().map_or(&[], |left_out| &left_out.rows)
     }
 
-    /// The children of the root, any of which will do, that are rows which the directory lists.
+    /// Returns the branches of a top-level `or` that the key index answers.
     fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
-        let children = match self.predicate.get(self.predicate.root()) {
-            Some(Node::Branch(Connective::Or, children)) => &children[..],
+        let children = match self.predicate.node(self.predicate.root()) {
+            Node::Branch(Connective::Or, children) => &children[..],
             _ => &[],
         };
-        children.iter().filter_map(|child| match (self.predicate.get(*child), self.accesses.get(*child)) {
-            (Some(Node::Leaf(Leaf { test: Test::Any(_), .. })), Some(IndexLookup::Rows(rows))) => {
-                Some((*child, rows))
-            }
+        children.iter().filter_map(|child| match (self.predicate.node(*child), &self.lookups[*child]) {
+            (Node::Leaf(Leaf { test: Test::Any(_), .. }), IndexLookup::Rows(rows)) => Some((*child, rows)),
             _ => None,
         })
     }
@@ -168,14 +170,14 @@ impl<'q> Query<'q> {
     /// Makes what makes the same query on another thread, which has scratch memory and a trace of its own.
     #[cfg(feature = "parallel")]
     pub(crate) fn fork(&self) -> impl Fn() -> Query<'q> + Sync + use<'q> {
-        let (predicate, directory) = (self.predicate, self.directory);
-        let (accesses, has_zones) = (Arc::clone(&self.accesses), self.has_zones);
+        let (predicate, index) = (self.predicate, self.index);
+        let (lookups, zoned) = (Arc::clone(&self.lookups), self.zoned.clone());
         let left_out = self.left_out.clone();
         move || Query {
             predicate,
-            directory,
-            accesses: Arc::clone(&accesses),
-            has_zones,
+            index,
+            lookups: Arc::clone(&lookups),
+            zoned: zoned.clone(),
             left_out: left_out.clone(),
             scratch: PooledScratch::default(),
             trace: None,
@@ -201,19 +203,19 @@ impl<'q> Query<'q> {
         Self { trace: Some(trace), ..self }
     }
 
-    /// How a leaf, the predicate's node `node`, is reached in the batch of this number.
-    pub(super) fn access(&self, node: usize, number: usize) -> &IndexLookup<'q> {
-        match self.accesses.get(node) {
-            Some(_) if self.is_left_out(node) && self.directory.covers(number) => &IndexLookup::Nowhere,
-            Some(access) if self.directory.covers(number) => access,
-            // Any other batch has only itself to ask.
-            _ => &IndexLookup::Column,
+    /// Returns the lookup of a leaf, the predicate's node `node`, for the batch of this number.
+    pub(super) fn lookup(&self, node: usize, number: usize) -> &IndexLookup<'q> {
+        match self.index.covers(number) {
+            true if self.is_left_out(node) => &IndexLookup::Nowhere,
+            true => &self.lookups[node],
+            // The index does not know any other batch.
+            false => &IndexLookup::Column,
         }
     }
 
-    /// Whether asking a single row takes no longer than about one look for each leaf.
+    /// True when testing a row takes about one lookup for each leaf.
     pub(crate) fn asks_rows_fast(&self) -> bool {
-        /// All of more values than this are a look for each of them.
+        /// A test for all of more values than this looks up each of them.
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
             Node::Leaf(Leaf { test: Test::All(set), .. }) => set.len() <= FEW_VALUES,
@@ -221,17 +223,17 @@ impl<'q> Query<'q> {
         })
     }
 
-    /// True when the predicate is one test of strings, on rows that the directory counts or lists.
+    /// True when the predicate is one test of strings, on rows that the index counts or lists.
     pub(crate) fn is_listed(&self) -> bool {
         let root = self.predicate.root();
-        matches!(self.predicate.get(root), Some(Node::Leaf(Leaf { test: Test::Any(_), .. })))
-            && matches!(self.accesses.get(root), Some(IndexLookup::Strings(..) | IndexLookup::Rows(_)))
+        matches!(self.predicate.node(root), Node::Leaf(Leaf { test: Test::Any(_), .. }))
+            && matches!(self.lookups[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
     }
 
-    /// The rows of the covered batches that are selected, dead ones among them, in any order, where the directory lists them and they
-    /// are few.
+    /// Returns the selected rows of the covered batches, deleted ones included, in any order; `None` unless the index lists them and
+    /// they are few.
     pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
-        /// Sorting more rows than these takes longer than asking the batches that they lie in.
+        /// Sorting more rows than this takes longer than evaluating their batches.
         const MOST_LISTED: usize = 1 << 12;
         match self.known()? {
             Known::Rows(rows) if rows.len() <= MOST_LISTED => Some(rows),
@@ -239,13 +241,13 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
+    /// Returns the selected rows of the covered batches, if the index knows them without reading a batch.
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
-        match (self.predicate.get(root)?, self.accesses.get(root)?) {
+        match (self.predicate.node(root), &self.lookups[root]) {
             // The rows of several values are disjoint only where a row has one at most.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), IndexLookup::Strings(found, wanted))
-                if are_disjoint(self.directory, *field, *wanted) =>
+                if are_disjoint(self.index, *field, *wanted) =>
             {
                 Some(Known::Strings(*field, found))
             }
@@ -257,23 +259,22 @@ impl<'q> Query<'q> {
     }
 }
 
-/// As [`Query::known`], of a predicate that is one test of strings which the directory counts, without a query.
+/// Returns the strings of a predicate that is one test of strings which the index counts: [`Query::known`] without a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
-    directory: &'q Directory,
-) -> Option<(FieldId, SmallVec<[&'q Occurrences; 8]>)> {
-    let Some(Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) })) =
-        predicate.get(predicate.root())
+    index: &'q BatchIndex,
+) -> Option<(FieldId, SmallVec<[&'q StringPostings; 8]>)> {
+    let Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) }) = predicate.node(predicate.root())
     else {
         return None;
     };
-    let FieldDirectory::Strings(strings) = directory.field(*field) else { return None };
+    let FieldIndex::Strings(strings) = index.field(*field) else { return None };
     let texts = points.as_slice();
-    are_disjoint(directory, *field, texts.len())
+    are_disjoint(index, *field, texts.len())
         .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
 }
 
-/// Whether no row has two of so many strings of a field.
-fn are_disjoint(directory: &Directory, field: FieldId, wanted: usize) -> bool {
-    wanted == 1 || matches!(directory.field(field), FieldDirectory::Strings(strings) if strings.is_single())
+/// True when no row has two of `wanted` strings of a field.
+fn are_disjoint(index: &BatchIndex, field: FieldId, wanted: usize) -> bool {
+    wanted == 1 || matches!(index.field(field), FieldIndex::Strings(strings) if strings.is_single())
 }

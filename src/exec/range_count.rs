@@ -1,7 +1,9 @@
 //! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "rows that are left out are some of the selected ones; `Cost` saturates"
+    clippy::indexing_slicing,
+    reason = "rows that are left out are some of the selected ones, and there is a lookup for each node of the predicate; \
+              `Cost` saturates"
 )]
 
 use super::cost::{COST_OF_SEEKING, Cost};
@@ -10,19 +12,19 @@ use super::index_lookup::IndexLookup;
 use super::query::Query;
 use super::ranges::sorted_parts;
 use crate::batch::Batch;
-use crate::column::Data;
-use crate::index::{Occurrences, places_of_batch, split};
+use crate::column::ColumnData;
+use crate::index::{StringPostings, places_of_batch, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection, has_bit};
 
-/// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
-pub(crate) struct Ready<'q> {
+/// A query for rows whose value is in ranges and, in some queries, that have a string.
+pub(crate) struct RangeCount<'q> {
     query: &'q Query<'q>,
     ranges: (&'q Leaf, &'q Intervals),
-    string: Option<(&'q Leaf, &'q Occurrences)>,
+    string: Option<(&'q Leaf, &'q StringPostings)>,
 }
 
-impl<'q> Ready<'q> {
+impl<'q> RangeCount<'q> {
     /// `None` of any other query.
     pub(crate) fn new(query: &'q Query<'q>) -> Option<Self> {
         let root = query.covered_root()?;
@@ -31,11 +33,11 @@ impl<'q> Ready<'q> {
             [one, other] => (one, Some(other)),
             _ => return None,
         };
-        let ranges = |node: &usize| match query.predicate.get(*node)? {
+        let ranges = |node: &usize| match query.predicate.node(*node) {
             Node::Leaf(leaf @ Leaf { test: Test::Any(Set::Ordered(ranges)), .. }) => Some((leaf, ranges)),
             _ => None,
         };
-        let string = |node: &usize| match (query.predicate.get(*node)?, query.accesses.get(*node)?) {
+        let string = |node: &usize| match (query.predicate.node(*node), &query.lookups[*node]) {
             (Node::Leaf(leaf @ Leaf { test: Test::Any(_), .. }), IndexLookup::Strings(found, _)) => {
                 let [found] = found.as_slice() else { return None };
                 Some((leaf, *found))
@@ -50,13 +52,11 @@ impl<'q> Ready<'q> {
         Some(Self { query, ranges, string })
     }
 
-    /// How many rows of the batch of a number are selected, but for those that the query leaves out; `None` where more has to be
-    /// looked at.
+    /// Counts the selected rows of the batch of a number, without those of left-out branches; `None` where a plan is needed.
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
-        // What is known of strings and of rows left out is known of covered batches.
-        let is_known =
-            self.query.directory.covers(number) || (self.string.is_none() && !self.query.leaves_out());
-        // Few rows are to know how often they are asked.
+        // Strings and left-out rows are known for covered batches only.
+        let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());
+        // Buffered rows count how often they are tested.
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
         }
@@ -64,7 +64,8 @@ impl<'q> Ready<'q> {
             None => None,
             Some((leaf, string)) => {
                 let Some(code) = string.code(number) else { return Some(0) };
-                let Data::Strings { postings: Some(postings), .. } = &batch.column(leaf.field)?.data else {
+                let ColumnData::Strings { postings: Some(postings), .. } = &batch.column(leaf.field)?.data
+                else {
                     return None;
                 };
                 match postings.get(code) {
@@ -84,16 +85,14 @@ impl<'q> Ready<'q> {
         });
         let selected: usize = selected.sum();
         let left_out = self.query.left_out_rows();
-        let left_out =
-            left_out.get(places_of_batch(left_out, number)).unwrap_or_default().iter().filter(|row| {
-                let row = usize::from(split(**row).1);
-                string.as_ref().is_none_or(|(words, _)| has_bit(words, row))
-                    && leaf.matches(column.values(row))
-            });
+        let left_out = left_out[places_of_batch(left_out, number)].iter().filter(|row| {
+            let row = usize::from(split(**row).1);
+            string.as_ref().is_none_or(|(words, _)| has_bit(words, row)) && leaf.matches(column.values(row))
+        });
         Some(selected - left_out.count())
     }
 
-    /// What counting the rows of a batch takes at most, in the time that a word of 64 rows takes.
+    /// Returns the most that counting the rows of a batch costs, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self, batch: &Batch) -> usize {
         let bitmap = if self.string.is_some() { Cost::of_bitmap(batch.rows()) } else { Cost::NONE };
         let (_, ranges) = self.ranges;

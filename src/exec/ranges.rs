@@ -1,10 +1,14 @@
 //! Ranges of ordinals, and the zone maps and sorted rows that columns have for them.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "places among ascending ranges: none that begins after a zone ends before it"
+)]
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::column::{Column, Data, Sorted};
+use crate::column::{Column, ColumnData, Sorted};
 use crate::predicate::Intervals;
 use crate::value::OrdinalRange;
 
@@ -13,7 +17,7 @@ pub(super) fn overlapping(ranges: &[OrdinalRange], zone: Option<OrdinalRange>) -
     let Some((least, greatest)) = zone else { return &[] };
     let from = ranges.partition_point(|(_, high)| *high < least);
     let to = ranges.partition_point(|(low, _)| *low <= greatest);
-    ranges.get(from..to).unwrap_or_default()
+    &ranges[from..to]
 }
 
 /// True when a range has every value of a zone.
@@ -27,7 +31,7 @@ pub(super) fn sorted_parts<'p>(
     column: &'p Column,
     ranges: &Intervals,
 ) -> Option<(Sorted<'p>, SmallVec<[Range<usize>; 2]>)> {
-    let Data::Ordered { zone, sorted, .. } = &column.data else { return None };
+    let ColumnData::Ordered { zone, sorted, .. } = &column.data else { return None };
     let sorted = Sorted::new(sorted, column)?;
     let parts = match overlapping(ranges.as_slice(), *zone) {
         [] => SmallVec::new(),
@@ -44,8 +48,8 @@ pub(super) fn parts(
     ranges: &[OrdinalRange],
 ) -> SmallVec<[Range<usize>; 2]> {
     match &column.data {
-        Data::Ordered { values, zone: Some(zone), .. } => {
-            sorted.parts(ranges.iter().copied(), *zone, |row| values.get(row).unwrap_or(0))
+        ColumnData::Ordered { values, zone: Some(zone), .. } => {
+            sorted.parts(ranges.iter().copied(), *zone, |row| values.get(row))
         }
         _ => SmallVec::new(),
     }

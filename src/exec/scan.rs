@@ -1,8 +1,9 @@
 //! The one loop over the batches of a search.
 //!
-//! Counts, pages and estimates all ask batches through a [`Scan`]. A [`Collector`] says before each batch what it needs
+//! Counts, pages and estimates all evaluate batches through a [`Scan`]. A [`Collector`] says before each batch what it needs
 //! of it, and takes the rows that the query selects there. So this is the one place that knows how many rows a search has
-//! examined, and the place where a bound on its time has to be asked.
+//! examined, and the place for a check of its time limit.
+#![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search looks at, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
 
@@ -21,7 +22,7 @@ pub(crate) struct Visit<'b> {
     pub(crate) live: &'b Selection,
 }
 
-/// What a collector needs of a batch.
+/// The need of a collector for a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The rows that the query selects.
@@ -42,7 +43,7 @@ pub(crate) trait Collector<'q> {
     /// The batch itself.
     fn visit<'i>(item: &'i Self::Item) -> &'i Visit<'q>;
 
-    /// Returns what is needed of a batch; asked once for each, in order.
+    /// Returns the need for a batch; called once for each, in order.
     fn need(&mut self, item: &Self::Item) -> Need;
 
     /// Takes in the selected rows of a batch of which [`Need::Rows`] was said just before.
@@ -52,7 +53,7 @@ pub(crate) trait Collector<'q> {
 /// A query on the batches of one snapshot.
 pub(crate) struct Scan<'q> {
     query: &'q Query<'q>,
-    /// The rows of the batches asked so far.
+    /// The number of rows of the batches evaluated so far.
     examined: Cell<u64>,
     /// Selected rows that were put back, and the number of their batch.
     kept: RefCell<Option<(usize, Selected<'q>)>>,
@@ -79,7 +80,7 @@ impl<'q> Scan<'q> {
         }
     }
 
-    /// The selected rows of a batch, not yet gathered.
+    /// Returns the selected rows of a batch, not yet gathered.
     pub(crate) fn select(&self, visit: &Visit<'q>) -> Selected<'q> {
         let mut kept = self.kept.borrow_mut();
         if let Some((_, selected)) = kept.take_if(|(number, _)| *number == visit.number) {
@@ -90,7 +91,7 @@ impl<'q> Scan<'q> {
         select(self.query, visit.number, visit.batch, visit.live)
     }
 
-    /// About how many rows of a batch are selected. What was planned for this is kept for the next [`select`](Self::select).
+    /// Returns about how many rows of a batch are selected. The plan is kept for the next [`select`](Self::select).
     pub(crate) fn likely(&self, visit: &Visit<'q>) -> usize {
         let selected = self.select(visit);
         let likely = selected.likely();
@@ -98,12 +99,12 @@ impl<'q> Scan<'q> {
         likely
     }
 
-    /// Adds rows that were asked, in a batch or one by one.
+    /// Counts rows that were examined, in a batch or one by one.
     pub(crate) fn examine(&self, rows: u64) {
-        self.examined.set(self.examined.get().saturating_add(rows));
+        self.examined.set(self.examined.get() + rows);
     }
 
-    /// How many rows the batches have that were asked so far.
+    /// Returns the number of rows examined so far.
     pub(crate) fn examined(&self) -> u64 {
         self.examined.get()
     }

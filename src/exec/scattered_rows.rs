@@ -1,5 +1,10 @@
-//! Asking the first rows in an order, which lie in many batches, a few in each.
-#![expect(clippy::arithmetic_side_effects, reason = "a count of what one search does, in 64 bits")]
+//! Testing top rows, which are scattered over many batches, a few in each.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a count of what one search does, in 64 bits; bits of the top rows given, numbers of indexed batches, and a lookup \
+              for each node of the predicate"
+)]
 
 use std::cell::OnceCell;
 
@@ -11,67 +16,65 @@ use super::query::Query;
 use super::row_at_a_time::{self, passing, rows_of};
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::index::{Leader, Leading, split};
+use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
-/// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.
-pub(crate) struct Spread<'q, 'b, B> {
+/// A query prepared for testing the top rows of the covered batches; `B` returns the batch of a number.
+pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
-    leading: &'q Leading,
+    top_rows: &'q TopRows,
     batch: B,
-    /// By node of the predicate; made when the node is first asked.
+    /// By node of the predicate; made when the node is first tested.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
 }
 
-/// By number of a batch; found when a row of the batch is first asked.
-type ByBatch<'b> = Box<[OnceCell<Option<Strings<'b>>>]>;
+/// By number of a batch; made when a row of the batch is first tested.
+type ByBatch<'b> = Box<[OnceCell<Option<LeafCodes<'b>>>]>;
 
 /// A column, and the codes that the strings of a leaf have in it.
-struct Strings<'b> {
+struct LeafCodes<'b> {
     column: &'b Column,
     codes: SmallVec<[u32; 2]>,
 }
 
-/// More strings than this are sought among those of a row, rather than their codes.
+/// The most strings whose codes are looked up; of more, a row's strings are compared.
 const FEW_STRINGS: usize = 8;
 
-impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
-    pub(crate) fn new(query: &'q Query<'q>, leading: &'q Leading, batch: B) -> Self {
+impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
+    pub(crate) fn new(query: &'q Query<'q>, top_rows: &'q TopRows, batch: B) -> Self {
         Self {
             query,
-            leading,
+            top_rows,
             batch,
             strings: query.predicate.nodes().iter().map(|_| OnceCell::new()).collect(),
         }
     }
 
-    /// Of the leaders from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
-    pub(crate) fn select(&self, chunk: usize, leaders: &[Leader]) -> u64 {
+    /// Returns the selected ones, a bit each, of the at most 64 top rows from 64 · `chunk` on, deleted ones included.
+    pub(crate) fn select(&self, chunk: usize, rows: &[TopRow]) -> u64 {
         if let Some(trace) = self.query.trace {
-            trace.note(|work| work.rows_ranked += leaders.len() as u64);
+            trace.note(|work| work.rows_ranked += rows.len() as u64);
         }
-        row_at_a_time::selected(
-            self.query.predicate,
-            row_at_a_time::all(leaders.len()),
-            |node, leaf, asked| self.passing(node, leaf, chunk, leaders, asked),
-        )
+        row_at_a_time::selected(self.query.predicate, row_at_a_time::all(rows.len()), |node, leaf, asked| {
+            self.passing(node, leaf, chunk, rows, asked)
+        })
     }
 
-    /// Those of the asked leaders, a bit each, that pass a leaf.
-    fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, leaders: &[Leader], asked: u64) -> u64 {
+    /// Returns the tested rows, a bit each, that pass a leaf.
+    fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, rows: &[TopRow], asked: u64) -> u64 {
         let is_negated = matches!(leaf.test, Test::None(_));
-        let rows = rows_of(asked).filter_map(|at| Some((at, leaders.get(at)?.row)));
-        match (self.query.accesses.get(node), &leaf.test) {
-            (Some(IndexLookup::Rows(found)), Test::Any(_) | Test::None(_)) => {
+        let rows = rows_of(asked).map(|at| (at, rows[at].row));
+        match (&self.query.lookups[node], &leaf.test) {
+            (IndexLookup::Rows(found), Test::Any(_) | Test::None(_)) => {
                 let found = found.ascending();
                 passing(rows, |row| found.binary_search(&row).is_ok() != is_negated)
             }
-            (Some(access @ IndexLookup::Strings(found, _)), Test::Any(_) | Test::None(_))
+            (lookup @ IndexLookup::Strings(found, _), Test::Any(_) | Test::None(_))
                 if found.len() <= FEW_STRINGS =>
             {
-                let directory = self.query.directory;
-                if let Some(numbers) = directory.strings_of(self.leading, chunk, leaf.field, &self.batch) {
+                let index = self.query.index;
+                if let Some(numbers) = index.strings_of(self.top_rows, chunk, leaf.field, &self.batch) {
                     let bits =
                         found.iter().fold(0, |bits, string| bits | equal_numbers(numbers, string.number));
                     return if is_negated { asked & !bits } else { asked & bits };
@@ -79,15 +82,16 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
                 let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
-                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, number));
+                    let strings = self.strings(by_batch, leaf, lookup, number);
                     strings.is_some_and(|strings| strings.are_any(row)) != is_negated
                 })
             }
-            (Some(access @ IndexLookup::Strings(found, wanted)), Test::All(_)) if *wanted <= FEW_STRINGS => {
-                let by_batch = self.by_batch(node).filter(|_| found.len() == *wanted);
+            (IndexLookup::Strings(found, wanted), Test::All(_)) if found.len() < *wanted => 0,
+            (lookup @ IndexLookup::Strings(_, wanted), Test::All(_)) if *wanted <= FEW_STRINGS => {
+                let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
-                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, number));
+                    let strings = self.strings(by_batch, leaf, lookup, number);
                     strings.is_some_and(|strings| strings.codes.len() == *wanted && strings.are_all(row))
                 })
             }
@@ -99,36 +103,36 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         }
     }
 
-    fn by_batch(&self, node: usize) -> Option<&ByBatch<'b>> {
-        let numbers = 0..self.query.directory.numbers();
-        Some(self.strings.get(node)?.get_or_init(|| numbers.map(|_| OnceCell::new()).collect()))
+    fn by_batch(&self, node: usize) -> &ByBatch<'b> {
+        let numbers = 0..self.query.index.numbers();
+        self.strings[node].get_or_init(|| numbers.map(|_| OnceCell::new()).collect())
     }
 
-    /// The strings of a leaf in the batch of a number.
+    /// Returns the strings of a leaf in the batch of a number.
     fn strings<'s>(
         &'s self,
         by_batch: &'s ByBatch<'b>,
         leaf: &Leaf,
-        access: &IndexLookup<'_>,
+        lookup: &IndexLookup<'_>,
         number: usize,
-    ) -> Option<&'s Strings<'b>> {
+    ) -> Option<&'s LeafCodes<'b>> {
         let found = || {
             let column = (self.batch)(number)?.column(leaf.field)?;
-            let IndexLookup::Strings(found, _) = access else { return None };
+            let IndexLookup::Strings(found, _) = lookup else { return None };
             let codes = found.iter().filter_map(|string| string.code(number)).collect();
-            Some(Strings { column, codes })
+            Some(LeafCodes { column, codes })
         };
-        by_batch.get(number)?.get_or_init(found).as_ref()
+        by_batch[number].get_or_init(found).as_ref()
     }
 }
 
-impl Strings<'_> {
-    /// Whether a row has one of them.
+impl LeafCodes<'_> {
+    /// True when a row has one of them.
     fn are_any(&self, row: u16) -> bool {
         codes_of(self.column, usize::from(row)).any(|code| self.codes.contains(&code))
     }
 
-    /// Whether a row has each of them.
+    /// True when a row has each of them.
     fn are_all(&self, row: u16) -> bool {
         self.codes.iter().all(|code| codes_of(self.column, usize::from(row)).any(|own| own == *code))
     }

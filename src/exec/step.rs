@@ -1,4 +1,5 @@
 //! The steps of a plan: how each node of the predicate is answered on one batch, and what that takes.
+#![expect(clippy::indexing_slicing, reason = "a step names steps that were planned before it")]
 
 use smallvec::SmallVec;
 
@@ -7,21 +8,21 @@ use super::cost::Cost;
 use crate::operator::Connective;
 use crate::rows::RowSet;
 
-/// How one node of the predicate is answered on this batch.
+/// The plan of one node of the predicate on one batch.
 // The tag is as wide as a word for the reason that that of a `Set` is.
 #[repr(usize)]
-pub(super) enum Step<'p> {
+pub(super) enum PlanStep<'p> {
     /// Settled without reading a row: no row, or all.
     Settled(bool),
     /// The rows of a leaf, or with `negated` all others.
     Leaf { path: AccessPath<'p>, negated: bool, estimate: Estimate },
     /// The children that are not settled, the one to evaluate first in front; at least two.
     Branch(Connective, SmallVec<[usize; 4]>, Estimate),
-    /// Stands for its only child that is not settled.
+    /// The same as its only child that is not settled.
     Same(usize),
 }
 
-/// What is known of a step before it runs.
+/// An estimate of a step before it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
     /// Rows it will select.
@@ -31,15 +32,15 @@ pub(super) struct Estimate {
     pub(super) cost: Cost,
 }
 
-impl Step<'_> {
+impl PlanStep<'_> {
     /// Returns the step of a leaf that few rows, a bit each, are known to pass.
     pub(super) fn tested(bits: u64, rows: usize) -> Self {
         match bits.count_ones() as usize {
-            0 => Step::Settled(false),
-            all if all == rows => Step::Settled(true),
+            0 => PlanStep::Settled(false),
+            all if all == rows => PlanStep::Settled(true),
             rows => {
-                let path = AccessPath::Ready(RowSet::Bitmap(vec![bits].into()));
-                Step::Leaf {
+                let path = AccessPath::Rows(RowSet::Bitmap(vec![bits].into()));
+                PlanStep::Leaf {
                     path,
                     negated: false,
                     estimate: Estimate { rows, is_exact: true, cost: Cost::of_words(1) },
@@ -50,19 +51,18 @@ impl Step<'_> {
 }
 
 /// Returns the estimate of a step; of one that every row passes, however many there are, `usize::MAX` rows.
-pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
+pub(super) fn estimate(steps: &[PlanStep<'_>], mut step: usize) -> Estimate {
     loop {
-        match steps.get(step) {
-            Some(Step::Same(only)) => step = *only,
-            Some(Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate)) => return *estimate,
-            Some(Step::Settled(value)) => {
+        match &steps[step] {
+            PlanStep::Same(only) => step = *only,
+            PlanStep::Leaf { estimate, .. } | PlanStep::Branch(_, _, estimate) => return *estimate,
+            PlanStep::Settled(value) => {
                 return Estimate {
                     rows: if *value { usize::MAX } else { 0 },
                     is_exact: true,
                     cost: Cost::NONE,
                 };
             }
-            None => return Estimate { rows: 0, is_exact: false, cost: Cost::NONE },
         }
     }
 }

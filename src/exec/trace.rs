@@ -1,4 +1,4 @@
-//! What a search does, noted while it runs.
+//! Traces: notes of the work of a search, taken while it runs.
 #![expect(clippy::arithmetic_side_effects, reason = "counts of what one search does, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What a search did.
+/// The work of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Work {
     /// Batches that were planned, each counted once.
     pub batches: u64,
-    /// How often the rows of a batch were counted from what its indexes know, without combining any.
+    /// Counts of a batch's rows that its indexes answered, without combining any.
     pub counts_known: u64,
-    /// How often the rows of a batch were found all at once, by combining bitmaps and lists or by reading columns.
+    /// Evaluations of a batch's rows all at once, by combining bitmaps and lists or by reading columns.
     pub evaluations: u64,
-    /// The rows of those batches; of a list so short that each of its rows was asked, the rows of the list.
+    /// The rows of those batches; where a short list was tested row by row, the rows of the list.
     pub rows_evaluated: u64,
-    /// Rows that were asked one by one while walking in the order of the page.
+    /// Rows that were tested one by one in the order of the page, within a batch.
     pub rows_asked: u64,
-    /// Rows that were asked one by one in an order that is kept over all batches.
+    /// Top rows over all batches that were tested one by one.
     pub rows_ranked: u64,
     /// Batches that the offset passed over by counting alone.
     pub passed_over: u64,
-    /// Batches whose rows were met in the order of their sorted values, until the page had enough.
+    /// Batches whose rows were read in the order of their sorted values, until the page had enough.
     pub walked_sorted: u64,
-    /// Batches whose rows were met in the order of their strings, until the page had enough.
+    /// Batches whose rows were read in the order of their strings, until the page had enough.
     pub walked_strings: u64,
     /// Batches whose selected rows were all gathered, to be sorted.
     pub gathered: u64,
@@ -73,7 +73,7 @@ impl Work {
             (&mut self.walked_strings, walked_strings),
             (&mut self.gathered, gathered),
         ] {
-            *own = own.saturating_add(*other);
+            *own += *other;
         }
     }
 }
@@ -108,13 +108,13 @@ impl<'c> Trace<'c> {
         note(&mut self.work.borrow_mut());
     }
 
-    /// Does the planning of a batch.
+    /// Runs the planning of a batch, and notes its time.
     pub(super) fn plan<T>(&self, batch: usize, plan: impl FnOnce() -> T) -> T {
         self.batches.borrow_mut().insert(batch);
         timed(self.clock, &self.planning, plan)
     }
 
-    /// Does the evaluation of so many rows.
+    /// Runs the evaluation of `rows` rows, and notes its time.
     pub(super) fn evaluate<T>(&self, rows: usize, evaluate: impl FnOnce() -> T) -> T {
         self.note(|work| {
             work.evaluations += 1;
@@ -156,6 +156,7 @@ impl<'c> Trace<'c> {
 fn timed<T>(clock: &Clock<'_>, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
     let start = clock();
     let done = run();
+    // A host's clock may say anything.
     total.set(total.get().saturating_add(clock().saturating_sub(start)));
     done
 }

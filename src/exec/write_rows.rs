@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::access_path::{AccessPath, ValueTest};
-use crate::column::{Codes, Column, Data, Layout, Sorted, SortedRows};
+use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted, SortedRows};
 use crate::kernels::{self, Combine};
 use crate::rows::{LANES, RowSet, Selection, clear_tail, flip_rows};
 
@@ -31,7 +31,7 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, rows: usize, words: &mut 
 /// Writes the bits of those of `rows` rows that are among those of a path over what the words held.
 pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
     match path {
-        AccessPath::Ready(ready) => ready.write(words, rows),
+        AccessPath::Rows(ready) => ready.write(words, rows),
         AccessPath::Present(column) => write_passing(column, &ValueTest::Present, words),
         AccessPath::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => match parts.as_slice() {
             [part] => write_part(sorted, part.clone(), rows, words),
@@ -70,7 +70,7 @@ pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
 fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
     words.fill(0);
     match &column.layout {
-        Layout::Single(present) => {
+        ColumnLayout::Single(present) => {
             write_values(&column.data, test, words);
             match present {
                 Selection::All => {}
@@ -80,7 +80,7 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
                 }
             }
         }
-        Layout::Many(ends) => match test {
+        ColumnLayout::Many(ends) => match test {
             ValueTest::Present => kernels::non_empty(ends, words),
             _ => {
                 let mut values = vec![0; column.values_len().div_ceil(LANES)];
@@ -95,10 +95,10 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
 const FEW_RANGES: usize = 4;
 
 /// A bit for each value, of meaning only where the row is present; the words must be zero.
-fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
+fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut [u64]) {
     match (data, test) {
         (_, ValueTest::Present) => words.fill(u64::MAX),
-        (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
+        (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
             // A code that does not fit the width of the column's codes is none of them.
             Codes::U8(codes) => {
                 if let Ok(code) = u8::try_from(*code) {
@@ -112,12 +112,12 @@ fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
             }
             Codes::U32(codes) => kernels::equal(codes, *code, words),
         },
-        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
+        (ColumnData::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
             Codes::U8(codes) => kernels::in_byte_set(codes, &kernels::byte_set(set), words),
             Codes::U16(codes) => kernels::in_set(codes, set, words),
             Codes::U32(codes) => kernels::in_set(codes, set, words),
         },
-        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
+        (ColumnData::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
             let values = values.to_wide();
             if ranges.len() <= FEW_RANGES {
                 ranges.iter().for_each(|(low, high)| kernels::in_range(&values, *low, *high, words));
@@ -125,7 +125,7 @@ fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
                 kernels::in_ranges(&values, ranges, words);
             }
         }
-        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => {
+        (ColumnData::Booleans { values, .. }, ValueTest::Boolean(wanted)) => {
             for (word, bits) in words.iter_mut().zip(values.words()) {
                 *word = if *wanted { *bits } else { !*bits };
             }

@@ -99,7 +99,12 @@ impl Filter {
 /// The properties of a field that suggestions depend on.
 fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
     let field = catalog.field(catalog.find(name)?);
-    Some(Holds { is_list: field.is_many(), is_number: field.kind() == FieldType::Number })
+    Some(Holds {
+        is_list: field.is_many(),
+        is_number: field.kind() == FieldType::Number,
+        is_timestamp: field.kind() == FieldType::Timestamp,
+        is_boolean: field.kind() == FieldType::Boolean,
+    })
 }
 
 /// The errors of a body of which the fast path made no predicate; `read` is its tree, if it made one.

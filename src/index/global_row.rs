@@ -1,4 +1,5 @@
 //! Addresses of rows in all batches of an index.
+#![expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "places among some rows")]
 
 use std::ops::Range;
 
@@ -20,10 +21,9 @@ pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     Some(u32::from(batch) << 16 | u32::from(row))
 }
 
-/// Returns where those of some rows, ascending, lie that are of the batch of a number.
+/// Returns the places, among ascending rows, of those of the batch of a number.
 pub(crate) fn places_of_batch(rows: &[GlobalRow], number: usize) -> Range<usize> {
     let start = join(number, 0).map_or(rows.len(), |first| rows.partition_point(|row| *row < first));
-    let rest = rows.get(start..).unwrap_or_default();
-    let own = rest.iter().take_while(|row| split(**row).0 == number).count();
-    start..start.saturating_add(own)
+    let own = rows[start..].iter().take_while(|row| split(**row).0 == number).count();
+    start..start + own
 }

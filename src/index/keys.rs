@@ -1,4 +1,9 @@
-//! From the values of a key-like field to the rows that have them, in all batches at once.
+//! The key index: from the values of a key-like field to the rows that have them, over all batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers of entries, of which each names another row in 32 bits, and the codes of a column"
+)]
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -7,8 +12,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::global_row::{GlobalRow, join};
-use crate::column::{Column, Data, sort_from_bit};
-use crate::rows::LANES;
+use super::runs::{Run, RunMerge};
+use crate::column::{Column, ColumnData, sort_from_bit};
 
 /// The hashes of a field's values, each with its row; values that share a hash are told apart by the caller.
 ///
@@ -20,38 +25,26 @@ pub(crate) struct KeyIndex {
     runs: Vec<Arc<Run>>,
 }
 
-/// Sorted entries: the upper half of a hash in the upper half, the row in the lower.
-#[derive(Debug)]
-struct Run {
-    entries: Box<[u64]>,
-    /// Where the entries start whose hash has these upper bits; one more than there are buckets.
-    fences: Box<[u32]>,
-    /// How many upper bits of an entry choose its bucket.
-    bits: u32,
-    /// No entry is of a batch that was retired before so many others were.
-    clean: u64,
-}
-
 /// The hashes of a field's values in one batch, in order, each with its row: what takes long of
 /// [adding](KeyIndex::add) a batch, done before it has a number.
 #[derive(Debug)]
 pub(crate) struct BatchKeys {
-    /// As those of a run, of batch 0.
+    /// Entries as in a run, all of batch 0.
     entries: Vec<u64>,
 }
 
 impl BatchKeys {
-    /// Of the values of a single-valued string column.
+    /// Makes the keys of a single-valued string column.
     pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
         // Each string is hashed once, in the order in which they lie.
         let hashes: Vec<u64> = match &column.data {
-            Data::Strings { dictionary, .. } => {
+            ColumnData::Strings { dictionary, .. } => {
                 (0..dictionary.len()).map(|code| hasher.hash_one(dictionary.get(code))).collect()
             }
             _ => Vec::new(),
         };
-        let hash = |row: usize| column.code(row).and_then(|(_, code)| hashes.get(code));
-        Self::of((0..column.rows()).filter_map(|row| Some((*hash(row)?, u16::try_from(row).ok()?))))
+        let hash = |row: usize| column.code(row).map(|(_, code)| hashes[code]);
+        Self::of((0..column.rows()).filter_map(|row| Some((hash(row)?, u16::try_from(row).ok()?))))
     }
 
     fn of(values: impl Iterator<Item = (u64, u16)>) -> Self {
@@ -61,161 +54,15 @@ impl BatchKeys {
     }
 }
 
-/// Two neighbours that become one, or one that is swept of the entries of retired batches, in steps.
-#[derive(Debug)]
-pub(super) struct RunMerge {
-    older: Arc<Run>,
-    newer: Option<Arc<Run>>,
-    /// The next entries of both.
-    next: [usize; 2],
-    filling: Filling,
-}
-
-/// A run to which ascending entries are added.
-#[derive(Debug)]
-struct Filling {
-    entries: Vec<u64>,
-    fences: Vec<u32>,
-    /// Fences before this one are known.
-    fenced: usize,
-    bits: u32,
-    clean: u64,
-}
-
-/// Runs of so many entries together, as many as those of a full batch, are merged as soon as they are there.
+/// Runs of at most this many entries together, as many as those of a full batch, are merged at once.
 const AT_ONCE: usize = 1 << 16;
 
-/// How many loads are started before the first is waited for.
+/// The number of loads that are started before the first is waited for.
 const TOGETHER: usize = 32;
 
-/// Entries of one bucket on average: a cache line of them.
-const BUCKET: usize = 8;
-
-impl Filling {
-    /// For at most so many entries.
-    fn new(entries: usize, clean: u64) -> Self {
-        let buckets = (entries / BUCKET).next_power_of_two().clamp(1, 1 << 28);
-        let bits = buckets.trailing_zeros();
-        let fences = vec![0; buckets.saturating_add(1)];
-        Self { entries: Vec::with_capacity(entries), fences, fenced: 0, bits, clean }
-    }
-
-    #[inline]
-    fn push(&mut self, entry: u64) {
-        self.fence(bucket(entry, self.bits));
-        self.entries.push(entry);
-    }
-
-    /// The entries to come are of this bucket or behind it.
-    #[inline]
-    fn fence(&mut self, bucket: usize) {
-        let start = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        while self.fenced <= bucket
-            && let Some(fence) = self.fences.get_mut(self.fenced)
-        {
-            *fence = start;
-            self.fenced = self.fenced.saturating_add(1);
-        }
-    }
-
-    fn finish(mut self) -> Run {
-        self.fence(usize::MAX);
-        let Self { entries, fences, bits, clean, .. } = self;
-        Run { entries: entries.into(), fences: fences.into(), bits, clean }
-    }
-}
-
-impl RunMerge {
-    /// So many batches were retired until now.
-    fn new(older: &Arc<Run>, newer: Option<&Arc<Run>>, retired: u64) -> Self {
-        let entries = older.entries.len().saturating_add(newer.map_or(0, |run| run.entries.len()));
-        let filling = Filling::new(entries, retired);
-        Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], filling }
-    }
-
-    /// Moves at most `budget` entries, which is lowered by as many, those of other rows than `is_kept` names being
-    /// dropped; true when none is left.
-    pub(super) fn step(&mut self, is_kept: impl Fn(GlobalRow) -> bool, budget: &mut usize) -> bool {
-        let older = &*self.older.entries;
-        let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
-        let [mut a, mut b] = self.next;
-        let is_done = loop {
-            let (own, other) = (older.get(a), newer.get(b));
-            if own.is_none() && other.is_none() {
-                break true;
-            }
-            let Some(left) = budget.checked_sub(1) else { break false };
-            *budget = left;
-            // Which of two hashes is the lesser cannot be foreseen, so nothing branches on it.
-            let is_newer = match (own, other) {
-                (Some(own), Some(other)) => other < own,
-                (own, _) => own.is_none(),
-            };
-            a = a.saturating_add(usize::from(!is_newer));
-            b = b.saturating_add(usize::from(is_newer));
-            let entry = std::hint::select_unpredictable(is_newer, other, own).copied().unwrap_or_default();
-            #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
-            if is_kept(entry as u32) {
-                self.filling.push(entry);
-            }
-        };
-        self.next = [a, b];
-        is_done
-    }
-}
-
-impl Run {
-    /// Of ascending entries.
-    fn new(entries: &[u64], clean: u64) -> Self {
-        let mut filling = Filling::new(entries.len(), clean);
-        entries.iter().for_each(|entry| filling.push(*entry));
-        filling.finish()
-    }
-
-    /// The entries of a hash's bucket.
-    #[inline]
-    fn bucket(&self, hash: u64) -> Range<u32> {
-        let at = bucket(hash, self.bits);
-        match self.fences.get(at..at.saturating_add(2)) {
-            Some([start, end]) => *start..*end,
-            _ => 0..0,
-        }
-    }
-
-    fn entries(&self, places: Range<u32>) -> &[u64] {
-        self.entries.get(places.start as usize..places.end as usize).unwrap_or_default()
-    }
-
-    /// The rows whose value may have the hash.
-    fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
-        let upper = hash >> 32;
-        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
-        self.entries(self.bucket(hash))
-            .iter()
-            .filter(move |entry| **entry >> 32 == upper)
-            .map(|entry| *entry as u32)
-    }
-
-    /// Adds the rows of those among some entries that have the hash, each with the number.
-    #[inline]
-    fn find(&self, places: Range<u32>, hash: u64, number: u32, found: &mut Vec<(GlobalRow, u32)>) {
-        let upper = hash >> 32;
-        for entries in self.entries(places).chunks(LANES) {
-            // Which of them it is cannot be foreseen, so nothing branches on each.
-            let bit = |(at, entry): (usize, &u64)| u64::from(*entry >> 32 == upper) << at;
-            let mut bits = entries.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit);
-            while let Some(entry) = entries.get(bits.trailing_zeros() as usize) {
-                #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
-                found.push((*entry as u32, number));
-                bits &= bits.wrapping_sub(1);
-            }
-        }
-    }
-}
-
-/// Two ascending lists as one.
+/// Merges two ascending lists.
 fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
-    let mut all = Vec::with_capacity(a.len().saturating_add(b.len()));
+    let mut all = Vec::with_capacity(a.len() + b.len());
     let mut rest = b.iter().copied().peekable();
     for entry in a {
         while let Some(other) = rest.next_if(|other| other < entry) {
@@ -227,13 +74,8 @@ fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
     all
 }
 
-fn bucket(entry: u64, bits: u32) -> usize {
-    // A shift by all 64 bits, for a single bucket, leaves nothing.
-    entry.checked_shr(64_u32.saturating_sub(bits)).map_or(0, |bucket| usize::try_from(bucket).unwrap_or(0))
-}
-
 impl KeyIndex {
-    /// Adds the values of a batch that has this number and is not retired; `retired` others were until now.
+    /// Adds the keys of a batch that has this number and is not retired; `retired` others were until now.
     ///
     /// Runs that together are no larger than those of a full batch are merged with it.
     pub(super) fn add(&mut self, values: BatchKeys, number: usize, retired: u64) {
@@ -241,9 +83,7 @@ impl KeyIndex {
         let mut entries = values.entries;
         entries.iter_mut().for_each(|entry| *entry |= u64::from(first));
         let mut clean = retired;
-        while let Some(last) =
-            self.runs.pop_if(|run| run.entries.len().saturating_add(entries.len()) <= AT_ONCE)
-        {
+        while let Some(last) = self.runs.pop_if(|run| run.entries.len() + entries.len() <= AT_ONCE) {
             entries = merged(&last.entries, &entries);
             clean = clean.min(last.clean);
         }
@@ -252,7 +92,7 @@ impl KeyIndex {
         }
     }
 
-    /// Two neighbours that are to be merged, the smallest that there are.
+    /// Returns the smallest two neighbours that are to be merged, if any.
     ///
     /// An older one more than twice as large is left alone: so each entry is moved a logarithm of their number of
     /// times, and as many runs are left. Unless both together have at most twice as many entries as there were
@@ -260,9 +100,7 @@ impl KeyIndex {
     pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
         let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {
-            [older, newer] => {
-                older.entries.len() <= newer.entries.len().saturating_mul(2) || size(pair) / 2 <= writes
-            }
+            [older, newer] => older.entries.len() <= newer.entries.len() * 2 || size(pair) / 2 <= writes,
             _ => false,
         };
         match self.runs.windows(2).filter(is_due).min_by_key(size)? {
@@ -271,52 +109,49 @@ impl KeyIndex {
         }
     }
 
-    /// A run that may have entries of retired batches.
+    /// Returns a run that may have entries of retired batches.
     pub(super) fn sweep(&self, retired: u64) -> Option<RunMerge> {
         let run = self.runs.iter().find(|run| run.clean < retired)?;
         Some(RunMerge::new(run, None, retired))
     }
 
-    /// Puts what was merged in the place of its runs, unless those are gone.
+    /// Replaces runs by their merged run, unless they are gone.
     pub(super) fn put(&mut self, merge: RunMerge) {
-        let RunMerge { older, newer, filling, .. } = merge;
+        let RunMerge { older, newer, builder, .. } = merge;
         let Some(at) = self.runs.iter().position(|run| Arc::ptr_eq(run, &older)) else { return };
-        let behind = at.saturating_add(1);
         let end = match &newer {
-            None => behind,
-            Some(newer) if self.runs.get(behind).is_some_and(|run| Arc::ptr_eq(run, newer)) => {
-                behind.saturating_add(1)
-            }
+            None => at + 1,
+            Some(newer) if self.runs.get(at + 1).is_some_and(|run| Arc::ptr_eq(run, newer)) => at + 2,
             Some(_) => return,
         };
-        let run = filling.finish();
+        let run = builder.finish();
         self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
     }
 
-    /// No entry is of a batch that was retired before so many others were; `None` without entries.
+    /// Returns the number of retirements before which no retired batch has an entry; `None` without entries.
     pub(super) fn clean(&self) -> Option<u64> {
         self.runs.iter().map(|run| run.clean).min()
     }
 
-    /// The rows of all entries.
+    /// Returns the rows of all entries.
     pub(super) fn rows(&self) -> impl Iterator<Item = GlobalRow> {
         #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
         self.runs.iter().flat_map(|run| run.entries.iter().map(|entry| *entry as u32))
     }
 
-    /// The rows whose value may have this hash.
+    /// Returns the rows whose value may have this hash.
     pub(crate) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         self.runs.iter().flat_map(move |run| run.probe(hash))
     }
 
-    /// As [`probe`](Self::probe), of many hashes: each row is added with the number of its hash.
+    /// [Probes](Self::probe) for many hashes, and adds each row with the number of its hash.
     ///
-    /// Loops do one load each, so that those of many hashes overlap; `announce` is told early which entries will be
+    /// Loops do one load each, so that those of many hashes overlap; `prefetch` is told early which entries will be
     /// read.
     pub(crate) fn probe_all(
         &self,
         hashes: &[u64],
-        announce: impl Fn(&[u64], usize),
+        prefetch: impl Fn(&[u64], usize),
         found: &mut Vec<(GlobalRow, u32)>,
     ) {
         let mut buckets: SmallVec<[Range<u32>; TOGETHER]> = SmallVec::new();
@@ -324,7 +159,7 @@ impl KeyIndex {
             for (part, hashes) in (0_u32..).step_by(TOGETHER).zip(hashes.chunks(TOGETHER)) {
                 buckets.clear();
                 buckets.extend(hashes.iter().map(|hash| run.bucket(*hash)));
-                buckets.iter().for_each(|bucket| announce(&run.entries, bucket.start as usize));
+                buckets.iter().for_each(|bucket| prefetch(&run.entries, bucket.start as usize));
                 for ((number, hash), bucket) in (part..).zip(hashes).zip(&buckets) {
                     run.find(bucket.clone(), *hash, number, found);
                 }
@@ -333,9 +168,7 @@ impl KeyIndex {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        let run = |run: &Arc<Run>| {
-            size_of_val::<[u64]>(&run.entries).saturating_add(size_of_val::<[u32]>(&run.fences))
-        };
+        let run = |run: &Arc<Run>| size_of_val::<[u64]>(&run.entries) + size_of_val::<[u32]>(&run.fences);
         self.runs.iter().map(run).sum()
     }
 }

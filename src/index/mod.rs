@@ -1,15 +1,17 @@
-//! What is known of all batches of a snapshot together, so that a search meets few of them.
+//! The index over all batches of a snapshot, by which a search leaves most of them unread.
 
-mod directory;
+mod batch_index;
 mod global_row;
 mod keys;
+mod runs;
 mod strings;
 mod top_rows;
+mod validate;
 mod zones;
 
-pub(crate) use self::directory::{Directory, FieldDirectory, KeyWork};
+pub(crate) use self::batch_index::{BatchIndex, FieldIndex, KeyWork};
 pub(crate) use self::global_row::{GlobalRow, places_of_batch, split};
 pub(crate) use self::keys::BatchKeys;
-pub(crate) use self::strings::Occurrences;
-pub(crate) use self::top_rows::{Leader, Leading};
-pub(crate) use self::zones::Zones;
+pub(crate) use self::strings::StringPostings;
+pub(crate) use self::top_rows::{TopRow, TopRows};
+pub(crate) use self::zones::ZoneIndex;

@@ -1,52 +1,55 @@
-//! The strings of a field in all covered batches.
+//! The string index: the strings of a field over all covered batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "fewer than 2^32 strings, rows of batches that were added before they are taken off, and sizes in memory"
+)]
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::column::{Column, Data, Postings};
+use crate::column::{Column, ColumnData, Postings};
 use crate::rows::RowSet;
 use crate::slice::Slice;
 
 type Hasher = foldhash::quality::RandomState;
 
-/// Each string of a field, where it occurs, and a number that stands for it.
+/// The strings of a field, each with its postings and a number.
 #[derive(Clone, Debug)]
-pub(crate) struct Strings {
-    by_text: HashMap<Arc<str>, Occurrences, Hasher>,
-    /// The numbers given so far are 1 to this; a string that has gone and comes again is given another.
+pub(crate) struct StringIndex {
+    by_text: HashMap<Arc<str>, StringPostings, Hasher>,
+    /// The greatest number given so far. A string that was removed and comes again gets another one.
     numbered: u32,
     is_single: bool,
 }
 
-/// Where a string occurs.
+/// The batches and rows that have a string.
 #[derive(Clone, Debug)]
-pub(crate) struct Occurrences {
+pub(crate) struct StringPostings {
     /// The same as long as a covered batch has the string, and never 0.
     pub(crate) number: u32,
     /// The code of the string in each covered batch that has it, ascending by batch.
     pub(crate) codes: Vec<(u32, u32)>,
-    /// Its rows in each of those where its postings keep a bit for each row, or nothing because every row has it; ascending
-    /// by batch.
-    dense: Vec<Dense>,
-    /// In how many rows of those, dead ones too.
+    /// The bitmaps of its rows in the batches where its postings are a bitmap or all rows; ascending by batch.
+    bitmaps: Vec<BatchBitmap>,
+    /// The number of its rows in those batches, deleted ones included.
     pub(crate) rows: u64,
 }
 
-/// Many rows of a batch that have a string.
+/// The rows of a batch that have a string, where they are many.
 ///
-/// The postings of the batch know them too, but these lie side by side with those of the batches around it: who asks the batches
-/// one after the other finds them without a miss of the cache, where the column, the postings and their table cost one each.
+/// The postings of the batch have the same bits. These are next to those of other batches, so a search that goes through the
+/// batches finds them without a cache miss. The column, its postings and their table cost one miss each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Dense {
+pub(crate) struct BatchBitmap {
     batch: u32,
-    /// How many they are.
+    /// The number of rows.
     pub(crate) rows: u32,
-    /// A bit for each row; none when every row has the string.
+    /// A bit for each row; `None` if every row has the string.
     words: Option<Slice<u64>>,
 }
 
-impl Dense {
-    /// The rows of a code in the batch of this number, if they are so many.
+impl BatchBitmap {
+    /// Makes the bitmap of a code in the batch of this number, if its rows are many.
     fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
         let words = postings.words(code);
         if words.is_none() && !matches!(postings.get(code), RowSet::All) {
@@ -56,18 +59,18 @@ impl Dense {
         Some(Self { batch, rows, words })
     }
 
-    /// A bit for each row; none when every row has the string.
+    /// Returns a bit for each row; `None` if every row has the string.
     #[inline]
     pub(crate) fn words(&self) -> Option<&[u64]> {
         self.words.as_deref()
     }
 }
 
-/// The entry of a batch among those of some batches, ascending by their numbers.
+/// Returns the entry of a batch among entries ascending by batch number.
 #[inline]
 fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Option<&T> {
     let is_own = |entry: &&T| batch(entry) as usize == number;
-    // Most strings occur in every batch: the entry then stands at the batch's own number.
+    // Most strings occur in every batch: the entry is then at the batch's own number.
     entries.get(number).filter(is_own).or_else(|| {
         let at = entries.partition_point(|entry| (batch(entry) as usize) < number);
         entries.get(at).filter(is_own)
@@ -77,84 +80,84 @@ fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Optio
 /// Fields of more strings than this are looked up in each batch instead.
 const MOST_STRINGS: usize = 1 << 14;
 
-impl Occurrences {
-    /// The code of the string in the covered batch of a number, if it has it.
+impl StringPostings {
+    /// Returns the code of the string in the covered batch of a number, if it occurs there.
     #[inline]
     pub(crate) fn code(&self, number: usize) -> Option<u32> {
         of_batch(&self.codes, number, |(batch, _)| *batch).map(|(_, code)| *code)
     }
 
-    /// Its rows in the covered batch of a number, if they are [many](Dense).
+    /// Returns its rows in the covered batch of a number, if they are [many](BatchBitmap).
     #[inline]
-    pub(crate) fn dense(&self, number: usize) -> Option<&Dense> {
-        of_batch(&self.dense, number, |dense| dense.batch)
+    pub(crate) fn bitmap(&self, number: usize) -> Option<&BatchBitmap> {
+        of_batch(&self.bitmaps, number, |bitmap| bitmap.batch)
     }
 }
 
-impl Strings {
-    /// Of a field of which a row has at most one string, or else any number of them.
+impl StringIndex {
+    /// Makes an empty index of a field that is single-valued or many-valued.
     pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }
 
-    pub(crate) fn get(&self, text: &str) -> Option<&Occurrences> {
+    pub(crate) fn get(&self, text: &str) -> Option<&StringPostings> {
         self.by_text.get(text)
     }
 
-    /// Whether no row has two of them.
+    /// True when no row has two strings.
     pub(crate) fn is_single(&self) -> bool {
         self.is_single
     }
 
-    /// Notes the strings of a batch; false when there are too many, or the column has no postings.
+    /// Adds the strings of a batch; false if there are too many, or if the column has no postings.
     pub(super) fn add(&mut self, batch: usize, column: &Column) -> bool {
-        let Data::Strings { dictionary, postings, .. } = &column.data else { return false };
+        let ColumnData::Strings { dictionary, postings, .. } = &column.data else { return false };
         let Some(postings) = postings else { return dictionary.len() == 0 };
         let Ok(batch) = u32::try_from(batch) else { return false };
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
             let text = dictionary.get(code as usize);
             if !self.by_text.contains_key(text) {
-                let number = self.numbered.saturating_add(1);
-                if self.by_text.len() >= MOST_STRINGS || number == u32::MAX {
+                if self.by_text.len() >= MOST_STRINGS || self.numbered == u32::MAX {
                     return false;
                 }
-                self.numbered = number;
-                let none = Occurrences { number, codes: Vec::new(), dense: Vec::new(), rows: 0 };
+                self.numbered += 1;
+                let none =
+                    StringPostings { number: self.numbered, codes: Vec::new(), bitmaps: Vec::new(), rows: 0 };
                 self.by_text.insert(text.into(), none);
             }
-            if let Some(occurrences) = self.by_text.get_mut(text) {
-                let at = occurrences.codes.partition_point(|(other, _)| *other < batch);
-                occurrences.codes.insert(at, (batch, code));
-                if let Some(dense) = Dense::new(batch, postings, code) {
-                    let at = occurrences.dense.partition_point(|other| other.batch < batch);
-                    occurrences.dense.insert(at, dense);
+            if let Some(string) = self.by_text.get_mut(text) {
+                let at = string.codes.partition_point(|(other, _)| *other < batch);
+                string.codes.insert(at, (batch, code));
+                if let Some(bitmap) = BatchBitmap::new(batch, postings, code) {
+                    let at = string.bitmaps.partition_point(|other| other.batch < batch);
+                    string.bitmaps.insert(at, bitmap);
                 }
-                occurrences.rows = occurrences.rows.saturating_add(Postings::count(postings, code) as u64);
+                string.rows += postings.count(code) as u64;
             }
         }
         true
     }
 
-    /// Forgets the strings of a batch.
+    /// Removes the strings of a batch.
     pub(super) fn remove(&mut self, batch: usize, column: &Column) {
-        let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
+        let ColumnData::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
             let text = dictionary.get(code as usize);
-            let Some(occurrences) = self.by_text.get_mut(text) else { continue };
-            if let Ok(at) = occurrences.codes.binary_search_by_key(&batch, |(number, _)| *number as usize) {
-                occurrences.codes.remove(at);
-                occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
+            let Some(string) = self.by_text.get_mut(text) else { continue };
+            if let Ok(at) = string.codes.binary_search_by_key(&batch, |(number, _)| *number as usize) {
+                string.codes.remove(at);
+                string.rows -= postings.count(code) as u64;
             }
-            if let Ok(at) = occurrences.dense.binary_search_by_key(&batch, |dense| dense.batch as usize) {
-                occurrences.dense.remove(at);
+            if let Ok(at) = string.bitmaps.binary_search_by_key(&batch, |bitmap| bitmap.batch as usize) {
+                string.bitmaps.remove(at);
             }
-            if occurrences.codes.is_empty() {
+            if string.codes.is_empty() {
                 self.by_text.remove(text);
             }
         }
     }
 
-    /// Whether they are those of these columns, each with the number of its batch, ascending.
+    /// True when the index is that of these columns, each with the number of its batch, ascending.
     pub(super) fn validate<'c>(&self, columns: impl Iterator<Item = (usize, &'c Column)>) -> bool {
         let mut exact = Self::new(self.by_text.hasher().clone(), self.is_single);
         let mut numbers: Vec<u32> = self.by_text.values().map(|own| own.number).collect();
@@ -162,9 +165,9 @@ impl Strings {
         let is_numbered = numbers.first() != Some(&0)
             && numbers.last().is_none_or(|last| *last <= self.numbered)
             && numbers.is_sorted_by(|one, other| one < other);
-        let is_same = |text: &Arc<str>, found: &Occurrences| {
+        let is_same = |text: &Arc<str>, found: &StringPostings| {
             self.by_text.get(text).is_some_and(|own| {
-                own.codes == found.codes && own.dense == found.dense && own.rows == found.rows
+                own.codes == found.codes && own.bitmaps == found.bitmaps && own.rows == found.rows
             })
         };
         let mut columns = columns;
@@ -176,11 +179,10 @@ impl Strings {
 
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
-        let of_string = |(text, occurrences): (&Arc<str>, &Occurrences)| {
-            let codes = occurrences.codes.capacity().saturating_mul(size_of::<(u32, u32)>());
-            let dense = occurrences.dense.capacity().saturating_mul(size_of::<Dense>());
-            let own = text.len().saturating_add(size_of::<(Arc<str>, Occurrences)>());
-            own.saturating_add(codes).saturating_add(dense)
+        let of_string = |(text, string): (&Arc<str>, &StringPostings)| {
+            let codes = string.codes.capacity() * size_of::<(u32, u32)>();
+            let bitmaps = string.bitmaps.capacity() * size_of::<BatchBitmap>();
+            text.len() + size_of::<(Arc<str>, StringPostings)>() + codes + bitmaps
         };
         self.by_text.iter().map(of_string).sum()
     }

@@ -1,4 +1,5 @@
-//! The rows with the first values of a field, over all covered batches together.
+//! Top rows: the rows with the first values of a field over all covered batches.
+#![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
 use std::sync::OnceLock;
 
@@ -7,56 +8,56 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::rows::LANES;
 
-/// A row, and what stands for its value: the ordinal, or in descending order that turned over.
+/// A row and the rank of its value: the ordinal, or in descending order its complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leader {
+pub(crate) struct TopRow {
     pub(crate) rank: i64,
     pub(crate) row: GlobalRow,
 }
 
-/// The rows with the first values in one order, dead ones among them; no row that has a value comes before the
-/// last of them but these.
+/// The rows with the first values in one order, deleted ones included: every row with a value before the last of them is one of
+/// them.
 #[derive(Clone, Debug)]
-pub(crate) struct Leading {
+pub(crate) struct TopRows {
     /// Ascending by rank.
-    leaders: Vec<Leader>,
-    /// Rows of this rank or a greater one are not among them, all others are; none, and all are that have a value.
+    rows: Vec<TopRow>,
+    /// All rows of a smaller rank are among them, and no others; `None` if all rows that have a value are.
     until: Option<i64>,
     /// By field number.
-    strings: Box<[OnceLock<Strings>]>,
+    strings: Box<[OnceLock<StringNumbers>]>,
 }
 
-/// A number for the string that each leader has in a field, 64 leaders each. Made by the first search that asks for those; later
+/// A number for the string that each top_row has in a field, 64 rows each. Made by the first search that asks for those; later
 /// ones need not go to the batches in which they lie.
-type Strings = Box<[OnceLock<Box<[u32; LANES]>>]>;
+type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and those with the last ones.
 ///
 /// A page of the first or last cases of many that match is found among them, however many batches
 /// there are. 16 bytes for each of up to 8,192 rows, and 4 for each field of strings that such pages ask about.
 #[derive(Clone, Debug)]
-pub(crate) struct Leaders {
-    ascending: Leading,
-    descending: Leading,
+pub(crate) struct FieldTopRows {
+    ascending: TopRows,
+    descending: TopRows,
 }
 
-/// The most leaders of one order.
+/// The most rows of one order.
 const MOST: usize = 1 << 12;
 
 fn rank(ordinal: i64, descending: bool) -> i64 {
     if descending { !ordinal } else { ordinal }
 }
 
-fn unknown_strings(fields: usize) -> Box<[OnceLock<Strings>]> {
+fn unknown_strings(fields: usize) -> Box<[OnceLock<StringNumbers>]> {
     (0..fields).map(|_| OnceLock::new()).collect()
 }
 
-impl Leading {
+impl TopRows {
     fn new(fields: usize) -> Self {
-        Self { leaders: Vec::new(), until: None, strings: unknown_strings(fields) }
+        Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }
 
-    /// Forgets what was noted of the leaders, who are others now.
+    /// Forgets what was noted of the rows, who are others now.
     fn forget_strings(&mut self) {
         self.strings = unknown_strings(self.strings.len());
     }
@@ -70,64 +71,64 @@ impl Leading {
             *self = Self { until: Some(i64::MIN), ..Self::new(self.strings.len()) };
             return;
         };
-        let before = self.leaders.len();
+        let before = self.rows.len();
         // One more than can stay, so that what is left out is no better than what then goes.
-        for (ordinal, row) in rows.take(MOST.saturating_add(1)) {
+        for (ordinal, row) in rows.take(MOST + 1) {
             let rank = rank(ordinal, descending);
             if !self.is_before_end(rank) {
                 break;
             }
-            self.leaders.extend(join(number, row).map(|row| Leader { rank, row }));
+            self.rows.extend(join(number, row).map(|row| TopRow { rank, row }));
         }
-        if self.leaders.len() == before {
+        if self.rows.len() == before {
             return;
         }
         self.forget_strings();
         // Of two runs in order, which are merged.
-        self.leaders.sort_by_key(|leader| leader.rank);
-        if let Some(first_out) = self.leaders.get(MOST).map(|leader| leader.rank) {
-            self.leaders.truncate(self.leaders.partition_point(|leader| leader.rank < first_out));
+        self.rows.sort_by_key(|top_row| top_row.rank);
+        if let Some(first_out) = self.rows.get(MOST).map(|top_row| top_row.rank) {
+            self.rows.truncate(self.rows.partition_point(|top_row| top_row.rank < first_out));
             self.until = Some(first_out);
         }
-        self.leaders.shrink_to(MOST);
+        self.rows.shrink_to(MOST);
     }
 
     fn validate(&self, descending: bool, columns: &[(usize, &Column)]) -> bool {
         let mut exact: Vec<(i64, GlobalRow)> = Vec::new();
         for (number, column) in columns {
-            let Some(rows) = column.in_order(descending) else { return self.leaders.is_empty() };
+            let Some(rows) = column.in_order(descending) else { return self.rows.is_empty() };
             let ranked = rows.map(|(ordinal, row)| (rank(ordinal, descending), row));
             let ranked = ranked.take_while(|(rank, _)| self.is_before_end(*rank));
             exact.extend(ranked.filter_map(|(rank, row)| Some((rank, join(*number, row)?))));
         }
         exact.sort_unstable();
         let mut own: Vec<(i64, GlobalRow)> =
-            self.leaders.iter().map(|leader| (leader.rank, leader.row)).collect();
+            self.rows.iter().map(|top_row| (top_row.rank, top_row.row)).collect();
         let is_sorted = own.is_sorted_by_key(|(rank, _)| *rank);
         own.sort_unstable();
         is_sorted && own == exact && own.len() <= MOST
     }
 
-    pub(crate) fn leaders(&self) -> &[Leader] {
-        &self.leaders
+    pub(crate) fn rows(&self) -> &[TopRow] {
+        &self.rows
     }
 
-    /// What `number` gives for the 64 leaders from 64 · `chunk` on, 0 behind the last; asked once, and then kept with the field.
-    /// `None` where there are no such leaders.
+    /// Returns the string numbers, by `number`, of the 64 rows from 64 · `chunk` on, 0 after the last; computed once for a field.
+    /// `None` where there are no such rows.
     pub(super) fn strings(
         &self,
         field: FieldId,
         chunk: usize,
         number: impl Fn(GlobalRow) -> u32,
     ) -> Option<&[u32; LANES]> {
-        let chunks = self.leaders.chunks(LANES);
+        let chunks = self.rows.chunks(LANES);
         let strings = self.strings.get(field.index())?;
         let strings = strings.get_or_init(|| chunks.map(|_| OnceLock::new()).collect());
         let own = strings.get(chunk)?.get_or_init(|| {
             let mut numbers = Box::new([0; LANES]);
-            let leaders = self.leaders.iter().skip(chunk.saturating_mul(LANES));
-            for (own, leader) in numbers.iter_mut().zip(leaders) {
-                *own = number(leader.row);
+            let rows = self.rows.iter().skip(chunk * LANES);
+            for (own, top_row) in numbers.iter_mut().zip(rows) {
+                *own = number(top_row.row);
             }
             numbers
         });
@@ -135,52 +136,52 @@ impl Leading {
     }
 }
 
-impl Leaders {
-    /// No rows; in a catalogue of so many fields.
+impl FieldTopRows {
+    /// Makes empty top rows, in a catalogue of `fields` fields.
     pub(super) fn new(fields: usize) -> Self {
-        Self { ascending: Leading::new(fields), descending: Leading::new(fields) }
+        Self { ascending: TopRows::new(fields), descending: TopRows::new(fields) }
     }
 
-    /// The first rows in an order.
-    pub(super) fn first(&self, descending: bool) -> &Leading {
+    /// Returns the first rows in an order.
+    pub(super) fn first(&self, descending: bool) -> &TopRows {
         if descending { &self.descending } else { &self.ascending }
     }
 
-    /// Takes in the rows of a batch.
+    /// Adds the rows of a batch.
     pub(super) fn add(&mut self, number: usize, column: &Column) {
         self.ascending.add(number, column, false);
         self.descending.add(number, column, true);
     }
 
-    /// Forgets the rows of a batch. Those of others do not move up in their place until they are added anew.
+    /// Removes the rows of a batch. Rows of other batches do not move up until those are added anew.
     pub(super) fn retire(&mut self, number: usize) {
-        for leading in [&mut self.ascending, &mut self.descending] {
-            let before = leading.leaders.len();
-            leading.leaders.retain(|leader| split(leader.row).0 != number);
-            if leading.leaders.len() < before {
-                leading.forget_strings();
+        for top_rows in [&mut self.ascending, &mut self.descending] {
+            let before = top_rows.rows.len();
+            top_rows.rows.retain(|top_row| split(top_row.row).0 != number);
+            if top_rows.rows.len() < before {
+                top_rows.forget_strings();
             }
         }
     }
 
-    /// Whether they are those of these columns, each with the number of its batch.
+    /// True when these are the top rows of these columns, each with the number of its batch.
     pub(super) fn validate(&self, columns: &[(usize, &Column)]) -> bool {
         self.ascending.validate(false, columns) && self.descending.validate(true, columns)
     }
 
-    /// Whether what is kept of their strings is what `number` gives, where it gives something.
+    /// True when the string numbers that are kept are those of `number`, where it returns one.
     pub(super) fn validate_strings(
         &self,
         catalog: &Catalog,
         number: impl Fn(FieldId, GlobalRow) -> Option<u32>,
     ) -> bool {
-        [&self.ascending, &self.descending].into_iter().all(|Leading { leaders, strings, .. }| {
+        [&self.ascending, &self.descending].into_iter().all(|TopRows { rows, strings, .. }| {
             let mut kept =
                 catalog.field_ids().zip(strings).filter_map(|(field, own)| Some((field, own.get()?)));
             kept.all(|(field, strings)| {
-                strings.len() == leaders.len().div_ceil(LANES)
-                    && strings.iter().zip(leaders.chunks(LANES)).all(|(own, leaders)| {
-                        let exact = leaders.iter().map(|leader| number(field, leader.row));
+                strings.len() == rows.len().div_ceil(LANES)
+                    && strings.iter().zip(rows.chunks(LANES)).all(|(own, rows)| {
+                        let exact = rows.iter().map(|top_row| number(field, top_row.row));
                         own.get().is_none_or(|own| {
                             exact.zip(own.iter()).all(|(exact, own)| exact.is_none_or(|exact| exact == *own))
                         })
@@ -191,16 +192,16 @@ impl Leaders {
 
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
-        let of_strings = |strings: &Strings| {
+        let of_strings = |strings: &StringNumbers| {
             let made = strings.iter().filter_map(OnceLock::get).map(|own| size_of_val::<[u32; LANES]>(own));
-            size_of_val::<[OnceLock<_>]>(strings).saturating_add(made.sum())
+            size_of_val::<[OnceLock<_>]>(strings) + made.sum::<usize>()
         };
-        let of_leading = |leading: &Leading| {
-            let leaders = leading.leaders.capacity().saturating_mul(size_of::<Leader>());
-            let strings = leading.strings.iter().filter_map(OnceLock::get).map(of_strings);
-            leaders.saturating_add(size_of_val(&*leading.strings)).saturating_add(strings.sum())
+        let of_leading = |top_rows: &TopRows| {
+            let rows = top_rows.rows.capacity() * size_of::<TopRow>();
+            let strings = top_rows.strings.iter().filter_map(OnceLock::get).map(of_strings);
+            rows + size_of_val(&*top_rows.strings) + strings.sum::<usize>()
         };
-        of_leading(&self.ascending).saturating_add(of_leading(&self.descending))
+        of_leading(&self.ascending) + of_leading(&self.descending)
     }
 }
 
@@ -241,53 +242,45 @@ mod tests {
                 })
                 .collect();
             let catalog = Catalog::cases();
-            let mut leaders = Leaders::new(catalog.field_ids().count());
+            let mut rows = FieldTopRows::new(catalog.field_ids().count());
             // As if each row had a string of its own.
             let string =
                 |row: GlobalRow| u32::try_from(split(row).0 * 10_000).unwrap() + u32::from(split(row).1);
-            let are_strings_sound = |leaders: &Leaders| {
-                for leading in [leaders.first(false), leaders.first(true)] {
-                    assert_eq!(
-                        leading.strings(FieldId::ID, leading.leaders.len().div_ceil(64), string),
-                        None
-                    );
-                    for (chunk, rows) in leading.leaders.chunks(LANES).enumerate().step_by(3) {
-                        let own = leading.strings(FieldId::ID, chunk, string).unwrap();
-                        assert!(rows.iter().zip(own).all(|(leader, own)| string(leader.row) == *own));
+            let are_strings_sound = |rows: &FieldTopRows| {
+                for top_rows in [rows.first(false), rows.first(true)] {
+                    assert_eq!(top_rows.strings(FieldId::ID, top_rows.rows.len().div_ceil(64), string), None);
+                    for (chunk, rows) in top_rows.rows.chunks(LANES).enumerate().step_by(3) {
+                        let own = top_rows.strings(FieldId::ID, chunk, string).unwrap();
+                        assert!(rows.iter().zip(own).all(|(top_row, own)| string(top_row.row) == *own));
                         assert!(own[rows.len()..].iter().all(|own| *own == 0));
                     }
                 }
-                leaders.validate_strings(&catalog, |_, row| Some(string(row)))
-                    && (leaders.first(true).leaders.is_empty()
-                        || !leaders.validate_strings(&catalog, |_, _| Some(7)))
+                rows.validate_strings(&catalog, |_, row| Some(string(row)))
+                    && (rows.first(true).rows.is_empty() || !rows.validate_strings(&catalog, |_, _| Some(7)))
             };
             let mut covered: Vec<(usize, &Column)> = Vec::new();
             for (number, column) in columns.iter().enumerate() {
-                leaders.add(number, column);
+                rows.add(number, column);
                 covered.push((number, column));
-                assert!(leaders.validate(&covered) && are_strings_sound(&leaders));
+                assert!(rows.validate(&covered) && are_strings_sound(&rows));
                 if number % 3 == 2 {
                     let (gone, column) = covered.remove(number / 3);
-                    leaders.retire(gone);
-                    assert!(leaders.validate(&covered) && are_strings_sound(&leaders));
+                    rows.retire(gone);
+                    assert!(rows.validate(&covered) && are_strings_sound(&rows));
                     if number % 2 == 0 {
-                        leaders.add(gone, column);
+                        rows.add(gone, column);
                         covered.push((gone, column));
-                        assert!(leaders.validate(&covered));
+                        assert!(rows.validate(&covered));
                     }
                 }
             }
             let values: usize =
                 covered.iter().map(|(_, column)| column.in_order(true).unwrap().count()).sum();
             let is_one_value = spread(0) == spread(1);
-            // Where they are many, so are the leaders, unless all have one value.
+            // Where they are many, so are the rows, unless all have one value.
             let least = if is_one_value { 0 } else { values.min(MOST / 2) };
-            assert!(
-                leaders.first(true).leaders.len() >= least && leaders.first(false).leaders.len() >= least
-            );
-            assert!(
-                leaders.first(false).leaders.len() <= MOST && leaders.size_bytes() <= 2 * MOST * (16 + 4 + 1)
-            );
+            assert!(rows.first(true).rows.len() >= least && rows.first(false).rows.len() >= least);
+            assert!(rows.first(false).rows.len() <= MOST && rows.size_bytes() <= 2 * MOST * (16 + 4 + 1));
         }
     }
 }

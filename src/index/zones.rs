@@ -1,4 +1,9 @@
-//! The zone maps of all batches, for one field.
+//! The zone index: the zone maps of one field over all batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers of batches, for which there is room, and sizes in memory"
+)]
 
 use std::sync::OnceLock;
 
@@ -6,32 +11,30 @@ use crate::value::OrdinalRange;
 
 /// The least and the greatest value of each batch, by its number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Zones {
+pub(crate) struct ZoneIndex {
     zones: Vec<Option<OrdinalRange>>,
     /// The numbers in the order of the least values, and in that of the greatest, downwards; those without
     /// values come last. Made by the first search that asks.
     orders: [OnceLock<Box<[u32]>>; 2],
 }
 
-impl Zones {
-    /// Sets the zone of a batch.
+impl ZoneIndex {
+    /// Sets the zone map of a batch.
     pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
-            self.zones.resize(number.saturating_add(1), None);
+            self.zones.resize(number + 1, None);
         }
-        if let Some(slot) = self.zones.get_mut(number) {
-            *slot = zone;
-        }
+        self.zones[number] = zone;
         self.orders = Default::default();
     }
 
-    /// The zone of a batch that has values.
+    /// Returns the zone map of a batch; `None` if it has no values.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> Option<OrdinalRange> {
         self.zones.get(number).copied().flatten()
     }
 
-    /// The batches whose zone has a value in this range, ascending.
+    /// Returns the batches whose zone map overlaps this range, ascending.
     pub(crate) fn overlapping(&self, (low, high): OrdinalRange) -> impl Iterator<Item = usize> {
         let overlaps = move |zone: &Option<OrdinalRange>| {
             zone.is_some_and(|(least, greatest)| least <= high && low <= greatest)
@@ -39,12 +42,12 @@ impl Zones {
         self.zones.iter().enumerate().filter(move |(_, zone)| overlaps(zone)).map(|(number, _)| number)
     }
 
-    /// One more than the greatest number that has ever had a zone.
+    /// Returns one more than the greatest number that ever had a zone map.
     pub(super) fn len(&self) -> usize {
         self.zones.len()
     }
 
-    /// All numbers, in the order of the first value that a batch has, in ascending or descending order.
+    /// Returns all numbers in the order of the first value of their batches, ascending or descending.
     pub(super) fn in_order(&self, descending: bool) -> &[u32] {
         let [ascending_order, descending_order] = &self.orders;
         let order = if descending { descending_order } else { ascending_order };
@@ -65,7 +68,7 @@ impl Zones {
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let orders = self.orders.iter().filter_map(OnceLock::get).map(|order| size_of_val::<[u32]>(order));
-        size_of_val::<[Option<OrdinalRange>]>(&self.zones).saturating_add(orders.sum())
+        size_of_val::<[Option<OrdinalRange>]>(&self.zones) + orders.sum::<usize>()
     }
 }
 
@@ -75,7 +78,7 @@ mod tests {
 
     #[test]
     fn batches_come_in_order_and_those_without_values_last() {
-        let mut zones = Zones::default();
+        let mut zones = ZoneIndex::default();
         for (number, zone) in [Some((5, 6)), None, Some((1, 9)), Some((3, 4))].into_iter().enumerate() {
             zones.put(number, zone);
         }
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_range_is_met_by_the_zones_that_share_a_value_with_it() {
-        let mut zones = Zones::default();
+        let mut zones = ZoneIndex::default();
         for (number, zone) in [Some((5, 6)), None, Some((1, 9)), Some((3, 4))].into_iter().enumerate() {
             zones.put(number, zone);
         }

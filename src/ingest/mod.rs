@@ -16,6 +16,7 @@ mod template;
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{case_limit, complete, expected_value};
+pub use split::check_text;
 pub(crate) use split::{FileFault, Piece, Splitter};
 pub(crate) use strict::read_case;
 pub(crate) use template::{DocumentTemplate, read_by_template};

@@ -27,6 +27,7 @@ use crate::json::{trim, trim_start};
 use crate::limits::Limits;
 
 pub(crate) use piece::{FileFault, Piece, Sink};
+pub use start::check_text;
 
 /// A splitter of files into documents, for input in chunks of any size.
 ///

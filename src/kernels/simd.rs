@@ -4,36 +4,12 @@
 //! known to have. The functions themselves are the portable loops, which the compiler vectorises.
 #![expect(unsafe_code, reason = "calls into functions compiled for detected instructions")]
 
-/// An operation on two sets of rows, bit by bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Combine {
-    And,
-    AndNot,
-    Or,
-    OrNot,
-}
+use super::portable::{
+    Combine, Uniform, combine_into_portable, combine_portable, combine_three_portable,
+    count_between_portable, count_both_portable, count_four_portable, count_ones_portable,
+};
 
-impl Combine {
-    /// Returns the XOR masks that express this operation as an AND: one for each operand and one for the result (De Morgan).
-    ///
-    /// | operation | as an AND | masks |
-    /// |---|---|---|
-    /// | a & b | a & b | 0, 0, 0 |
-    /// | a & !b | a & !b | 0, 1, 0 |
-    /// | a \| b | !(!a & !b) | 1, 1, 1 |
-    /// | a \| !b | !(!a & b) | 1, 0, 1 |
-    #[inline(always)]
-    pub(super) fn turned_by(self) -> [u64; 3] {
-        let any = if matches!(self, Self::Or | Self::OrNot) { u64::MAX } else { 0 };
-        let other = if matches!(self, Self::AndNot | Self::OrNot) { !any } else { any };
-        [any, other, any]
-    }
-}
-
-/// Whether the combined words have every bit set, or none; `None` for any others.
-pub(crate) type Uniform = Option<bool>;
-
-/// Has the processor fetch the cache line of a value that will be asked for; without one, nothing.
+/// Has the processor fetch the cache line of a value that will be read; does nothing if there is none.
 #[inline]
 pub(crate) fn prefetch<T>(values: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -106,7 +82,7 @@ macro_rules! versions {
 }
 
 versions!(
-    /// How many bits are set.
+    /// Counts the bits that are set.
     ///
     /// The instruction set that every x86-64 machine has counts no bits: a word takes about ten instructions without these. AVX2
     /// looks up half bytes, thirty-two of them at a time, in 0.6 times the time of counting word by word; AVX-512 counts eight words at
@@ -114,68 +90,17 @@ versions!(
     count_ones, count_ones_portable, count_ones_avx2, count_ones_avx512, (words: &[u64]) -> usize, ("avx2")
 );
 
-#[inline(always)]
-fn count_ones_portable(words: &[u64]) -> usize {
-    let mut count = 0;
-    // Plain loops here and below: what an iterator is folded by may be compiled apart, for no machine in particular.
-    for word in words {
-        count += word.count_ones() as usize;
-    }
-    count
-}
-
 versions!(
     /// Combines words with others, in place.
     combine, combine_portable, combine_avx2, combine_avx512,
     (how: Combine, words: &mut [u64], others: &[u64]) -> Uniform, ("avx2")
 );
 
-#[inline(always)]
-fn combine_portable(how: Combine, words: &mut [u64], others: &[u64]) -> Uniform {
-    /// The words as they become, and whether any bit and every bit is set.
-    #[inline(always)]
-    fn each(words: &mut [u64], others: &[u64], join: impl Fn(u64, u64) -> u64) -> Uniform {
-        let (mut any, mut all) = (0, u64::MAX);
-        for (word, other) in words.iter_mut().zip(others) {
-            *word = join(*word, *other);
-            any |= *word;
-            all &= *word;
-        }
-        uniform(any, all)
-    }
-    match how {
-        Combine::And => each(words, others, |a, b| a & b),
-        Combine::AndNot => each(words, others, |a, b| a & !b),
-        Combine::Or => each(words, others, |a, b| a | b),
-        Combine::OrNot => each(words, others, |a, b| a | !b),
-    }
-}
-
 versions!(
     /// Writes the combination of `a` and `b`.
     combine_into, combine_into_portable, combine_into_avx2, combine_into_avx512,
     (how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) -> Uniform, ("avx2")
 );
-
-#[inline(always)]
-fn combine_into_portable(how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) -> Uniform {
-    #[inline(always)]
-    fn each(words: &mut [u64], a: &[u64], b: &[u64], join: impl Fn(u64, u64) -> u64) -> Uniform {
-        let (mut any, mut all) = (0, u64::MAX);
-        for ((word, a), b) in words.iter_mut().zip(a).zip(b) {
-            *word = join(*a, *b);
-            any |= *word;
-            all &= *word;
-        }
-        uniform(any, all)
-    }
-    match how {
-        Combine::And => each(words, a, b, |a, b| a & b),
-        Combine::AndNot => each(words, a, b, |a, b| a & !b),
-        Combine::Or => each(words, a, b, |a, b| a | b),
-        Combine::OrNot => each(words, a, b, |a, b| a | !b),
-    }
-}
 
 versions!(
     /// Writes what three sets come to: the first two are combined, then the result with the third.
@@ -186,105 +111,28 @@ versions!(
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")
 );
 
-#[inline(always)]
-fn combine_three_portable(hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform {
-    #[inline(always)]
-    fn each(words: &mut [u64], [a, b, c]: [&[u64]; 3], join: impl Fn(u64, u64, u64) -> u64) -> Uniform {
-        let (mut any, mut all) = (0, u64::MAX);
-        for (((word, a), b), c) in words.iter_mut().zip(a).zip(b).zip(c) {
-            *word = join(*a, *b, *c);
-            any |= *word;
-            all &= *word;
-        }
-        uniform(any, all)
-    }
-    match hows {
-        [Combine::And, Combine::And] => each(words, sets, |a, b, c| a & b & c),
-        [Combine::Or, Combine::Or] => each(words, sets, |a, b, c| a | b | c),
-        [first, second] => {
-            let [a_by, b_by, pair_by] = first.turned_by();
-            let [from_pair, c_by, all_by] = second.turned_by();
-            let pair_by = pair_by ^ from_pair;
-            each(words, sets, |a, b, c| ((a ^ a_by) & (b ^ b_by) ^ pair_by) & (c ^ c_by) ^ all_by)
-        }
-    }
-}
-
-#[inline(always)]
-fn uniform(any: u64, all: u64) -> Uniform {
-    match (any, all) {
-        (0, _) => Some(false),
-        (_, u64::MAX) => Some(true),
-        _ => None,
-    }
-}
-
 versions!(
-    /// How many bits both have.
+    /// Counts the bits that both have.
     count_both, count_both_portable, count_both_avx2, count_both_avx512, (a: &[u64], b: &[u64]) -> usize, ("avx2")
 );
 
-#[inline(always)]
-fn count_both_portable(a: &[u64], b: &[u64]) -> usize {
-    let mut count = 0;
-    for (a, b) in a.iter().zip(b) {
-        count += (a & b).count_ones() as usize;
-    }
-    count
-}
-
 versions!(
-    /// How many bits two sets have and a third has not.
+    /// Counts the bits that two sets have and a third has not.
     count_between, count_between_portable, count_between_avx2, count_between_avx512,
     (a: &[u64], b: &[u64], without: &[u64]) -> usize, ("avx2")
 );
 
-#[inline(always)]
-fn count_between_portable(a: &[u64], b: &[u64], without: &[u64]) -> usize {
-    let mut count = 0;
-    for ((a, b), without) in a.iter().zip(b).zip(without) {
-        count += (a & b & !without).count_ones() as usize;
-    }
-    count
-}
-
 versions!(
-    /// How many bits four sets come to, each two of which are turned over, joined and turned over again, and then all
-    /// joined: by these masks, which are no bit or every one.
+    /// Counts the bits of four sets combined pairwise, each pair as an AND with [XOR masks](Combine::turned_by), and both results as
+    /// an AND. A mask has no bit or every one.
     count_four, count_four_portable, count_four_avx2, count_four_avx512,
     (sets: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize, ("avx2")
 );
 
-#[inline(always)]
-fn count_four_portable([a, b, c, d]: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize {
-    #[inline(always)]
-    fn each([a, b, c, d]: [&[u64]; 4], join: impl Fn([u64; 4]) -> u64) -> usize {
-        let mut count = 0;
-        for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-            count += join([*a, *b, *c, *d]).count_ones() as usize;
-        }
-        count
-    }
-    let sets = [a, b, c, d];
-    match masks {
-        [[0, 0, 0], [0, 0, 0]] => each(sets, |[a, b, c, d]| a & b & c & d),
-        // Of those that are in neither conjunction.
-        [[0, 0, u64::MAX], [0, 0, u64::MAX]] => each(sets, |[a, b, c, d]| !(a & b | c & d)),
-        _ => each(sets, |words| join_four(words, masks)),
-    }
-}
-
-/// A word of each set, joined as by [`count_four`].
-#[inline(always)]
-pub(crate) fn join_four([a, b, c, d]: [u64; 4], masks: &[[u64; 3]; 2]) -> u64 {
-    let join = |a: u64, b: u64, masks: &[u64; 3]| (a ^ masks[0]) & (b ^ masks[1]) ^ masks[2];
-    join(a, b, &masks[0]) & join(c, d, &masks[1])
-}
-
 /// A bit for each byte.
 pub(crate) type ByteSet = [u64; 4];
 
-/// Whether [`in_byte_set`] has instructions for it here, and so takes a fiftieth of what asking each byte takes.
+/// True when the machine has instructions for [`in_byte_set`], which then takes a fiftieth of the time of testing each byte.
 pub(crate) fn has_byte_sets() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -421,7 +269,7 @@ mod tests {
         words.into_iter().map(|word| (0..64).filter(|bit| word >> bit & 1 == 1).count()).sum()
     }
 
-    /// Sets of so many words: some bits, others, none, all.
+    /// Sets of `len` words: some bits, others, none, all.
     fn sets(len: usize) -> [Vec<u64>; 4] {
         let mut state = 1_u64;
         let mut next = || {

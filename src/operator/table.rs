@@ -32,7 +32,7 @@ pub enum Operator {
 /// One row; the docs of the module say what its columns mean and which code reads them.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
-    /// In lower case. Words that mean another operator on some fields are in `criteria::advice`.
+    /// In lower case, without blanks, `_` and `-`. Words that mean another operator on some fields are in `criteria::advice`.
     pub(super) synonyms: &'static [&'static str],
     pub(super) arity: Arity,
     pub(super) types: Types,
@@ -99,7 +99,10 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &["="],
-                    synonyms: &["==", "===", "=", "eq", "equals", "equal", "is", ":"],
+                    synonyms: &[
+                        "==", "===", "=", "<=>", ":", "eq", "equals", "equal", "equalto", "equalsto", "is",
+                        "are", "was", "were", "sameas", "on",
+                    ],
                     arity: Arity::One,
                     types: Types::All,
                     shape: points(Quantifier::Any),
@@ -112,7 +115,24 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &["<>"],
-                    synonyms: &["!=", "!==", "<>", "ne", "neq", "not", "≠", "isnot", "notequal", "notequals"],
+                    synonyms: &[
+                        "!=",
+                        "!==",
+                        "<>",
+                        "≠",
+                        "ne",
+                        "neq",
+                        "not",
+                        "isnot",
+                        "notequal",
+                        "notequals",
+                        "unequal",
+                        "unequalto",
+                        "otherthan",
+                        "differsfrom",
+                        "differentfrom",
+                        "distinctfrom",
+                    ],
                     arity: Arity::One,
                     types: Types::All,
                     shape: points(Quantifier::None),
@@ -125,7 +145,24 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &[">"],
-                    synonyms: &["gt", ">", "after"],
+                    synonyms: &[
+                        "gt",
+                        ">",
+                        "after",
+                        "greater",
+                        "greaterthan",
+                        "more",
+                        "morethan",
+                        "over",
+                        "above",
+                        "exceeds",
+                        "higherthan",
+                        "largerthan",
+                        "biggerthan",
+                        "later",
+                        "laterthan",
+                        "newerthan",
+                    ],
                     arity: Arity::One,
                     types: Types::Ordered,
                     shape: ray(Side::Above, false),
@@ -142,7 +179,24 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &[">="],
-                    synonyms: &["gte", "ge", "=>", ">=", "≥", "from"],
+                    synonyms: &[
+                        "gte",
+                        "ge",
+                        "=>",
+                        ">=",
+                        "≥",
+                        "from",
+                        "since",
+                        "atleast",
+                        "greaterorequal",
+                        "greaterorequalto",
+                        "greaterthanorequal",
+                        "greaterthanorequalto",
+                        "nolessthan",
+                        "nofewerthan",
+                        "noearlierthan",
+                        "onorafter",
+                    ],
                     arity: Arity::One,
                     types: Types::Ordered,
                     shape: ray(Side::Above, true),
@@ -159,7 +213,22 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &["<"],
-                    synonyms: &["lt", "<", "before"],
+                    synonyms: &[
+                        "lt",
+                        "<",
+                        "before",
+                        "less",
+                        "lessthan",
+                        "fewerthan",
+                        "under",
+                        "below",
+                        "lowerthan",
+                        "smallerthan",
+                        "earlier",
+                        "earlierthan",
+                        "olderthan",
+                        "priorto",
+                    ],
                     arity: Arity::One,
                     types: Types::Ordered,
                     shape: ray(Side::Below, false),
@@ -174,7 +243,22 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &["<="],
-                    synonyms: &["lte", "le", "=<", "<=", "≤"],
+                    synonyms: &[
+                        "lte",
+                        "le",
+                        "=<",
+                        "<=",
+                        "≤",
+                        "atmost",
+                        "lessorequal",
+                        "lessorequalto",
+                        "lessthanorequal",
+                        "lessthanorequalto",
+                        "nomorethan",
+                        "nogreaterthan",
+                        "nolaterthan",
+                        "onorbefore",
+                    ],
                     arity: Arity::One,
                     types: Types::Ordered,
                     shape: ray(Side::Below, true),
@@ -189,7 +273,10 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &["in", "contains", "$contains"],
-                    synonyms: &["in", "any", "anyof", "any_of"],
+                    synonyms: &[
+                        "in", "any", "anyof", "some", "someof", "oneof", "either", "eitherof", "inlist",
+                        "inset", "among", "memberof",
+                    ],
                     arity: Arity::OneOrMore,
                     types: Types::All,
                     shape: points(Quantifier::Any),

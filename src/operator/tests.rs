@@ -142,8 +142,12 @@ fn the_openapi_document_lists_every_operator() {
 
 #[test]
 fn the_dictionary_of_the_fuzzer_has_every_operator() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/criteria.dict");
-    let dictionary = std::fs::read_to_string(file).unwrap();
+    let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    // A published package has no fuzzer.
+    if !fuzz.exists() {
+        return;
+    }
+    let dictionary = std::fs::read_to_string(fuzz.join("criteria.dict")).unwrap();
     for name in Operator::ALL.map(Operator::name) {
         assert!(dictionary.contains(&format!("\"\\\"{name}\\\"\"")), "{name}");
     }

@@ -1,4 +1,4 @@
-//! Parameters on their way to the server.
+//! Encodes statement parameters in PostgreSQL's binary format.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ use crate::sql::Datum;
 
 /// A parameter of a statement.
 ///
-/// Every place of a statement has a cast, so the server takes it for the type that the value has.
+/// Every parameter of a statement has a cast, so the server expects the type that the value has.
 #[derive(Debug)]
 pub(super) struct Bound<'d>(pub(super) &'d Datum<'static>);
 

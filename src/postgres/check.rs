@@ -1,4 +1,4 @@
-//! Whether the table is the one that the data definition makes.
+//! Checks that the table on the server matches the data definition.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use super::error::{PostgresError, PostgresErrorKind};
 use crate::error::quote;
 use crate::sql::{Column, ColumnType, Table};
 
-/// The columns of a table: name, type, whether it refuses nulls, collation if any.
+/// The query for the columns of a table: name, type, `NOT NULL`, and collation.
 const COLUMNS: &str = "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), a.attnotnull, coalesce(c.collname::text, '') \
     FROM pg_attribute a LEFT JOIN pg_collation c ON c.oid = a.attcollation \
     WHERE a.attrelid = to_regclass($1::text) AND a.attnum > 0 AND NOT a.attisdropped";
 
-/// What a column is.
+/// The definition of a column.
 #[derive(PartialEq, Eq)]
-struct Shape {
+struct ColumnDef {
     kind: String,
-    refuses_nulls: bool,
+    is_not_null: bool,
     collation: String,
 }
 
-impl Shape {
-    /// As the data definition has it.
+impl ColumnDef {
+    /// Returns the definition that the script has.
     fn of(column: &Column) -> Self {
         let kind = match column.kind() {
             ColumnType::Text => "text",
@@ -34,7 +34,7 @@ impl Shape {
         let is_compared = column.kind() == ColumnType::Text && column.field().is_some();
         Self {
             kind: format!("{kind}{brackets}"),
-            refuses_nulls: !column.is_nullable(),
+            is_not_null: !column.is_nullable(),
             collation: if is_compared { "C" } else { "" }.to_owned(),
         }
     }
@@ -44,19 +44,22 @@ impl Shape {
             "" => String::new(),
             name => format!(" COLLATE \"{name}\""),
         };
-        format!("{}{collation}{}", self.kind, if self.refuses_nulls { " NOT NULL" } else { "" })
+        format!("{}{collation}{}", self.kind, if self.is_not_null { " NOT NULL" } else { "" })
     }
 
-    /// Whether a column of this shape holds what the table's statements expect of `wanted`.
-    fn serves(&self, wanted: &Self) -> bool {
-        self.kind == wanted.kind
-            && (self.refuses_nulls || !wanted.refuses_nulls)
-            && (wanted.collation.is_empty()
-                || [wanted.collation.as_str(), "POSIX"].contains(&self.collation.as_str()))
+    /// Returns true if statements that are written for `expected` also work on a column of this definition.
+    fn satisfies(&self, expected: &Self) -> bool {
+        self.kind == expected.kind
+            && (self.is_not_null || !expected.is_not_null)
+            && (expected.collation.is_empty()
+                || [expected.collation.as_str(), "POSIX"].contains(&self.collation.as_str()))
     }
 }
 
-/// Holds the server's table against the one that statements are written for.
+/// Compares the table on the server with the table that the statements are written for.
+///
+/// # Errors
+/// Returns [`Table`](PostgresErrorKind::Table) for the first difference.
 pub(super) async fn check(client: &Client, table: &Table) -> Result<(), PostgresError> {
     let fault = |message: String| PostgresError::new(PostgresErrorKind::Table, message);
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
@@ -67,26 +70,26 @@ pub(super) async fn check(client: &Client, table: &Table) -> Result<(), Postgres
     let mut columns = HashMap::new();
     for row in client.query(COLUMNS, &[&name]).await? {
         let shape =
-            Shape { kind: row.try_get(1)?, refuses_nulls: row.try_get(2)?, collation: row.try_get(3)? };
+            ColumnDef { kind: row.try_get(1)?, is_not_null: row.try_get(2)?, collation: row.try_get(3)? };
         columns.insert(row.try_get::<_, String>(0)?, shape);
     }
     if columns.is_empty() {
         return Err(fault(format!(
-            "found no table {}, expected the one that `casefilter ddl --dialect postgres` makes",
+            "found no table {}, expected the one that `casefilter ddl --dialect postgres` creates",
             quote(&name)
         )));
     }
     for column in table.columns() {
-        let wanted = Shape::of(column);
+        let expected = ColumnDef::of(column);
         match columns.get(column.name()) {
-            Some(found) if found.serves(&wanted) => {}
+            Some(found) if found.satisfies(&expected) => {}
             found => {
-                let found = found.map_or("none of that name".to_owned(), Shape::text);
+                let found = found.map_or("no such column".to_owned(), ColumnDef::text);
                 return Err(fault(format!(
                     "column {} of table {}: found {found}, expected {}",
                     quote(column.name()),
                     quote(&name),
-                    wanted.text()
+                    expected.text()
                 )));
             }
         }

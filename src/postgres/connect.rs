@@ -1,4 +1,4 @@
-//! Connections: how they are made, kept, lent and given up.
+//! Opens connections, configures TLS, and closes connections that are no longer usable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use super::prepared::Prepared;
 
-/// Makes connections, and tells which are still good.
+/// The connection factory of the pool.
 pub(super) struct Manager {
     config: Config,
     tls: MakeRustlsConnect,
-    /// What a session is told when it begins.
-    greeting: String,
+    /// The statements that configure a new session.
+    session_setup: String,
     connect_timeout: Duration,
     statements: usize,
 }
 
-/// A session of its own, which only reads.
+/// A read-only session with its prepared statements.
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) prepared: Prepared,
@@ -35,7 +35,7 @@ pub(super) struct Connection {
 impl Manager {
     pub(super) fn new(url: &str, options: &PostgresOptions) -> Result<Self, PostgresError> {
         let wrong = |message: String| PostgresError::new(PostgresErrorKind::Options, message);
-        let mut config: Config = url.parse().map_err(|error| wrong(said_of(&error)))?;
+        let mut config: Config = url.parse().map_err(|error| wrong(parse_message(&error)))?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(wrong("the connection string names no host".to_owned()));
         }
@@ -50,13 +50,13 @@ impl Manager {
         }
         let tls = tls(&config, options)?;
         let timeout_ms = options.statement_timeout.as_millis().clamp(1, i32::MAX.unsigned_abs().into());
-        // Values are skewed, so a plan is made for those that were sent; compiling one takes longer than most searches.
-        let greeting = format!(
+        // Values are skewed, so each search gets a plan for its own values. JIT compilation takes longer than most searches.
+        let session_setup = format!(
             "SET default_transaction_read_only = on; SET statement_timeout = {timeout_ms}; \
              SET idle_in_transaction_session_timeout = {timeout_ms}; SET plan_cache_mode = force_custom_plan; SET jit = off"
         );
         let (connect_timeout, statements) = (options.connect_timeout, options.statements);
-        Ok(Self { config, tls, greeting, connect_timeout, statements })
+        Ok(Self { config, tls, session_setup, connect_timeout, statements })
     }
 
     async fn connect(&self) -> Result<Connection, PostgresError> {
@@ -67,30 +67,30 @@ impl Manager {
                 tracing::warn!(%error, "a connection to PostgreSQL was lost");
             }
         });
-        client.batch_execute(&self.greeting).await?;
+        client.batch_execute(&self.session_setup).await?;
         Ok(Connection { client, prepared: Prepared::new(self.statements) })
     }
 }
 
-/// What is wrong with a connection string, without a word of it but for the names of options.
-fn said_of(error: &tokio_postgres::Error) -> String {
+/// Returns a message about an invalid connection string. Of the string itself it contains only names of options.
+fn parse_message(error: &tokio_postgres::Error) -> String {
     const EXPECTED: &str = "expected such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require";
     let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     if reason.starts_with("invalid value for option") {
         return format!("the connection string has an {reason}; {EXPECTED}");
     }
-    // Of what looks like an option, only what one is may be repeated: it could be the end of a password.
-    let foreign = FOREIGN_OPTIONS.iter().find(|name| reason == format!("unknown option `{name}`"));
-    match foreign {
+    // Only known option names may be repeated: any other text could be the end of a password.
+    let unsupported = UNSUPPORTED_OPTIONS.iter().find(|name| reason == format!("unknown option `{name}`"));
+    match unsupported {
         Some(name) => {
-            format!("the connection string has the option `{name}`, which is not known here; {EXPECTED}")
+            format!("the connection string has the option `{name}`, which is not supported; {EXPECTED}")
         }
-        None => format!("the connection string cannot be read; {EXPECTED}"),
+        None => format!("the connection string is invalid; {EXPECTED}"),
     }
 }
 
-/// Options that `libpq` has beyond those that are known here.
-const FOREIGN_OPTIONS: [&str; 16] = [
+/// The options of `libpq` that are not supported.
+const UNSUPPORTED_OPTIONS: [&str; 16] = [
     "client_encoding",
     "fallback_application_name",
     "gssencmode",
@@ -109,7 +109,7 @@ const FOREIGN_OPTIONS: [&str; 16] = [
     "sslrootcert",
 ];
 
-/// The connector for a connection string, with those who may vouch for the server.
+/// Creates the TLS connector with the root certificates of the options or of the system.
 fn tls(config: &Config, options: &PostgresOptions) -> Result<MakeRustlsConnect, PostgresError> {
     let wrong = |message: String| PostgresError::new(PostgresErrorKind::Options, message);
     let is_local = |host: &Host| !matches!(host, Host::Tcp(_));
@@ -121,17 +121,18 @@ fn tls(config: &Config, options: &PostgresOptions) -> Result<MakeRustlsConnect, 
             let added = certificate
                 .map_err(|error| error.to_string())
                 .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
-            added.map_err(|error| wrong(format!("a root certificate is of no use: {error}")))?;
+            added.map_err(|error| wrong(format!("cannot use a root certificate: {error}")))?;
         }
         if roots.is_empty() {
-            return Err(wrong("there is no root certificate".to_owned()));
+            return Err(wrong("found no root certificate".to_owned()));
         }
     } else if is_used {
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() && config.get_ssl_mode() == SslMode::Require {
             return Err(wrong(
-                "TLS is required, and the system has no root certificates: name some".to_owned(),
+                "TLS is required, but the system has no root certificates; set `root_certificates`"
+                    .to_owned(),
             ));
         }
     }
@@ -161,28 +162,29 @@ impl managed::Manager for Manager {
     }
 }
 
-/// A connection on loan, which goes back to the pool only by [`give_back`](Self::give_back).
+/// A connection from the pool, returned to it only by [`release`](Self::release).
 ///
-/// Dropped before, as when nobody waits for the answer any more, it is closed, and what the server was doing for it is cancelled.
-pub(super) struct Loan(Option<Object<Manager>>);
+/// If it is dropped before, for example because the future of a search is dropped, the connection is closed and the running
+/// statement is cancelled on the server.
+pub(super) struct PooledConnection(Option<Object<Manager>>);
 
-impl Loan {
+impl PooledConnection {
     pub(super) fn new(connection: Object<Manager>) -> Self {
         Self(Some(connection))
     }
 
     pub(super) fn connection(&mut self) -> Result<&mut Connection, PostgresError> {
-        let lost = || PostgresError::new(PostgresErrorKind::Unavailable, "the connection was given back");
-        self.0.as_deref_mut().ok_or_else(lost)
+        let released = || PostgresError::new(PostgresErrorKind::Unavailable, "the connection was released");
+        self.0.as_deref_mut().ok_or_else(released)
     }
 
-    /// Lends it to the next search.
-    pub(super) fn give_back(mut self) {
+    /// Returns the connection to the pool.
+    pub(super) fn release(mut self) {
         drop(self.0.take());
     }
 }
 
-impl Drop for Loan {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(connection) = self.0.take() else { return };
         let pool = Object::pool(&connection);

@@ -1,4 +1,4 @@
-//! Why a search has no answer.
+//! Errors of PostgreSQL searches.
 
 use std::error::Error as _;
 use std::fmt;
@@ -6,28 +6,28 @@ use std::fmt;
 use deadpool::managed::{PoolError, TimeoutType};
 use tokio_postgres::error::SqlState;
 
-/// What kind of fault it is.
+/// The kind of a [`PostgresError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PostgresErrorKind {
-    /// The connection string, or another option, is wrong.
+    /// The connection string or another option is invalid.
     Options,
-    /// There is no connection: the server does not answer, lets nobody in, or went away.
+    /// The server does not respond, rejects the connection, or has closed it.
     Unavailable,
     /// The statement took too long.
     Timeout,
-    /// All connections were in use for too long, or too many searches waited for one.
+    /// All connections were in use for too long, or too many searches were waiting for one.
     Exhausted,
-    /// The table is not as the data definition has it, or may not be read.
+    /// The table differs from the data definition, or the role may not read it.
     Table,
-    /// The server refused a statement, or its answer is none.
+    /// The server rejected a statement, or sent an invalid response.
     Refused,
-    /// The filter or the order is of another catalogue than the table: a mistake of the host.
+    /// The filter or the order belongs to another catalogue than the table. This is a bug of the host.
     Request,
 }
 
 impl PostgresErrorKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Options,
         Self::Unavailable,
@@ -38,7 +38,7 @@ impl PostgresErrorKind {
         Self::Request,
     ];
 
-    /// A stable name in lower case.
+    /// Returns a stable name in lower case.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl PostgresErrorKind {
         }
     }
 
-    /// Whether the same search may be answered a moment later.
+    /// Returns true if the same search may succeed a moment later.
     ///
     /// ```
     /// use casefilter::postgres::PostgresErrorKind;
@@ -65,9 +65,9 @@ impl PostgresErrorKind {
     }
 }
 
-/// A fault of a [`PostgresSource`](super::PostgresSource): its kind, and a sentence for the operator.
+/// An error of a [`PostgresSource`](super::PostgresSource): a kind, and a message for the operator.
 ///
-/// The sentence has what the server says, and never the connection string.
+/// The message includes the message of the server, and never the connection string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresError {
     kind: PostgresErrorKind,
@@ -79,7 +79,7 @@ impl PostgresError {
         Self { kind, message: message.into() }
     }
 
-    /// What kind of fault it is.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> PostgresErrorKind {
         self.kind
@@ -94,22 +94,22 @@ impl fmt::Display for PostgresError {
 
 impl std::error::Error for PostgresError {}
 
-/// By the code of the server, or by there being none.
+/// Classifies an error by its SQLSTATE code. An error without a code is one of the connection.
 fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
     let Some(state) = error.code() else {
-        let is_of_answer = error.to_string().starts_with("error deserializing column");
-        return if is_of_answer { PostgresErrorKind::Refused } else { PostgresErrorKind::Unavailable };
+        let is_bad_value = error.to_string().starts_with("error deserializing column");
+        return if is_bad_value { PostgresErrorKind::Refused } else { PostgresErrorKind::Unavailable };
     };
     if *state == SqlState::QUERY_CANCELED {
         return PostgresErrorKind::Timeout;
     }
-    // A plan that was prepared before the table was altered: the next connection makes it anew.
+    // The table was altered after the statement was prepared. The next connection prepares it again.
     if *state == SqlState::FEATURE_NOT_SUPPORTED {
         return PostgresErrorKind::Unavailable;
     }
     match state.code().get(..2) {
-        // Connections, authorisation, rollbacks (also those of a standby), resources, locks, shutdown, the
-        // system, and a database that is not there.
+        // Connections, authorisation, rollbacks (also on a standby), resources, locks, shutdown, system errors, and a
+        // missing database.
         Some("08" | "28" | "40" | "53" | "55" | "57" | "58" | "3D") => PostgresErrorKind::Unavailable,
         Some("42") => PostgresErrorKind::Table,
         _ => PostgresErrorKind::Refused,
@@ -120,7 +120,7 @@ impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {
         let kind = kind_of(&error);
         let message = match error.as_db_error() {
-            Some(said) => format!("PostgreSQL says: {} [{}]", said.message(), said.code().code()),
+            Some(error) => format!("PostgreSQL says: {} [{}]", error.message(), error.code().code()),
             None => {
                 let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
                 format!("{error}{cause}")

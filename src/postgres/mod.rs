@@ -1,33 +1,32 @@
-//! Cases in a table of PostgreSQL, searched as those of an engine are.
+//! Searches cases in a PostgreSQL table.
 //!
-//! A [`PostgresSource`] answers a [`Request`](crate::Request) from the table that
-//! `casefilter ddl --dialect postgres` makes: the same cases in the same order, the same documents, byte for byte,
-//! and the same count as [`Engine::search`](crate::Engine::search) over the same cases. Bodies, orders and pages are compiled and
-//! refused before the server hears of them, so errors and limits are the same too. `tests/postgres/run`
-//! holds all of that: the conformance vectors, random worlds, and every test of the service, on a real server.
+//! A [`PostgresSource`] answers a [`Request`](crate::Request) from the table that `casefilter ddl --dialect postgres` creates.
+//! The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same
+//! documents byte for byte, and the same count. Bodies, orders and pages are compiled before anything is sent to the server, so
+//! errors and limits are the same too. `tests/postgres/run` verifies this on a real server, with the conformance vectors,
+//! random data, and every test of the service.
 //!
-//! `casefilter serve --source postgres://…` is a service whose searches of cases go there; its four other
-//! operations stay on the file of `--db`. `casefilter search --source postgres://…` searches from the command line.
+//! `casefilter serve --source postgres://…` runs a service that searches cases in PostgreSQL; its four other operations use the
+//! file of `--db`. `casefilter search --source postgres://…` searches from the command line.
 //!
 //! # The table
 //!
-//! It is made, loaded and indexed by one script:
+//! One script creates, loads and indexes the table:
 //!
 //! ```sh
 //! casefilter export cases.db -o cases.tsv
 //! casefilter ddl --dialect postgres | psql -v ON_ERROR_STOP=1 compliance
 //! ```
 //!
-//! A source looks at the table when it connects: the first column that is not there, has another type or
-//! collation, or may be null where the script has `NOT NULL`, is an error that names it. More columns, and
-//! columns in another order, do no harm. Indexes are not looked at: no answer depends on them, but all speed does. Those that
-//! the script makes serve every operator; those that it has as comments serve orders and
-//! values that not everybody asks for. `id` has to be unique, as the script's primary key has it.
+//! A source checks the table when it connects. An error names the first column that is missing, has another type or collation,
+//! or is nullable where the script has `NOT NULL`. Additional columns and another order of columns are allowed. Indexes are not
+//! checked, because they affect only speed. The indexes of the script support every operator; those in its comments support
+//! less common orders and values. `id` must be unique, as by the primary key of the script.
 //!
-//! Rows are written by casefilter alone ([`Table::row`](crate::sql::Table::row),
-//! [`write_copy`](crate::sql::write_copy), `casefilter export`), so that columns and documents say the same. Cases with U+0000 in a field
-//! cannot lie in PostgreSQL; the export refuses them. To take in changed and new cases, export those, and let this
-//! script put them in the places of the old ones, or behind all others:
+//! Only casefilter may write rows ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
+//! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store U+0000 in a text, so the export rejects
+//! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in
+//! place and appends new ones:
 //!
 //! ```sql
 //! BEGIN;
@@ -41,45 +40,49 @@
 //! COMMIT;
 //! ```
 //!
-//! Or load all of them into a table beside, and change the names of both in one transaction: searches go to the new one from then on.
+//! Alternatively, load all cases into a second table and swap the names of both in one transaction.
 //!
 //! # Consistency
 //!
-//! A search sees what was committed when it began, page and count in one state of the table, however many rows come and go
-//! meanwhile. Two searches may see two states, as with any source; on a standby they may be behind.
+//! Page and count of a search come from one snapshot of the table, taken when the search begins. Two searches may see different
+//! states. On a standby, both may be out of date.
 //!
 //! # Connections
 //!
-//! [`PostgresOptions`] has every bound. At most [`connections`](PostgresOptions::connections) are open, made when they are needed, each
-//! a session that is told to read only and to end a statement after
-//! [`statement_timeout`](PostgresOptions::statement_timeout). It keeps the last [`statements`](PostgresOptions::statements)
-//! of its statements prepared, and none of more than 4 KiB, so that clients who think of ever new criteria do not
-//! fill the server's memory. Plans are made anew for the values of each search, since the best one for a status that one
-//! case has is the worst for one that half of them have. A connection on which anything failed is closed and not used
-//! again. At most [`waiting`](PostgresOptions::waiting) searches wait for a connection, more are turned away at once; a
-//! search that nobody waits for any more is cancelled. When the server is gone, searches fail at once or after
-//! [`connect_timeout`](PostgresOptions::connect_timeout); when it is back, the next search connects. Poolers between
-//! the two have to give each connection a session of its own.
+//! All limits are in [`PostgresOptions`].
 //!
-//! # What a search costs
+//! - At most [`connections`](PostgresOptions::connections) are open. They are opened on demand.
+//! - Each is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
+//! - Each keeps its last [`statements`](PostgresOptions::statements) prepared, except those over 4 KiB, so that varying criteria
+//!   cannot fill the memory of the server.
+//! - Plans are made for the values of each search: the best plan for a rare status is the worst for a common one.
+//! - A connection is closed after any error.
+//! - At most [`waiting`](PostgresOptions::waiting) searches wait for a connection. Further ones fail at once.
+//! - A search is cancelled when its future is dropped.
+//! - While the server is unavailable, searches fail at once or after [`connect_timeout`](PostgresOptions::connect_timeout). When
+//!   it is available again, the next search connects.
+//! - A connection pooler in between must use session pooling.
 //!
-//! On a million sample cases in memory, over a socket, one after the other by `casefilter search --source … --requests FILE`: 0.3 ms
-//! for a body that selects nothing, 1.2 ms for the newest 100 of `status = open`, 13 ms with `countTotalItems`,
-//! since PostgreSQL counts row by row. The embedded engine counts in microseconds (`benches/README.md`).
+//! # Performance
+//!
+//! Measured on a million sample cases in memory, over a Unix socket, one search at a time, with
+//! `casefilter search --source … --requests FILE`: 0.3 ms for a body that matches nothing, 1.2 ms for the newest 100 of
+//! `status = open`, 13 ms with `countTotalItems`. PostgreSQL counts row by row; the embedded engine counts in microseconds
+//! (`benches/README.md`).
 //!
 //! # Connection strings
 //!
-//! They are those of `libpq`: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=…`, or `host=… user=…`; a socket is
-//! `postgres:///DATABASE?host=/run/postgresql&user=…`. Known options are those of
-//! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html), among them
-//! `sslmode`, `connect_timeout`, `application_name`, `target_session_attrs`, and several hosts to be tried in turn. No file and no
-//! environment variable is read. Neither logs nor errors repeat a connection string.
+//! The format is that of `libpq`: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=…`, or `host=… user=…`. A Unix socket is
+//! `postgres:///DATABASE?host=/run/postgresql&user=…`. The known options are those of
+//! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html), including
+//! `sslmode`, `connect_timeout`, `application_name`, `target_session_attrs`, and several hosts to try in turn. No files and no
+//! environment variables are read. Logs and errors never contain a connection string.
 //!
-//! With `sslmode=require` the connection is TLS by rustls, 1.2 or 1.3, and the server's certificate has to be vouched for by
-//! the [`root_certificates`](PostgresOptions::root_certificates), or else by those of the operating system, for the very host: what
-//! `libpq` calls `verify-full`. Without the option, `prefer`, a server that offers TLS is held to the same, and
-//! one that offers none is spoken to in the clear: good enough for a socket or this machine, and for nothing else.
-//! `disable` never speaks TLS.
+//! | `sslmode` | meaning |
+//! |---|---|
+//! | `require` | TLS 1.2 or 1.3 with a certificate for the host, as `verify-full` in `libpq`; issued by one of the [`root_certificates`](PostgresOptions::root_certificates), or of the system's if none are given |
+//! | `prefer` (default) | the same if the server offers TLS, otherwise plain text: use it only for Unix sockets and the local machine |
+//! | `disable` | never TLS |
 
 mod bound;
 mod check;

@@ -1,8 +1,8 @@
-//! Every bound of a source, in one place.
+//! The options of a source: all limits and timeouts.
 
 use std::time::Duration;
 
-/// How a [`PostgresSource`](super::PostgresSource) uses its server.
+/// Options of a [`PostgresSource`](super::PostgresSource): the table, limits and timeouts.
 ///
 /// ```
 /// use casefilter::postgres::PostgresOptions;
@@ -11,21 +11,21 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// The table, as `casefilter ddl --dialect postgres` names it.
+    /// The name of the table, as `casefilter ddl --dialect postgres` names it.
     pub table: String,
-    /// Connections at a time; at least one.
+    /// The most connections at a time; at least one.
     pub connections: usize,
-    /// Searches at a time that wait for one of them to be free; more are turned away at once.
+    /// The most searches at a time that wait for a free connection. Further ones fail at once.
     pub waiting: usize,
-    /// How long they wait.
+    /// The timeout of that wait.
     pub acquire_timeout: Duration,
-    /// How long making a connection may take.
+    /// The timeout for opening a connection.
     pub connect_timeout: Duration,
-    /// How long the server may work on one statement; at least a millisecond.
+    /// The timeout of a statement on the server; at least one millisecond.
     pub statement_timeout: Duration,
-    /// Statements that each connection keeps prepared, those that were used last.
+    /// The number of prepared statements that each connection keeps: the most recently used ones.
     pub statements: usize,
-    /// Certificates of those who may vouch for the server, as PEM; those of the operating system when there are none.
+    /// The certificates of the authorities that may sign the server's certificate, as PEM. `None` for those of the system.
     pub root_certificates: Option<Vec<u8>>,
 }
 

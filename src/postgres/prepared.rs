@@ -1,28 +1,29 @@
-//! Statements that a connection keeps prepared, not more than so many.
+//! A bounded cache of the prepared statements of one connection.
 
 use tokio_postgres::{Client, Error, Statement};
 
-/// Longer statements are rarely asked for again, and take much memory of the server.
-const LONGEST_BYTES: usize = 4 << 10;
+/// The longest statement that is cached, in bytes. Longer ones are rarely repeated and use much memory of the server.
+const MAX_BYTES: usize = 4 << 10;
 
-/// Prepared statements by their texts, the one that was used last in front.
+/// A cache of prepared statements by their texts, with least-recently-used eviction.
 ///
-/// Criteria make as many shapes of statements as clients want, so those beyond the bound are closed, here and on the
+/// Clients can cause any number of different statements, so the cache is bounded. Evicted statements are also closed on the
 /// server.
 pub(super) struct Prepared {
-    kept: Vec<(String, Statement)>,
-    most: usize,
+    /// The statements, the most recently used one first.
+    cached: Vec<(String, Statement)>,
+    capacity: usize,
 }
 
 impl Prepared {
-    pub(super) fn new(most: usize) -> Self {
-        Self { kept: Vec::new(), most }
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { cached: Vec::new(), capacity }
     }
 
-    /// The prepared statement of a text, and whether it was kept.
+    /// Returns the prepared statement of a text, and true if it was in the cache.
     pub(super) async fn get(&mut self, client: &Client, text: String) -> Result<(Statement, bool), Error> {
-        if let Some(at) = self.kept.iter().position(|(known, _)| *known == text)
-            && let Some(known) = self.kept.get_mut(..=at)
+        if let Some(at) = self.cached.iter().position(|(known, _)| *known == text)
+            && let Some(known) = self.cached.get_mut(..=at)
         {
             known.rotate_right(1);
             if let Some((_, statement)) = known.first() {
@@ -30,9 +31,9 @@ impl Prepared {
             }
         }
         let statement = client.prepare(&text).await?;
-        if text.len() <= LONGEST_BYTES {
-            self.kept.insert(0, (text, statement.clone()));
-            self.kept.truncate(self.most);
+        if text.len() <= MAX_BYTES {
+            self.cached.insert(0, (text, statement.clone()));
+            self.cached.truncate(self.capacity);
         }
         Ok((statement, false))
     }

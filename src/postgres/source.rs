@@ -1,4 +1,4 @@
-//! Searches on a server.
+//! Searches in the table: connections, statements, pages and counts.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,7 +16,7 @@ use tokio_postgres::{Client, Row};
 
 use super::bound::Bound;
 use super::check::check;
-use super::connect::{Connection, Loan, Manager};
+use super::connect::{Connection, Manager, PooledConnection};
 use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use crate::catalog::Catalog;
@@ -25,9 +25,9 @@ use crate::error::Error;
 use crate::filter::{Filter, Request};
 use crate::sql::{Dialect, Statement, Table};
 
-/// The cases in a table of PostgreSQL, to be searched as an [`Engine`](crate::Engine) is.
+/// A PostgreSQL table of cases that is searched like an [`Engine`](crate::Engine).
 ///
-/// Cloning is cheap; clones share their connections.
+/// Cloning is cheap. Clones share their connections.
 #[derive(Clone)]
 pub struct PostgresSource {
     inner: std::sync::Arc<Inner>,
@@ -36,10 +36,10 @@ pub struct PostgresSource {
 struct Inner {
     table: Table,
     pool: Pool<Manager>,
-    /// For those on a connection, and those that wait for one.
-    seats: Semaphore,
-    /// After which a connection that says nothing is given up.
-    patience: Duration,
+    /// A permit for each search that has a connection or waits for one.
+    permits: Semaphore,
+    /// The timeout of a search on its connection, in case the server does not respond at all.
+    timeout: Duration,
     counts: Counts,
 }
 
@@ -51,37 +51,37 @@ struct Counts {
     failed: [AtomicU64; PostgresErrorKind::ALL.len()],
 }
 
-/// How a [`PostgresSource`] fares.
+/// Counters of a [`PostgresSource`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PostgresStats {
-    /// Connections that are open.
+    /// The number of open connections.
     pub connections: usize,
-    /// Those of them that nobody uses.
+    /// The number of open connections that are not in use.
     pub idle: usize,
-    /// Searches that wait for one.
+    /// The number of searches that wait for a connection.
     pub waiting: usize,
-    /// Searches that were answered.
+    /// The number of successful searches.
     pub answered: u64,
-    /// Statements that had to be prepared.
+    /// The number of statements that had to be prepared.
     pub prepared: u64,
-    /// Statements that were prepared before.
+    /// The number of statements that were already prepared.
     pub reused: u64,
-    /// Searches that were not answered, by kind.
+    /// The number of failed searches by kind of error.
     pub failed: [(PostgresErrorKind, u64); PostgresErrorKind::ALL.len()],
 }
 
-/// Room is made for as many cases of a page, before they come.
-const USUAL_PAGE: usize = 128;
+/// The most cases that memory is reserved for before they arrive.
+const RESERVED_CASES: usize = 128;
 
-/// Begins what sees one state of the table from its first statement to its last.
+/// The statement that begins a read-only transaction on one snapshot.
 const BEGIN: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
 impl PostgresSource {
-    /// Connects to a server, and holds its table against the catalogue.
+    /// Connects to a server and checks its table against the catalogue.
     ///
-    /// The connection string is that of `libpq`, `postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require` or
-    /// `host=… dbname=…`; the [module](super) says which of its parts are known.
+    /// The connection string has the format of `libpq`, `postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require` or
+    /// `host=… dbname=…`. The [module docs](super#connection-strings) list the supported options.
     ///
     /// ```no_run
     /// use casefilter::postgres::{PostgresOptions, PostgresSource};
@@ -97,12 +97,13 @@ impl PostgresSource {
     /// ```
     ///
     /// # Errors
-    /// [`Options`](PostgresErrorKind::Options) and [`Unavailable`](PostgresErrorKind::Unavailable) faults;
-    /// [`Table`](PostgresErrorKind::Table) when the table is not there or may not be read, with the first column that is not as
-    /// [`Table::script`] has it.
+    /// - [`Options`](PostgresErrorKind::Options): the connection string or another option is invalid.
+    /// - [`Unavailable`](PostgresErrorKind::Unavailable): the server cannot be reached.
+    /// - [`Table`](PostgresErrorKind::Table): the table is missing, may not be read, or differs from [`Table::script`]. The
+    ///   message names the first differing column.
     ///
     /// # Panics
-    /// Outside a Tokio runtime that has I/O and time, as all else here.
+    /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that connect.
     pub async fn connect(
         url: &str,
         catalog: &Catalog,
@@ -115,41 +116,44 @@ impl PostgresSource {
             create: Some(options.connect_timeout),
             recycle: Some(options.connect_timeout),
         };
-        // The connections that were used last have what is asked for most.
+        // LIFO: the most recently used connections have the most frequent statements prepared.
         let config =
             PoolConfig { max_size: options.connections.max(1), timeouts, queue_mode: QueueMode::Lifo };
         let pool = Pool::builder(Manager::new(url, options)?).config(config).runtime(Runtime::Tokio1);
         let pool = pool.build().map_err(|error| wrong(error.to_string()))?;
-        // Two statements, and as much again for what comes between them and the wire.
-        let patience = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
-        let seats = options.connections.max(1).saturating_add(options.waiting).min(Semaphore::MAX_PERMITS);
-        let inner = Inner { table, pool, seats: Semaphore::new(seats), patience, counts: Counts::default() };
+        // Two statements, and the connect timeout as a margin for the network.
+        let timeout = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
+        let permits = options.connections.max(1).saturating_add(options.waiting).min(Semaphore::MAX_PERMITS);
+        let permits = Semaphore::new(permits);
+        let inner = Inner { table, pool, permits, timeout, counts: Counts::default() };
         let source = Self { inner: std::sync::Arc::new(inner) };
-        source.lent(async |connection| check(&connection.client, &source.inner.table).await).await?;
+        source
+            .with_connection(async |connection| check(&connection.client, &source.inner.table).await)
+            .await?;
         source.ping().await?;
         Ok(source)
     }
 
-    /// The catalogue whose fields the table has.
+    /// Returns the catalogue of the table.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.inner.table.catalog()
     }
 
-    /// Finds a page of cases, and counts all that are selected if the request asks for it, in one state of the table.
+    /// Returns a page of cases, and the total if requested, both from one snapshot of the table.
     ///
-    /// A search that is dropped before it is answered is cancelled on the server, as well as that goes.
+    /// If the future is dropped, the statement is also cancelled on the server (best effort).
     ///
     /// # Errors
-    /// Those that [are transient](PostgresErrorKind::is_transient) may be gone a moment later; [`Table`](PostgresErrorKind::Table)
-    /// and [`Refused`](PostgresErrorKind::Refused) stay until somebody mends the table.
-    /// [`Request`](PostgresErrorKind::Request) when the filter was compiled for a catalogue that is not
-    /// [within](Catalog::is_within) the table's, or hides the field of the order.
+    /// - [Transient](PostgresErrorKind::is_transient) kinds: a retry may succeed.
+    /// - [`Table`](PostgresErrorKind::Table) and [`Refused`](PostgresErrorKind::Refused): the table must be repaired.
+    /// - [`Request`](PostgresErrorKind::Request): the catalogue of the filter is not [within](Catalog::is_within) that of the
+    ///   table, or hides the field of the order.
     ///
     /// # Panics
-    /// Outside a Tokio runtime.
+    /// Panics outside a Tokio runtime.
     pub async fn search(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
-        let expected = usize::try_from(request.limit).unwrap_or(usize::MAX).min(USUAL_PAGE);
+        let expected = usize::try_from(request.limit).unwrap_or(usize::MAX).min(RESERVED_CASES);
         let mut answer = AnswerWriter::new(request, None, 0, expected);
         let push = |id: &str, document: &str| {
             answer.push(id, document);
@@ -160,8 +164,9 @@ impl PostgresSource {
         Ok(answer.finish())
     }
 
-    /// As [`search`](Self::search), with each case handed to `take` as it comes from the server; gives the count, if the
-    /// request asks for it. When `take` breaks off, no more cases are read, and none are counted.
+    /// Calls `take` with the id and the document of each case as it arrives, and returns the total if requested.
+    ///
+    /// If `take` breaks, no more cases are read.
     pub(crate) async fn search_each(
         &self,
         request: &Request,
@@ -176,7 +181,7 @@ impl PostgresSource {
         result
     }
 
-    /// Asks whether the table can be searched now.
+    /// Checks that the table can be searched now.
     ///
     /// # Errors
     /// As [`search`](Self::search).
@@ -185,7 +190,7 @@ impl PostgresSource {
         self.find(&nothing, |_, _| ControlFlow::Continue(())).await.map(drop)
     }
 
-    /// How it fares.
+    /// Returns the current counters.
     #[must_use]
     pub fn stats(&self) -> PostgresStats {
         let (counts, pool) = (&self.inner.counts, self.inner.pool.status());
@@ -208,38 +213,38 @@ impl PostgresSource {
         mut take: impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<Option<u64>, PostgresError> {
         let table = &self.inner.table;
-        let misfit = |error: Error| PostgresError::new(PostgresErrorKind::Request, error.to_string());
-        let page = table.page(Dialect::Postgres, request).map_err(misfit)?;
+        let mismatch = |error: Error| PostgresError::new(PostgresErrorKind::Request, error.to_string());
+        let page = table.page(Dialect::Postgres, request).map_err(mismatch)?;
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
-        let count = count.transpose().map_err(misfit)?;
-        self.lent(async |connection| {
+        let count = count.transpose().map_err(mismatch)?;
+        self.with_connection(async |connection| {
             let page = self.prepare(connection, page).await?;
             match count {
                 None => page.each(&connection.client, &mut take).await.map(|()| None),
                 Some(count) => {
                     let count = self.prepare(connection, count).await?;
-                    both(&connection.client, &page, &count, &mut take).await.map(Some)
+                    page_and_count(&connection.client, &page, &count, &mut take).await.map(Some)
                 }
             }
         })
         .await
     }
 
-    /// Does something on a connection. One that failed, or took all patience, is not used again.
-    async fn lent<T>(
+    /// Runs `work` on a connection from the pool. After an error or a timeout the connection is closed.
+    async fn with_connection<T>(
         &self,
         work: impl AsyncFnOnce(&mut Connection) -> Result<T, PostgresError>,
     ) -> Result<T, PostgresError> {
-        let crowded =
+        let exhausted =
             || PostgresError::new(PostgresErrorKind::Exhausted, "too many searches wait for PostgreSQL");
-        let _seat = self.inner.seats.try_acquire().map_err(|_| crowded())?;
-        let mut loan = Loan::new(self.inner.pool.get().await?);
-        let outcome = tokio::time::timeout(self.inner.patience, work(loan.connection()?)).await;
+        let _permit = self.inner.permits.try_acquire().map_err(|_| exhausted())?;
+        let mut pooled = PooledConnection::new(self.inner.pool.get().await?);
+        let outcome = tokio::time::timeout(self.inner.timeout, work(pooled.connection()?)).await;
         let result = outcome.map_err(|_| {
             PostgresError::new(PostgresErrorKind::Timeout, "PostgreSQL did not answer in time")
         })?;
         if result.is_ok() {
-            loan.give_back();
+            pooled.release();
         }
         result
     }
@@ -248,10 +253,10 @@ impl PostgresSource {
         &self,
         connection: &mut Connection,
         statement: Statement,
-    ) -> Result<Ready, PostgresError> {
-        let (prepared, is_known) = connection.prepared.get(&connection.client, statement.sql()).await?;
-        add(if is_known { &self.inner.counts.reused } else { &self.inner.counts.prepared });
-        Ok(Ready { prepared, statement })
+    ) -> Result<PreparedStatement, PostgresError> {
+        let (prepared, is_cached) = connection.prepared.get(&connection.client, statement.sql()).await?;
+        add(if is_cached { &self.inner.counts.reused } else { &self.inner.counts.prepared });
+        Ok(PreparedStatement { prepared, statement })
     }
 }
 
@@ -259,20 +264,20 @@ fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A statement that the server knows, with its parameters.
-struct Ready {
+/// A prepared statement with its parameters.
+struct PreparedStatement {
     prepared: tokio_postgres::Statement,
     statement: Statement,
 }
 
-impl Ready {
+impl PreparedStatement {
     async fn rows(&self, client: &Client) -> Result<Vec<Row>, tokio_postgres::Error> {
         let bound: Vec<Bound<'_>> = self.statement.params().iter().map(Bound).collect();
         let params: Vec<&(dyn ToSql + Sync)> = bound.iter().map(|bound| bound as _).collect();
         client.query(&self.prepared, &params).await
     }
 
-    /// Hands ids and documents to `take` as they come, until it breaks off: the driver passes over the others.
+    /// Calls `take` with ids and documents as they arrive, until it breaks. The driver then discards the remaining rows.
     async fn each(
         &self,
         client: &Client,
@@ -290,11 +295,11 @@ impl Ready {
     }
 }
 
-/// A page and its count in one state of the table: four messages that are sent at once, in this order.
-async fn both(
+/// Runs page and count in one transaction. All four messages are pipelined, in this order.
+async fn page_and_count(
     client: &Client,
-    page: &Ready,
-    count: &Ready,
+    page: &PreparedStatement,
+    count: &PreparedStatement,
     take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
 ) -> Result<u64, PostgresError> {
     let (begun, taken, counted, ended) = tokio::join!(
@@ -308,8 +313,8 @@ async fn both(
     taken?;
     let counted = counted?;
     ended?;
-    let none = || PostgresError::new(PostgresErrorKind::Refused, "a count has no row");
-    let count: i64 = counted.first().ok_or_else(none)?.try_get(0)?;
+    let no_row = || PostgresError::new(PostgresErrorKind::Refused, "the count returned no row");
+    let count: i64 = counted.first().ok_or_else(no_row)?.try_get(0)?;
     Ok(u64::try_from(count).unwrap_or_default())
 }
 

@@ -14,9 +14,9 @@ use super::optimize::Builder;
 use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
-use crate::criteria::{Body, Criterion, Text};
+use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
-use crate::operator::{Connective, Operator, Quantifier, Ray, Side, Syntax};
+use crate::operator::{Connective, Operator, Ray, Side, Syntax};
 use crate::value::{Number, Span, Timestamp, Value};
 
 /// Makes the normal form of a body; returns `None` if there is an error in it.
@@ -188,10 +188,14 @@ fn comparison<'b>(
     }
     let mut values = Values::with_capacity(texts.len());
     for text in texts {
-        match value(field, operator.map(|(operator, _)| operator), texts.len() == 1, text) {
+        let is_only = texts.len() == 1;
+        let operator = operator.map(|(operator, _)| operator);
+        match value(field, operator.filter(|_| is_only), text)
+            .map_err(|error| noted(*error, catalog, field, operator, text))
+        {
             Ok(value) => values.push(value),
             Err(error) => {
-                report(*error);
+                report(error);
                 valid = false;
             }
         }
@@ -200,21 +204,13 @@ fn comparison<'b>(
     Some(Comparison { field: id, operator, values })
 }
 
-fn value<'b>(
-    field: &Field,
-    operator: Option<Operator>,
-    is_only: bool,
-    text: &'b Text<'_>,
-) -> Result<Value<'b>, Box<Error>> {
+fn value<'b>(field: &Field, operator: Option<Operator>, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
     let error = |kind, expected: &str| {
-        let asks_absence =
-            ["", "null", "none", "nil", "undefined"].iter().any(|word| word.eq_ignore_ascii_case(&text.text));
-        let note = if asks_absence { "; a test for absence is not in the language" } else { "" };
         Box::new(Error::new(
             kind,
             text.offset,
             quote(&text.text),
-            format!("{expected}, since {} is a {} field{note}", quote(field.name()), field.kind()),
+            format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()),
         ))
     };
     match field.kind() {
@@ -226,8 +222,7 @@ fn value<'b>(
         }),
         FieldType::Timestamp => Timestamp::parse(&text.text).map(Value::Timestamp).map_err(|fault| {
             let span = Timestamp::respell(&text.text);
-            let meant =
-                span.and_then(|span| meant_by_span(field, operator.filter(|_| is_only), &span, &text.text));
+            let meant = span.and_then(|span| meant_by_span(field, operator, &span, &text.text));
             Box::new(error(ErrorKind::BadTimestamp, fault.expected()).suggest(meant))
         }),
         FieldType::Boolean => match &*text.text {
@@ -241,10 +236,39 @@ fn value<'b>(
     }
 }
 
+/// Adds the note on a value that stands for what the language cannot ask, such as `null` or `today`.
+fn noted(
+    error: Error,
+    catalog: &Catalog,
+    field: &Field,
+    operator: Option<Operator>,
+    text: &Text<'_>,
+) -> Error {
+    let is_timestamp = field.kind() == FieldType::Timestamp;
+    let is_day = || Timestamp::respell(&text.text).is_some_and(|span| span.end.is_some());
+    let unsupported = if is_timestamp && operator.is_some_and(|operator| operator.ray().is_none()) && is_day()
+    {
+        Some(Unsupported::Day).filter(|_| error.suggestion.is_none())
+    } else if catalog.find(&text.text).is_some() {
+        Some(Unsupported::TwoFields)
+    } else {
+        meant_by_bad_value(&text.text, is_timestamp)
+    };
+    match unsupported {
+        Some(unsupported) => {
+            Error { expected: format!("{}; {}", error.expected, unsupported.note()), ..error }
+        }
+        None => error,
+    }
+}
+
 /// The criterion that says of a whole day or minute, or of an instant within a second, the same as the operator; `None` where none does.
 fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<String> {
     let string = |text: &str| format!("\"{text}\"");
     let start = string(&span.start);
+    if span.end.is_none() && !span.is_within {
+        return quote_whole(&start);
+    }
     let operator = operator?;
     if span.is_within {
         // Documents have whole seconds, but where they have milliseconds.
@@ -256,7 +280,7 @@ fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written
             Side::Below => quote_whole(&format!("<= {start}")),
         };
     }
-    let Some(end) = span.end.as_deref().map(string) else { return quote_whole(&start) };
+    let end = span.end.as_deref().map(string)?;
     let written = quote(written);
     let written = written.trim_matches('`');
     match operator.ray() {
@@ -270,7 +294,7 @@ fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written
             quote_whole(&format!(">= {end}")).map(|meant| format!("{meant}, all of {written} left out"))
         }
         // Two values of a list may meet the two bounds.
-        None if operator.shape().quantifier == Quantifier::Any && !field.is_many() => {
+        None if operator == Operator::Equal && !field.is_many() => {
             let both = quote_whole(&format!(">= {start} and {} < {end}", field.name()));
             both.map(|both| format!("{both}, which is all of {written}"))
         }

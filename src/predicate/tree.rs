@@ -60,6 +60,15 @@ impl<L> Tree<L> {
         self.nodes.get(id)
     }
 
+    /// Returns a node of this tree.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a number is that of the root, or of a child, which `validate` holds to it"
+    )]
+    pub(crate) fn node(&self, id: NodeId) -> &Node<L> {
+        &self.nodes[id]
+    }
+
     /// Says which invariant does not hold.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.nodes.is_empty() {
@@ -75,8 +84,13 @@ impl<L> Tree<L> {
         Ok(())
     }
 
-    /// The truth of the tree, given that of its leaves.
-    pub(crate) fn evaluate(&self, mut leaf: impl FnMut(&L) -> bool) -> bool {
+    /// Returns the truth of the tree, given that of its leaves.
+    pub(crate) fn evaluate(&self, leaf: impl FnMut(&L) -> bool) -> bool {
+        self.truths(leaf).pop().unwrap_or(false)
+    }
+
+    /// Returns the truth of each node, given that of the leaves.
+    pub(crate) fn truths(&self, mut leaf: impl FnMut(&L) -> bool) -> Vec<bool> {
         let mut truths: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let truth = |child: &NodeId| truths.get(*child).copied().unwrap_or(false);
@@ -88,7 +102,7 @@ impl<L> Tree<L> {
             };
             truths.push(value);
         }
-        truths.last().copied().unwrap_or(false)
+        truths
     }
 }
 

@@ -247,11 +247,11 @@ impl<'b> RowSet<'b> {
     }
 
     /// Has the processor fetch the set from front to back.
-    pub(crate) fn announce(&self) {
+    pub(crate) fn prefetch_start(&self) {
         match self {
             Self::None | Self::All | Self::Range(_) => {}
-            Self::List(list) => kernels::announce(list),
-            Self::Bitmap(words) => kernels::announce(words),
+            Self::List(list) => kernels::prefetch_start(list),
+            Self::Bitmap(words) => kernels::prefetch_start(words),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Rows as the words of a bitmap: bit `r % 64` of word `r / 64` stands for row `r`.
+//! Rows as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits and rows of a batch, which are at most 65,536, and a word that is not zero minus one"
@@ -11,7 +11,7 @@ use crate::kernels;
 
 /// The most rows of a batch, so that a row's number in its batch is a `u16`.
 pub(crate) const MAX_ROWS: usize = 1 << 16;
-/// Words of a full batch: with this many, no row of 16 bits lies beyond them.
+/// Words of a full batch: with this many, every row of 16 bits is in them.
 const FULL: usize = MAX_ROWS / LANES;
 /// Words that are counted at once where a row is sought.
 const SPAN: usize = 32;

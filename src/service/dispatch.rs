@@ -1,4 +1,4 @@
-//! From a request for an endpoint to its answer.
+//! Handles a request for an endpoint: reads the body, verifies the signature, checks the permission, runs the handler.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -8,51 +8,51 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 
-use super::auth::replays::Seen;
-use super::auth::signature::Signed;
+use super::auth::replays::ReplayCache;
+use super::auth::signature::SignatureCheck;
 use super::auth::tokens::AppToken;
 use super::http::body;
-use super::http::budget::{Account, Hold};
+use super::http::budget::{Account, Reservation};
 use super::http::errors::{Failure, json};
-use super::http::exchange::Exchange;
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
-use super::http::transport::Due;
-use super::operations::endpoint::{Call, Endpoint, Handler, Work};
+use super::http::request_log::RequestLog;
+use super::http::write_timeout::ResponseDeadline;
+use super::operations::endpoint::{BlockingHandler, Call, Endpoint, Handler};
 use super::operations::parameters;
 use super::state::{ServiceState, now};
 use crate::domain::Room;
 
-/// The applicant in the path, empty where the path has none; or what is written there, if that is no text.
+/// The applicant id in the path; empty if the path has none. `Err` has the raw segment if it does not decode to UTF-8.
 pub(super) type PathId = Result<String, String>;
 
-/// Answers a request for an endpoint.
+/// Answers a request for an endpoint, and logs it.
 pub(super) async fn answer(
     shared: Arc<ServiceState>,
     endpoint: &'static Endpoint,
     applicant: PathId,
     request: Request,
 ) -> Response {
-    if !endpoint.goes_on() {
-        return exchange(&shared, endpoint, applicant, request).await;
+    if !endpoint.survives_disconnect() {
+        return answer_and_log(&shared, endpoint, applicant, request).await;
     }
-    // What changes something goes on to its end, and is logged, even if its connection fails.
+    // A write runs to its end, and is logged, even if the connection fails: hence a task of its own.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
-    let exchange = async move { exchange(&own, endpoint, applicant, request).await };
-    tokio::spawn(exchange).await.unwrap_or_else(|error| {
-        Exchange::since(start, &shared).of(endpoint.name).end(Err(Failure::internal(error.to_string())))
+    let write = async move { answer_and_log(&own, endpoint, applicant, request).await };
+    tokio::spawn(write).await.unwrap_or_else(|error| {
+        RequestLog::since(start, &shared).of(endpoint.name).end(Err(Failure::internal(error.to_string())))
     })
 }
 
-async fn exchange(
+async fn answer_and_log(
     shared: &Arc<ServiceState>,
     endpoint: &'static Endpoint,
     applicant: PathId,
     request: Request,
 ) -> Response {
-    let mut exchange = Exchange::since(Instant::now(), shared).of(endpoint.name);
-    let result = call(shared, endpoint, applicant, request, &mut exchange.caller.token).await;
-    exchange.end(result.map(json))
+    let mut log = RequestLog::since(Instant::now(), shared).of(endpoint.name);
+    let result = call(shared, endpoint, applicant, request, &mut log.caller.token).await;
+    log.end(result.map(json))
 }
 
 async fn call(
@@ -60,68 +60,78 @@ async fn call(
     endpoint: &'static Endpoint,
     applicant: PathId,
     request: Request,
-    client: &mut Option<Arc<AppToken>>,
+    verified: &mut Option<Arc<AppToken>>,
 ) -> Result<Body, Failure> {
     let (head, body) = request.into_parts();
-    let mut signed = Signed::new(&shared.tokens, &head, shared.options.clock_window);
-    let is_kept = signed.may_be_right(now().timestamp());
+    let mut signed = SignatureCheck::new(&shared.tokens, &head, shared.options.clock_window);
+    let can_be_valid = signed.can_be_valid(now().timestamp());
     let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
-    let hold = shared.bodies.hold(Account { token: signed.token_address(), peer: Some(peer) });
-    let room = body::Room { is_kept, allowance: shared.body_allowance, hold };
-    let body = body::read(body, &head.headers, &shared.options, room, &mut signed).await?;
-    if !is_kept {
-        // Whoever sends what is refused in any case is not to take the room of others, nor to learn of it any sooner.
-        return Err(signed.refuse());
+    let reservation = shared.bodies.reserve(Account { token: signed.token_address(), peer: Some(peer) });
+    let allowance = shared.body_allowance;
+    let memory = body::BodyMemory { is_buffered: can_be_valid, allowance, reservation };
+    let body = body::read(body, &head.headers, &shared.options, memory, &mut signed).await?;
+    if !can_be_valid {
+        // Rejected only after the body: an earlier 401 would tell which tokens exist.
+        return Err(signed.reject());
     }
-    // Once more, since the body may have taken a while.
+    // Checks the timestamp again, because reading the body takes time.
     let (token, signature) = signed.verify(now().timestamp())?;
-    *client = Some(Arc::clone(token));
+    *verified = Some(Arc::clone(token));
     if shared.options.refuses_replays {
-        let new = || Seen::new(shared.options.clock_window, shared.options.remembered_signatures);
-        token.seen.get_or_init(new).note(signature, Instant::now())?;
+        let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);
+        token.replays.get_or_init(new).insert(signature, Instant::now())?;
     }
     if !token.may(endpoint.permission) {
         return Err(Failure::forbidden(endpoint.permission));
     }
-    let applicant_id = applicant.map_err(|written| (endpoint.no_applicant)(&written))?;
+    let applicant_id = applicant.map_err(|raw| (endpoint.invalid_applicant_id)(&raw))?;
     if !matches!(endpoint.handler, Handler::Search(_)) {
-        // A search tells these beside the errors of its body.
+        // A search reports these errors together with those of its body.
         parameters::check(&endpoint.parameters, head.uri.query())?;
     }
+    let deadline = head.extensions.get().cloned();
+    let deadline = deadline.unwrap_or_else(|| ResponseDeadline::new(shared.options.write_timeout));
     let call = Call {
         token: Arc::clone(token),
         applicant_id,
         query: head.uri.query().map(str::to_owned),
         body: body.bytes.clone(),
-        due: head.extensions.get().cloned().unwrap_or_else(|| Due::new(shared.options.write_timeout)),
+        deadline,
     };
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await,
-        Handler::Now(answer) => (answer(&call), shared.outgoing.hold(token)),
-        Handler::Read(read) => shared.work(token, move |shared| within_room(shared, &call, read)).await??,
+        Handler::Now(answer) => (answer(&call), shared.outgoing.reserve(token)),
+        Handler::Read(read) => {
+            shared.run_on_worker(token, move |shared| answer_within_room(shared, &call, read)).await??
+        }
         Handler::Write(write) => {
-            shared.write(token, move |shared| within_room(shared, &call, write)).await??
+            shared.write(token, move |shared| answer_within_room(shared, &call, write)).await??
         }
     };
-    let (answer, hold) = answer;
-    Outgoing::whole(hold, answer)
+    let (answer, reservation) = answer;
+    Outgoing::body(reservation, answer)
 }
 
-/// An answer, and the room that it has.
-type Held = (Vec<u8>, Hold);
+/// A response body and its reservation.
+type ReservedAnswer = (Vec<u8>, Reservation);
 
-/// Makes an answer within the room that its token has for answers on their way out. An answer without room is no fault of the file, and is
-/// returned as the inner error.
-fn within_room(shared: &ServiceState, call: &Call, work: Work) -> Result<Result<Held, Failure>, Failure> {
-    let mut hold = shared.outgoing.hold(&call.token);
+/// Calls a handler, which reserves memory for its response from the share of the token.
+///
+/// If there is no memory, returns the inner error: a failed write would otherwise count as a failure of the file.
+fn answer_within_room(
+    shared: &ServiceState,
+    call: &Call,
+    handler: BlockingHandler,
+) -> Result<Result<ReservedAnswer, Failure>, Failure> {
+    let mut reservation = shared.outgoing.reserve(&call.token);
     let mut had_room = true;
     let mut has_room = |bytes| {
-        had_room = Outgoing::has_room(&mut hold, bytes);
+        had_room = Outgoing::grow_to(&mut reservation, bytes);
         had_room
     };
-    let made = work(shared, call, &mut Room::new(&mut has_room));
-    match made {
-        Ok(answer) => Ok(Ok((answer, hold))),
+    let answer = handler(shared, call, &mut Room::new(&mut has_room));
+    match answer {
+        Ok(answer) => Ok(Ok((answer, reservation))),
         Err(failure) if had_room => Err(failure),
         Err(failure) => Ok(Err(failure)),
     }

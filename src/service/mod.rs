@@ -1,9 +1,8 @@
-//! The service: the five operations over HTTP, from one database file.
+//! The HTTP service: the five operations over one database file.
 //!
-//! [`Service`] answers as the interface document has it; `casefilter serve` is one in a process of its own. Searches run
-//! on the columns in memory, documents and [records](crate::domain) are read from the file, updates are on disk before they
-//! are answered. Clients write nothing but updates of extracted info; cases, records and share tokens come by
-//! [operators](#operators), while the service runs or while it is down.
+//! [`Service`] implements the interface document; `casefilter serve` runs one in a process. Searches run on columns in memory.
+//! Documents and [records](crate::domain) are read from the file. An update is on disk before it is acknowledged. Clients can
+//! only update extracted info; [operators](#operators) import cases and records and create share tokens, online or offline.
 //!
 //! | operation | route | permission |
 //! |---|---|---|
@@ -15,202 +14,229 @@
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
-//! # Where cases are searched
+//! # Source of cases
 //!
-//! In the columns of the file, or, with `Service::with_source` (feature `postgres`, `casefilter serve --source`), in a table of
-//! PostgreSQL, which then has the cases; those of the file are passed over. Answers, errors, limits and what tokens are held to are the
-//! same. What may fail there and be well a moment later, a statement that took too long, a lost connection, no free
-//! connection, is a 503 with `Retry-After`, its cause in the log; any other fault of the table is a 500. `/readyz`
-//! is 503 while the source does not answer, asked at most once a second. Searches that wait for PostgreSQL count as
-//! [`concurrency`](ServiceOptions::concurrency), which their own bound should stay below so that the other operations
-//! find room, and go on to their end when their client leaves.
+//! By default, searches read the cases of the database file. With `Service::with_source` (feature `postgres`,
+//! `casefilter serve --source`) they read a PostgreSQL table instead, and the cases of the file are ignored. Responses, errors,
+//! limits and token restrictions are the same.
+//!
+//! A temporary PostgreSQL error (statement timeout, lost connection, no free connection) is a 503 with `Retry-After` and a log
+//! entry. Any other error is a 500. `/readyz` is 503 while the source does not respond; it is checked at most once per second.
+//! Searches in PostgreSQL count towards [`concurrency`](ServiceOptions::concurrency). Configure fewer connections than that, so
+//! that other operations are not blocked. A search continues if its client disconnects.
 //!
 //! # Tokens
 //!
-//! A file names those who may call, `{"tokens":[…]}`, each with
+//! A token file, `{"tokens":[…]}`, lists the clients. The members of an entry:
 //!
-//! | member | what |
+//! | member | value |
 //! |---|---|
-//! | `token` | what clients send as `X-App-Token`: visible ASCII characters, no secret |
-//! | `secret` | what they sign with, at least 16 bytes; the key is the text itself, as UTF-8 |
-//! | `permissions` | a list of those in the table, and `viewPersonalData`, without which AML cases lack `reviewerName`, `attributes` and `clusteredLinks` |
-//! | `name` | what logs call the token; its number in the file when absent |
-//! | `fields` | the fields that the token sees of cases, and `id`; all when absent |
-//! | `filter` | a filter in the text syntax, such as `clientId = acme`: no other case is there for the token |
+//! | `token` | the value of `X-App-Token`: visible ASCII characters, not secret |
+//! | `secret` | the signing secret, at least 16 bytes; the key is its UTF-8 text |
+//! | `permissions` | a list of permissions from the table above, and `viewPersonalData`: without it, AML cases lack `reviewerName`, `attributes` and `clusteredLinks` |
+//! | `name` | the name in logs; by default its number in the file |
+//! | `fields` | the case fields that the token may see, in addition to `id`; by default all |
+//! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token sees no other cases |
 //!
-//! Other members are refused. `casefilter token app` makes an entry with random 256 bits for a secret.
+//! Unknown members are rejected. `casefilter token app` creates an entry with a random 256-bit secret.
 //!
-//! To a token with `fields` any other is no field at all, in criteria and in `order`, and is cut out of the
-//! documents, together with all members that no field names. `filter` may name any field; it is
-//! [and-ed](crate::Filter::and) to each search after that is compiled, so that no criteria reach around it, and the page and the count
-//! are made of what is left. **Both hold for searches of cases alone**: a token with permissions for operations 2 to 5 may
-//! be used for every applicant whose id, or share token, its holder has. `casefilter token app` and `casefilter serve` warn of such
-//! tokens ([`TokenEntry::cautions`]).
+//! For a token with `fields`, all other fields do not exist in criteria and in `order`. They are removed from documents, as
+//! are all members that no field describes. `filter` may use any field. It is [combined](crate::Filter::and) with each search
+//! after compilation, so criteria cannot bypass it, and totals count only matching cases.
 //!
-//! Objects and elements of arrays of which no field is left are cut out as well, so that neither they nor the length of a list tell
-//! what was in them. A field that is left may still tell of one that is hidden: a case that has `createdByRule.title` was created
-//! by a rule, which `createdByType` says. Hide both, or neither.
+//! **Both restrict searches of cases only.** A token with permissions for operations 2 to 5 works for every applicant whose id
+//! or share token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens
+//! ([`TokenEntry::cautions`]).
+//!
+//! Objects and array elements without a visible field are removed as well, so their presence or number reveals nothing. A
+//! visible field may still reveal a hidden one: a case with `createdByRule.title` was created by a rule, which is the value of
+//! `createdByType`. Hide both, or neither.
 //!
 //! # Signatures
 //!
-//! `X-App-Access-Sig` is the lower-case hex HMAC-SHA256 of timestamp, method, path with query, and body, one
-//! after the other as they are on the wire; `X-App-Access-Ts` is that timestamp, in seconds since the Unix epoch, at most
-//! [`clock_window`](ServiceOptions::clock_window) away from the clock here. It is checked before anything of the body
-//! is read as JSON, in constant time, and the answer does not tell what was wrong. With
-//! [`refuses_replays`](ServiceOptions::refuses_replays) no signature is good twice: off by default, because two equal
-//! requests in one second carry equal signatures and every operation can be repeated. Each token has a memory of its own for
-//! [`remembered_signatures`](ServiceOptions::remembered_signatures), so that one that fills it turns away none of the others.
+//! `X-App-Access-Sig` is the lower-case hex HMAC-SHA256 of timestamp, method, path with query, and body, concatenated as they
+//! are sent. `X-App-Access-Ts` is the timestamp in seconds since the Unix epoch. It may differ from the service's clock by at
+//! most [`clock_window`](ServiceOptions::clock_window). The signature is verified in constant time before the body is parsed.
+//! The 401 response does not say which part was wrong.
 //!
-//! # Bounds
+//! With [`refuses_replays`](ServiceOptions::refuses_replays), each signature is accepted once. This is off by default: two equal
+//! requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
+//! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a busy token does not affect others.
 //!
-//! [`ServiceOptions`] has them all. A request has [`read_timeout`](ServiceOptions::read_timeout) for its head, once more for its
-//! body, and the client as long as [`write_timeout`](ServiceOptions::write_timeout) to take the whole answer. Heads
-//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. A head that is refused, as too long or as none
-//! of HTTP, is answered without the envelope; one that does not arrive in time is not answered. Bodies on their way in take
-//! [`buffered_bytes`](ServiceOptions::buffered_bytes) together: one half is divided equally among the
-//! [`connections`](ServiceOptions::connections) (32 KiB each, unless set), and a body that fits its part always has room. What is
-//! beyond comes from the other half, of which a token at one peer gets at most as much as is left for all others; one that
-//! gets no more is told 503. So whoever knows the name of a token, and not its secret, cannot fill it. Requests of which
-//! the head alone shows that they will be refused (no known token, no timestamp of this minute) keep none of their body, though they are
-//! told so no sooner. A connection beyond [`connections`](ServiceOptions::connections), or beyond
-//! [`connections_per_peer`](ServiceOptions::connections_per_peer), is told 503, a request beyond
-//! [`concurrency`](ServiceOptions::concurrency), or an update that waits longer than
-//! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`. Where there are several tokens, each
-//! gets at most half of `concurrency`.
+//! # Limits
 //!
-//! A page of up to 256 KiB is made in one buffer. A larger one is measured, and then sent in pieces of about that size, each read
-//! from the file when the connection can take it; it is of one moment, whatever is written meanwhile. A page that would be larger than
-//! [`answer_bytes`](ServiceOptions::answer_bytes) is a 400, which names the first item beyond and the `limit` that fits; a page of one
-//! case is always answered. Answers on their way out take [`outgoing_bytes`](ServiceOptions::outgoing_bytes) together, of which one
-//! token gets at most half, and what finds no room is a 503. Not counted are 32 KiB for each connection. A larger answer counts as it
-//! is; a page that is sent in pieces counts as two of them, 512 KiB or twice its largest case. The answers of operations 2 to 4 count as
-//! three times the records that they are made of, from before these are read until the answer is made; an update that finds no room for
-//! its answer changes nothing. Parts of large pages are read a few at a time,
-//! one for each processor and at least two, in turn, so that small requests do not wait for them. `casefilter_outgoing_bytes` has what is held.
+//! All limits are in [`ServiceOptions`].
+//!
+//! - **Time.** A client has [`read_timeout`](ServiceOptions::read_timeout) to send the head, the same again for the body, and
+//!   [`write_timeout`](ServiceOptions::write_timeout) to receive the whole response. A head that does not arrive in time gets no
+//!   response.
+//! - **Request size.** A head well over 64 KiB or with more than 100 headers gets 431. A rejected head gets a response without
+//!   the error envelope. A body over the limit gets 413.
+//! - **Connections.** A connection over [`connections`](ServiceOptions::connections) or
+//!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503.
+//! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503, as does an update that waits for
+//!   other writes longer than [`turn_timeout`](ServiceOptions::turn_timeout). If there are several tokens, each gets at most half
+//!   of `concurrency`.
+//! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
+//!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. Larger bodies
+//!   use the other half. A token at one peer gets at most as much of it as remains free, and 503 beyond that. So a client that
+//!   knows a token but not its secret cannot exhaust it. A request that its head alone disqualifies (unknown token, timestamp
+//!   outside the window) uses none of this memory, but is rejected only after its body.
+//! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes), of which one token gets at most half; beyond
+//!   that it gets 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
+//!   its largest case. Operations 2 to 4 reserve three times the size of their records before they read them, until the response
+//!   is built. An update that cannot reserve memory for its response changes nothing. `casefilter_outgoing_bytes` reports the
+//!   reserved memory.
+//!
+//! Each 503 has `Retry-After`.
+//!
+//! A page of up to 256 KiB is built in one buffer. A larger page is measured first, then streamed in chunks of about that size.
+//! Each chunk is read when the connection can accept it. All chunks come from one snapshot, regardless of writes in between. A
+//! page over [`answer_bytes`](ServiceOptions::answer_bytes) gets 400; the message names the first item over the limit and a
+//! `limit` that fits. A page of one case is always sent. Chunks are read a few at a time (one per processor, at least two), so
+//! that small requests do not wait for large ones.
 //!
 //! # Memory
 //!
-//! A service holds the columns and indexes of its cases (`casefilter_memory_bytes`), the cache of the file
-//! ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB), compiled filters (32 MiB, and 4 MiB for each token with a filter or
-//! fields of its own), and what is in flight, at most the sum of
+//! A service keeps in memory:
 //!
-//! | what | bound | by default |
+//! - the columns and indexes of its cases (`casefilter_memory_bytes`);
+//! - the cache of the file ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB);
+//! - compiled filters: 32 MiB, and 4 MiB for each token with its own `filter` or `fields`.
+//!
+//! Requests in flight add at most the sum of:
+//!
+//! | memory | limit | default |
 //! |---|---|---|
-//! | bodies on their way in | `buffered_bytes` | 64 MiB |
-//! | answers on their way out | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
-//! | heads of requests and buffers of connections | `connections` × 128 KiB | 128 MiB |
-//! | searches and reads at work | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, and the cases |
+//! | request bodies | `buffered_bytes` | 64 MiB |
+//! | response bodies | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
+//! | request heads and connection buffers | `connections` × 128 KiB | 128 MiB |
+//! | running searches and reads | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, and the cases |
 //! | one import at a time | the columns and indexes of its cases, and of the batches that they are merged with | |
-//! | each backup or copy, and a compaction | the cache of its file, as large as that of the database | 64 MiB |
+//! | each backup, copy and compaction | a file cache as large as that of the database | 64 MiB |
 //!
-//! An allocator keeps some of the memory that was given back. The command line has jemalloc on Linux with glibc, which returns it to the
-//! system within some ten seconds. A host of [`Service`] chooses for itself: with glibc's own allocator `MALLOC_ARENA_MAX=1` keeps the
-//! process small; without, its arenas may hold several times what is in use.
+//! An allocator keeps some freed memory. On Linux with glibc, the command line uses jemalloc, which returns it to the system
+//! within about ten seconds. A host that embeds [`Service`] chooses its own allocator. With that of glibc, set
+//! `MALLOC_ARENA_MAX=1`: otherwise its arenas may keep several times the memory in use.
 //!
-//! Whatever waits for the file or may take long runs on threads of its own, away from those that talk to clients: updates, one
-//! after the other, reads of records, and searches. Except for searches that were quick the last time: handing one
-//! over costs more than most take (some 10 µs against 2 to 5), so one whose body, query and token took
-//! less than 200 µs when it was last answered is answered where it was read.
+//! # Threads
 //!
-//! A client that closes its side once it has sent all gets its answers. A request goes on to its end if its client leaves, and is
-//! logged and counted as any other; one that is given up before, since its connection failed or the grace period of a shutdown is
-//! over, is logged and counted with the status 499, and an update may be stored then.
+//! Work that waits for the file or may take long runs on blocking threads, separate from those that serve connections: reads of
+//! records, searches, and updates (one at a time). Exception: a search that took less than 200 µs the last time (same body,
+//! query and token) runs on the connection's thread. Handing it over would cost about 10 µs, and most searches take 2 to 5 µs.
 //!
-//! A panic is a 500, with its cause in the log. On shutdown `/readyz` is 503 at once. Connections are taken for
-//! [`drain`](ServiceOptions::drain) longer, so that a load balancer, which asks `/readyz` every few seconds, sends no more
-//! requests before the port is closed. Then no connection is taken any more, and those without a request are
-//! closed after a quarter of a second, in which what was sent already is read; requests in flight are answered, for
-//! [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
+//! A client may close its sending side and still receives its responses. A request continues if its client disconnects, and is
+//! logged and counted as usual. A request that is aborted, because its connection failed or the grace period of a shutdown
+//! ended, is logged and counted with the status 499; its update may still be stored.
 //!
-//! With [`Service::with_tls`] connections are TLS, by rustls; a handshake has
-//! [`read_timeout`](ServiceOptions::read_timeout) too. Only HTTP/1.1 is spoken.
+//! A panic becomes a 500, with its cause in the log.
+//!
+//! # Shutdown
+//!
+//! 1. `/readyz` is 503 at once. The service still accepts connections for [`drain`](ServiceOptions::drain), so that load
+//!    balancers notice and send no more requests.
+//! 2. The port is closed. Connections without a request are closed after a quarter of a second, in which a request that has
+//!    already arrived is still read.
+//! 3. Requests in flight are answered, for at most [`grace`](ServiceOptions::grace). Then the store is checkpointed.
+//!
+//! # TLS
+//!
+//! [`Service::with_tls`] enables TLS, by rustls. A handshake also has [`read_timeout`](ServiceOptions::read_timeout). The service
+//! speaks HTTP/1.1 only.
 //!
 //! # Operators
 //!
-//! One process at a time has the file. With `Service::with_admin` (on Unix) the service therefore listens on an `AdminSocket` too, a
-//! socket in the file system, `casefilter serve` on `FILE.sock`, which its owner alone may open: no request is signed there.
-//! `casefilter search`, `explain`, `why`, `import`, `token share`, `backup`, `compact`, `verify`, `export` and `bench` use it by themselves when
-//! the service has their database open, and print what they print offline; the last three work on a copy. It speaks HTTP/1.1, with the
-//! error envelope:
+//! Only one process at a time can open the file. With `Service::with_admin` (on Unix), the service therefore also listens on an
+//! `AdminSocket`: a Unix socket, by default `FILE.sock`, that only its owner can open. Its requests are not signed. Commands use it
+//! automatically when a service has their database open, and print the same output as offline. These commands are `search`,
+//! `explain`, `why`, `import`, `token share`, `backup`, `compact`, and, on a copy, `verify`, `export` and `bench`. The socket
+//! speaks HTTP/1.1 with the error envelope:
 //!
-//! | request | what |
+//! | request | meaning |
 //! |---|---|
-//! | `GET /` | version, database, how many cases |
+//! | `GET /` | version, database, number of cases |
 //! | `GET /metrics` | metrics |
-//! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` as `--lenient`, `?format=parquet` for cases, `?source=` how errors call it; each at most once |
-//! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` makes a share token |
-//! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
-//! | `POST /copies` | answers with a copy of the database, from a file without a name |
-//! | `POST /compactions` | `{}` puts a copy without free pages in the place of the database, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for the commit of an import |
-//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the bounds of clients; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body`, a filter as JSON text, is absent for all cases; a page comes in frames |
+//! | `POST /imports/{kind}` | imports the body; `kind` is `cases`, `levels`, `applicants`, `documents` or `aml-cases`; query parameters, each at most once: `mode=lenient` as `--lenient`, `format=parquet` for cases, `source=` the name in errors |
+//! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` creates a share token |
+//! | `POST /backups` | `{"path":…}`, an absolute path: copies the database to a new file, as the service's user |
+//! | `POST /copies` | sends a copy of the database, from an unnamed file |
+//! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for the commit of an import |
+//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the limits for clients; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
 //!
-//! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
-//! nothing, and one that is slow holds up no other request. Then it is stored as `casefilter import` stores it, whole or not at all:
-//! cases are read while updates go on, one import at a time, and their documents are put aside once more. Updates wait for the commit of
-//! an import of cases, and for an import of records, as long as [`turn_timeout`](ServiceOptions::turn_timeout), and are told to come
-//! again after that; searches go on. The next request sees what it stored. One whose client leaves is given up. A body of several files has the content type
-//! `application/vnd.casefilter.sources` and is made of frames: a byte, `T` for the name of a source of text, `P` for that of a Parquet file,
-//! `D` for bytes of it; the length of what follows, four bytes, the most significant first; and so many bytes.
+//! The body of an import is first spooled to an unnamed file beside the database. An incomplete body therefore leaves nothing
+//! stored, and a slow one blocks no other writes. Then it is imported as by `casefilter import`, in one transaction. Updates
+//! continue while cases are read. One import of cases runs at a time, and spools the documents to a second unnamed file. Updates
+//! wait only for the commit of an import of cases, but for the whole import of records. They wait up to
+//! [`turn_timeout`](ServiceOptions::turn_timeout) and get 503 after it; searches continue. The next request sees the imported
+//! data. An import is cancelled when its client disconnects.
 //!
-//! A request with the header `X-Casefilter-Database`, the numbers of device and inode of a file with a `-` between, is refused
-//! unless that is the service's database. Requests that change something are logged at level `info`, with the number of the user; searches at `debug`.
-//! A socket that a dead process left is replaced; one that somebody listens on is not.
+//! A body with several files has the content type `application/vnd.casefilter.sources` and consists of frames. A frame is a type
+//! (1 byte), the length of its content (4 bytes, big-endian), and the content. The type is `T` for the name of a text file, `P`
+//! for the name of a Parquet file, and `D` for data of that file.
+//!
+//! The header `X-Casefilter-Database` may name the expected database, as device and inode number of its file with a `-` between.
+//! The request is rejected if the service has another database. Requests that change or copy data are logged at level `info` with
+//! the user id; searches at `debug`. A stale socket of a dead process is replaced, a live one is not.
 //!
 //! # Logs and metrics
 //!
-//! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
-//! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
-//! operation, status, time and the token's name. Of requests with one status and one token (or none) there are at most 20 lines a second
-//! of `info` or `warn`; a line per second counts those left out, and a last one when the service ends. Bodies, queries, signatures and secrets are in none.
-//! A correlation id is the beginning of a keyed hash, which does not tell how many requests others make.
-//! `/readyz` is 503 on the way down and while the source of cases is away: when searches are not answered. Once a write failed for a reason of the
-//! file, such as a full disk, searches go on, `/readyz` is 200 with `"writes":"failing"` and `casefilter_writes_failing` is 1. The file is opened again
-//! and tried every second; updates are 503 until that, or the next update, succeeds, without a restart. Only after a sync that
-//! failed, which the log tells, updates stay refused until one: it is not known then what is on disk. `/healthz`, `/readyz` and
-//! `/openapi.json` are for all who reach the port.
+//! Each response has an `X-Correlation-Id`, which is also in the error envelope and in the log. It is a part of a keyed hash, so
+//! it does not reveal the number of requests. [`tracing`] events have the correlation id, operation, status, time and token name.
+//! Their level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for all
+//! others. For each token (or none) and status there are at most 20 lines per second of `info` or `warn`; one line per second
+//! counts the suppressed ones. Bodies, queries, signatures and secrets are never logged.
 //!
-//! `/metrics` is Prometheus text. It is not on the public port, since counters such as `casefilter_rows_examined_total` tell a client
-//! whether cases that its token does not see have a value. It has a listener of its own ([`Service::with_metrics`],
-//! `casefilter serve --metrics-listen`), and is on the admin socket. `process_*` metrics are there on Linux.
+//! `/readyz` is 503 when searches are not answered: during a shutdown, and while the source of cases does not respond.
+//!
+//! A failed write, for example on a full disk, stops updates but not searches. Then `/readyz` is 200 with `"writes":"failing"`,
+//! `casefilter_writes_failing` is 1, and updates get 503. The service reopens the file and retries every second, so updates
+//! resume without a restart. After a failed sync, which is logged, updates stay rejected until a restart, because it is
+//! unknown what is on disk.
+//!
+//! `/healthz`, `/readyz` and `/openapi.json` are available to everyone who can reach the port.
+//!
+//! `/metrics` is Prometheus text. It is not on the public port: counters such as `casefilter_rows_examined_total` would reveal to
+//! a client whether cases outside its filter have a value. It is on a separate listener ([`Service::with_metrics`],
+//! `casefilter serve --metrics-listen`) and on the admin socket. `process_*` metrics exist on Linux only.
 //!
 //! # Query parameters
 //!
-//! A parameter that an operation does not know is ignored, unless it is near one that it knows: equal but for case, or at most two
-//! edits away, as `oder` and `Limit` are. That is a 400 which suggests the known one. `unsetFields`, by which other services clear
-//! members in operation 5, is a 400 too: here `null` in the body does.
+//! An unknown query parameter is ignored, unless it looks like a misspelt known one: equal apart from case, or at most two edits
+//! away, such as `oder` or `Limit`. That is a 400 which suggests the known one. `unsetFields`, which clears members in other
+//! services, is a 400 in operation 5: here, set the member to `null` in the body.
 //!
 //! # Errors
 //!
-//! An error answer is `{"code", "correlationId", "description", "errorCode", "type"}`. `errorCode` and `type` are those of the first
-//! error, of this table ([`ErrorCode::ALL`]), in answers of the service and in those of `casefilter search --requests`. The admin socket
-//! has names of the store, such as `refused`, as `type` where it knows them, and no `errorCode` then.
+//! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
+//! and `type` are those of the first one. They come from the following table ([`ErrorCode::ALL`]), both in the service and in
+//! `casefilter search --requests`. On the admin socket, `type` may be a name of the store, such as `refused`, without `errorCode`.
 //!
-//! | `errorCode` | `type` | `code` | what |
+//! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|
-//! | 4000 | `BadRequestException` | 400 | the request is not well formed HTTP, such as a body that breaks off |
-//! | 4001 | `InvalidApplicantException` | 400 | operation 5: the applicant id is unknown or that of a company |
+//! | 4000 | `BadRequestException` | 400 | the request is not valid HTTP, such as a body that ends early |
+//! | 4001 | `InvalidApplicantException` | 400 | operation 5: the applicant id is unknown or belongs to a company |
 //! | 4010 | `UnauthorizedException` | 401 | token, signature or timestamp is missing or wrong |
 //! | 4011 | `InvalidShareTokenException` | 401 | operation 3: the share token is missing, unknown, expired or used |
 //! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
-//! | 4040 | `NotFoundException` | 404 | there is no such path |
+//! | 4040 | `NotFoundException` | 404 | unknown path |
 //! | 4041 | `ApplicantNotFoundException` | 404 | operation 2: no applicant has the id |
 //! | 4042 | `AmlCaseNotFoundException` | 404 | operation 4: the applicant has no active AML case, or is unknown |
-//! | 4050 | `MethodNotAllowedException` | 405 | the path does not have the method |
+//! | 4050 | `MethodNotAllowedException` | 405 | the path does not support the method |
 //! | 4080 | `RequestTimeoutException` | 408 | the body did not arrive in time |
-//! | 4090 | `ConflictException` | 409 | admin socket: another database, or a file that exists |
+//! | 4090 | `ConflictException` | 409 | admin socket: another database, or a file that already exists |
 //! | 4100 | `InvalidParametersException` | 400 | the body or a query parameter is wrong, in a way not listed below |
 //! | 4101 | `InvalidParametersException` | 400 | not JSON |
 //! | 4102 | `InvalidParametersException` | 400 | not UTF-8 |
 //! | 4103 | `InvalidParametersException` | 400 | a JSON value of the wrong type |
 //! | 4104 | `InvalidParametersException` | 400 | neither `ids` nor `criteria` |
-//! | 4105 | `InvalidParametersException` | 400 | a key or a query parameter that has no meaning there |
-//! | 4106 | `InvalidParametersException` | 400 | a key or a query parameter that stands there twice |
-//! | 4107 | `InvalidParametersException` | 400 | a key is missing |
-//! | 4108 | `InvalidParametersException` | 400 | a criterion both complex and of a field |
+//! | 4105 | `InvalidParametersException` | 400 | an unknown key or query parameter |
+//! | 4106 | `InvalidParametersException` | 400 | a duplicate key or query parameter |
+//! | 4107 | `InvalidParametersException` | 400 | a missing key |
+//! | 4108 | `InvalidParametersException` | 400 | a criterion with the keys of both a complex criterion and a field criterion |
 //! | 4109 | `InvalidParametersException` | 400 | an empty array where an element is needed |
 //! | 4110 | `InvalidParametersException` | 400 | an unknown operator |
 //! | 4111 | `InvalidParametersException` | 400 | an unknown field |
-//! | 4112 | `InvalidParametersException` | 400 | an operator that the type of the field lacks |
+//! | 4112 | `InvalidParametersException` | 400 | an operator that the type of the field does not support |
 //! | 4113 | `InvalidParametersException` | 400 | more than one value for an operator that takes one |
 //! | 4114 | `InvalidParametersException` | 400 | a value that is not a number |
 //! | 4115 | `InvalidParametersException` | 400 | a value that is not a timestamp |
@@ -226,10 +252,10 @@
 //! | 4125 | `InvalidParametersException` | 400 | more values than the limit |
 //! | 4126 | `InvalidParametersException` | 400 | more ids than the limit |
 //! | 4127 | `InvalidParametersException` | 400 | a string longer than the limit |
-//! | 4128 | `InvalidParametersException` | 400 | a page of more bytes than an answer may have; the description has the `limit` that fits |
+//! | 4128 | `InvalidParametersException` | 400 | a page over the byte limit of a response; the description has a `limit` that fits |
 //! | 4130 | `PayloadTooLargeException` | 413 | the body is over the limit |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
-//! | 4220 | `UnprocessableException` | 422 | admin socket: data was refused |
+//! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
 //! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
 //! | 5010 | `NotImplementedException` | 501 | a transfer coding other than `chunked` |

@@ -1,10 +1,10 @@
-//! Every bound of the service, in one place.
+//! The options of the service: all limits and timeouts.
 
 use std::time::Duration;
 
 use crate::limits::Limits;
 
-/// How a [`Service`](super::Service) is to behave under load and towards clients that it cannot trust.
+/// Limits and timeouts of a [`Service`](super::Service), against overload and untrusted clients.
 ///
 /// ```
 /// use casefilter::service::ServiceOptions;
@@ -13,47 +13,50 @@ use crate::limits::Limits;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceOptions {
-    /// Bounds on bodies of requests, and on pages.
+    /// The limits on request bodies and on pages.
     pub limits: Limits,
-    /// How far the timestamp of a request may be from the clock here.
+    /// The greatest difference between the timestamp of a request and the service's clock.
     pub clock_window: Duration,
-    /// Whether a signature is good only once.
+    /// True to accept each signature only once.
     pub refuses_replays: bool,
-    /// How many signatures of one token are remembered for that, some 70 bytes each; a request beyond gets 503.
+    /// The number of signatures of one token that are remembered for that, about 70 bytes each. Further requests get 503.
     pub remembered_signatures: usize,
-    /// Connections at a time; more are told to come again.
+    /// The most connections at a time. Further ones get 503.
     pub connections: usize,
-    /// Connections at a time from one IPv4 address, or from one IPv6 network of 64 bits; more are told to come again. Behind a
-    /// proxy all connections have its address, so that this has to be as many as `connections`.
+    /// The most connections at a time from one IPv4 address or one IPv6 /64 network. Further ones get 503.
+    ///
+    /// If the service runs after a reverse proxy, all connections have the proxy's address: set this to `connections`.
     pub connections_per_peer: usize,
-    /// Requests at a time that wait for the file, or for a search that may take long; more get 503. Of several tokens each gets at
-    /// most half of them, and of the as many updates that may wait for their turn.
+    /// The most requests at a time that wait for the file or run a search on a blocking thread. Further ones get 503.
+    ///
+    /// As many updates again may wait for other writes. If there are several tokens, each gets at most half.
     pub concurrency: usize,
-    /// Memory for the bodies of requests that are on their way in, in bytes; a request beyond gets 503.
+    /// The memory for request bodies, in bytes. Requests that do not fit get 503.
     ///
-    /// One half is divided equally among the connections; the other is for bodies larger than such a part. A token at one peer gets
-    /// at most half of that other half, so that the largest body fits when this is four times its size.
+    /// One half is divided equally among the connections. The other half is for the rest of larger bodies; a token at one
+    /// peer gets at most half of it. So the largest body fits if this is at least four times its size.
     pub buffered_bytes: usize,
-    /// The largest answer with cases, in bytes. A page that would be larger gets 400, with the `limit` that fits; a page of one case is
-    /// answered in any case.
+    /// The largest response with cases, in bytes. A larger page gets 400 and a `limit` that fits. A page of one case is
+    /// always sent.
     pub answer_bytes: usize,
-    /// Memory for answers on their way out, in bytes; a request beyond gets 503.
+    /// The memory for responses that are being sent, in bytes. Requests that do not fit get 503.
     ///
-    /// Answers of up to 32 KiB, one at a time on each connection, are not counted. A larger one counts as it is, a page of more than
-    /// 256 KiB as twice its largest document, at least twice 256 KiB: it is sent while it is read. A token gets at most
-    /// half, so that a page fits when this is four times its largest document. A page from PostgreSQL is in memory whole, so that
-    /// this has to be twice [`answer_bytes`](Self::answer_bytes) there.
+    /// The first 32 KiB of each response do not count. A page of more than 256 KiB is streamed, and counts as twice its
+    /// largest document or 512 KiB, whichever is more. A token gets at most half, so a page fits if this is at least
+    /// four times its largest document. A page from PostgreSQL is buffered whole: then this must be at least twice
+    /// [`answer_bytes`](Self::answer_bytes).
     pub outgoing_bytes: usize,
-    /// How long a client may take to send a head, to send a body, and to send nothing between two requests.
+    /// The time that a client may take to send a head, to send a body, and between two requests.
     pub read_timeout: Duration,
-    /// How long a client may take to receive an answer, however long that is.
+    /// The time that a client may take to receive a whole response, regardless of its length.
     pub write_timeout: Duration,
-    /// How long an update waits for commits of imports and for other updates; one that waits longer gets 503.
+    /// The time that an update waits for commits of imports and for other updates. After that it gets 503.
     pub turn_timeout: Duration,
-    /// How long connections are still taken and served once the service is asked to stop, with `/readyz` 503, so that load
-    /// balancers notice before the port is closed; 0, the default, for a service that has none before it.
+    /// The time between the start of a shutdown, when `/readyz` becomes 503, and the closing of the port.
+    ///
+    /// It lets load balancers notice the shutdown. The default is 0, for a service without a load balancer.
     pub drain: Duration,
-    /// How long requests in flight are waited for on shutdown.
+    /// The time that requests in flight have to finish on shutdown.
     pub grace: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a service: first it is not ready, then it takes no more connections, and what is left gives up.
+//! The phases of a shutdown: drain (`/readyz` is 503), no new connections, then cut off the remaining work.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,13 +10,13 @@ impl ServiceState {
         self.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether whatever is still at work is to give up.
+    /// Returns true if remaining work must stop.
     #[cfg(unix)]
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_cut_off.load(Ordering::Relaxed)
     }
 
-    /// Asks whatever is still at work to give up.
+    /// Tells remaining work to stop.
     pub(super) fn cut_off(&self) {
         self.is_cut_off.store(true, Ordering::Relaxed);
     }
@@ -25,14 +25,14 @@ impl ServiceState {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Waits until all connections are closed, for so long at most.
-    pub(super) async fn last_call(&self, patience: Duration) {
+    /// Waits until all connections are closed, for `timeout` at most.
+    pub(super) async fn wait_for_connections(&self, timeout: Duration) {
         const STEP: Duration = Duration::from_millis(2);
         let closed = async {
             while self.metrics.connections.load(Ordering::Relaxed) > 0 {
                 tokio::time::sleep(STEP).await;
             }
         };
-        let _ = tokio::time::timeout(patience, closed).await;
+        let _ = tokio::time::timeout(timeout, closed).await;
     }
 }

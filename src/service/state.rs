@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -10,60 +10,59 @@ use tokio::sync::Semaphore;
 
 use super::auth::tokens::Tokens;
 use super::http::budget::Budget;
-use super::http::correlation::Names;
-use super::http::log_rate::{LogRate, tell_left_out};
+use super::http::correlation::CorrelationIds;
+use super::http::log_limit::{LogLimiter, log_suppressed};
 use super::http::outgoing::Outgoing;
 use super::metrics::counters::Metrics;
-use super::operations::pace::Pace;
-use super::operations::source::Source;
+use super::operations::case_source::CaseSource;
+use super::operations::latency::LatencyTracker;
 use super::options::ServiceOptions;
 use crate::store::Store;
 
-/// The state of a service.
+/// The state of a service: store, tokens, options, counters, and the limits on concurrent work and memory.
 pub(super) struct ServiceState {
     pub(super) store: Store,
-    pub(super) source: Source,
+    pub(super) source: CaseSource,
     pub(super) tokens: Tokens,
     pub(super) options: ServiceOptions,
-    pub(super) names: Names,
+    pub(super) correlation_ids: CorrelationIds,
     pub(super) metrics: Metrics,
-    pub(super) pace: Pace,
-    pub(super) log_rate: LogRate,
-    /// Requests that wait for the file, or are searches that may take long.
-    pub(super) working: Arc<Semaphore>,
-    /// How many of these requests one token may have.
-    pub(super) share: usize,
-    /// Reads of parts of large pages, which wait in one queue so that small requests find the processors free.
-    pub(super) reading: Arc<Semaphore>,
-    /// How many of them go on at a time.
-    pub(super) readers: usize,
-    /// Writes come one after the other, so that those that wait for their turn keep no thread.
-    pub(super) writing: Arc<Semaphore>,
-    /// The right to import cases, which one import at a time has, since each holds its cases in memory.
+    pub(super) latency: LatencyTracker,
+    pub(super) log_limiter: LogLimiter,
+    /// A permit for each request on a blocking thread.
+    pub(super) workers: Arc<Semaphore>,
+    /// The number of `workers` permits that one token may have.
+    pub(super) token_share: usize,
+    /// A permit for each read of a part of a large page. Few permits leave processors free for small requests.
+    pub(super) page_reads: Arc<Semaphore>,
+    /// The number of `page_reads` permits.
+    pub(super) max_page_reads: usize,
+    /// The single permit to write. Waiting for it blocks no thread.
+    pub(super) write_lock: Arc<Semaphore>,
+    /// The single permit to import cases: an import holds its cases in memory.
     #[cfg(unix)]
-    pub(super) importing: Arc<Semaphore>,
-    /// Updates that wait for their turn.
-    pub(super) queue: Semaphore,
-    /// Bytes of bodies on their way in, beyond what every body may have.
+    pub(super) import_lock: Arc<Semaphore>,
+    /// A permit for each update that waits for `write_lock`.
+    pub(super) waiting_updates: Semaphore,
+    /// The memory budget for request bodies, beyond `body_allowance` for each.
     pub(super) bodies: Arc<Budget>,
-    /// The bytes that every body may have.
+    /// The bytes that every body may use without a reservation.
     pub(super) body_allowance: usize,
-    /// Bytes of answers on their way out, beyond what every answer may have.
     pub(super) outgoing: Outgoing,
     pub(super) is_draining: AtomicBool,
-    /// The grace period of a shutdown is over.
+    /// True once the grace period of a shutdown has ended.
     pub(super) is_cut_off: AtomicBool,
-    /// When the source was last asked whether it is there, and whether it was.
-    source_was_there: tokio::sync::Mutex<Option<(Instant, bool)>>,
-    /// A write failed for a reason of the file, and none succeeded since.
+    /// The time and the result of the last check of the case source.
+    source_check: tokio::sync::Mutex<Option<(Instant, bool)>>,
+    /// True while the last write failed because of the file.
     pub(super) writes_fail: AtomicBool,
 }
 
-/// Anybody may ask whether the service is ready: the source is asked once in so long.
-const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
+/// The least time between two checks of the case source: `/readyz` is public and may be requested often.
+const SOURCE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ServiceState {
-    /// The state of a service, which counts these operations.
+    /// Creates the state of a service with counters for these operations.
     pub(super) fn new(
         store: Store,
         tokens: Tokens,
@@ -72,73 +71,73 @@ impl ServiceState {
     ) -> Self {
         let permits = |count: usize| count.min(Semaphore::MAX_PERMITS);
         let half = options.buffered_bytes / 2;
-        let readers = std::thread::available_parallelism().map_or(1, NonZero::get).max(2);
-        // A token alone needs to leave nothing to others.
-        let spared = if tokens.len() > 1 { options.concurrency / 2 } else { 0 };
+        let max_page_reads = std::thread::available_parallelism().map_or(1, NonZero::get).max(2);
+        // A single token may use everything.
+        let others = if tokens.len() > 1 { options.concurrency / 2 } else { 0 };
         Self {
-            share: permits(options.concurrency.saturating_sub(spared)),
-            reading: Arc::new(Semaphore::new(readers)),
-            readers,
+            token_share: permits(options.concurrency.saturating_sub(others)),
+            page_reads: Arc::new(Semaphore::new(max_page_reads)),
+            max_page_reads,
             outgoing: Outgoing::new(options.outgoing_bytes),
             store,
-            source: Source::Store,
+            source: CaseSource::Store,
             tokens,
-            names: Names::new(),
+            correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),
-            pace: Pace::new(),
-            log_rate: LogRate::default(),
-            working: Arc::new(Semaphore::new(permits(options.concurrency))),
-            writing: Arc::new(Semaphore::new(1)),
+            latency: LatencyTracker::new(),
+            log_limiter: LogLimiter::default(),
+            workers: Arc::new(Semaphore::new(permits(options.concurrency))),
+            write_lock: Arc::new(Semaphore::new(1)),
             #[cfg(unix)]
-            importing: Arc::new(Semaphore::new(1)),
-            queue: Semaphore::new(permits(options.concurrency)),
+            import_lock: Arc::new(Semaphore::new(1)),
+            waiting_updates: Semaphore::new(permits(options.concurrency)),
             bodies: Budget::new(half),
             body_allowance: half.checked_div(options.connections).unwrap_or(half),
             is_draining: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
-            source_was_there: tokio::sync::Mutex::new(None),
+            source_check: tokio::sync::Mutex::new(None),
             writes_fail: AtomicBool::new(false),
             options,
         }
     }
 
-    /// Writes lines about the lines that were left out of the log.
-    pub(super) fn tell_left_out(&self) {
-        for (status, lines) in self.log_rate.take_left_out(Instant::now()) {
-            tell_left_out(status, lines);
+    /// Logs how many lines the log limit has suppressed in the seconds that have ended.
+    pub(super) fn log_suppressed(&self) {
+        for (status, lines) in self.log_limiter.take_suppressed(Instant::now()) {
+            log_suppressed(status, lines);
         }
     }
 
-    /// As [`tell_left_out`](Self::tell_left_out), when no more requests come.
-    pub(super) fn tell_all_left_out(&self) {
-        for (status, lines) in self.log_rate.take_all_left_out() {
-            tell_left_out(status, lines);
+    /// Like [`log_suppressed`](Self::log_suppressed), including the current second. Called at the end of the service.
+    pub(super) fn log_all_suppressed(&self) {
+        for (status, lines) in self.log_limiter.take_all_suppressed() {
+            log_suppressed(status, lines);
         }
     }
 
-    /// Whether searches can be answered, as it was found in the last second.
+    /// Returns true if the case source answers. The result may be up to one second old.
     pub(super) async fn source_answers(&self) -> bool {
-        let mut last = self.source_was_there.lock().await;
+        let mut last = self.source_check.lock().await;
         if let Some((when, answered)) = *last
-            && when.elapsed() < SOURCE_CHECK_AGE
+            && when.elapsed() < SOURCE_CHECK_INTERVAL
         {
             return answered;
         }
-        let fault = self.source.fault().await;
-        if let Some(cause) = &fault {
+        let error = self.source.check().await;
+        if let Some(cause) = &error {
             tracing::warn!(cause, "the source of cases does not answer");
         }
-        *last = Some((Instant::now(), fault.is_none()));
-        fault.is_none()
+        *last = Some((Instant::now(), error.is_none()));
+        error.is_none()
     }
 
-    /// Whether the last write failed for a reason of the file.
+    /// Returns true if the last write failed because of the file.
     pub(super) fn writes_fail(&self) -> bool {
         self.writes_fail.load(Ordering::Relaxed)
     }
 }
 
-/// The time by the clock of the system.
+/// Returns the time of the system clock.
 pub(super) fn now() -> DateTime<Utc> {
     SystemTime::now().into()
 }

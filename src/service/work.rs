@@ -1,4 +1,4 @@
-//! Work that may take long or wait for the file: on threads of its own, so many pieces at a time.
+//! Runs blocking work on blocking threads, within the limits on concurrency.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,113 +12,120 @@ use super::http::errors::Failure;
 use super::state::ServiceState;
 
 impl ServiceState {
-    /// How many requests are worked on away from the threads of connections.
+    /// Returns the number of requests on blocking threads.
     pub(super) fn at_work(&self) -> usize {
-        self.options.concurrency.saturating_sub(self.working.available_permits())
+        self.options.concurrency.saturating_sub(self.workers.available_permits())
     }
 
-    /// One of the requests that a token may have at work or waiting at a time.
-    pub(super) fn share_of(&self, token: &AppToken) -> Result<OwnedSemaphorePermit, Failure> {
-        let share = token.share.get_or_init(|| Arc::new(Semaphore::new(self.share)));
+    /// Returns a permit from the share of one token, for a request that runs or waits.
+    ///
+    /// # Errors
+    /// Returns 503 if the token has used up its share.
+    pub(super) fn acquire_share(&self, token: &AppToken) -> Result<OwnedSemaphorePermit, Failure> {
+        let share = token.share.get_or_init(|| Arc::new(Semaphore::new(self.token_share)));
         Arc::clone(share).try_acquire_owned().map_err(|_| Failure::overloaded())
     }
 
-    /// Runs what may block on a thread of its own.
+    /// Runs a request on a blocking thread.
     ///
     /// # Errors
-    /// Those of `work`; 503 when too much is under way, of this token or of all; 500 when it panics.
-    pub(super) async fn work<T: Send + 'static>(
+    /// Returns the error of `work`, 503 if the token or the service is at its limit, or 500 if `work` panics.
+    pub(super) async fn run_on_worker<T: Send + 'static>(
         self: &Arc<Self>,
         token: &AppToken,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let share = self.share_of(token)?;
-        let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
-        self.blocking(work, (share, permit)).await
+        let share = self.acquire_share(token)?;
+        let permit = Arc::clone(&self.workers).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        self.spawn_blocking(work, (share, permit)).await
     }
 
-    /// Reads a part of a large page on a thread of its own, when those who came before have read a part of theirs.
+    /// Reads a part of a large page on a blocking thread, in fair turn with the parts of other pages.
     ///
     /// # Errors
-    /// Those of `work`; 500 when it panics.
-    pub(super) async fn bulk<T: Send + 'static>(
+    /// Returns the error of `work`, or 500 if `work` panics.
+    pub(super) async fn read_page_part<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let permit = Arc::clone(&self.reading).acquire_owned().await;
-        self.blocking(work, permit).await
+        let permit = Arc::clone(&self.page_reads).acquire_owned().await;
+        self.spawn_blocking(work, permit).await
     }
 
-    /// As [`work`](Self::work), one after the other; 503 also when the turn does not come soon.
+    /// Runs an update on a blocking thread while no other write runs.
+    ///
+    /// # Errors
+    /// As [`run_on_worker`](Self::run_on_worker), and 503 if the update waits longer than
+    /// [`turn_timeout`](crate::service::ServiceOptions::turn_timeout).
     pub(super) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
         token: &AppToken,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let share = self.share_of(token)?;
-        // Those that wait take no permit of those that could work: an import may hold the turn for a while.
-        let _place = self.queue.try_acquire().map_err(|_| Failure::overloaded())?;
-        let turn = Arc::clone(&self.writing).acquire_owned();
+        let share = self.acquire_share(token)?;
+        // A waiting update must not take a `workers` permit: an import of records may keep the write lock for a long time.
+        let _place = self.waiting_updates.try_acquire().map_err(|_| Failure::overloaded())?;
+        let turn = Arc::clone(&self.write_lock).acquire_owned();
         let turn = tokio::time::timeout(self.options.turn_timeout, turn).await;
         let turn = turn.map_err(|_| Failure::no_turn())?;
-        let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
-        self.blocking(|shared| shared.watched(work), (share, turn, permit)).await
+        let permit = Arc::clone(&self.workers).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Writes for an operator, whose turn comes when it comes.
+    /// Runs a write of an operator while no other write runs. Waits for that without a timeout.
     ///
     /// # Errors
-    /// Those of `work`; 500 when it panics.
+    /// Returns the error of `work`, or 500 if `work` panics.
     #[cfg(unix)]
-    pub(super) async fn in_turn<T: Send + 'static>(
+    pub(super) async fn admin_write<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let turn = Arc::clone(&self.writing).acquire_owned().await;
-        self.blocking(|shared| shared.watched(work), turn).await
+        let turn = Arc::clone(&self.write_lock).acquire_owned().await;
+        self.spawn_blocking(|shared| shared.track_write(work), turn).await
     }
 
-    /// Prepares an import of cases for an operator, when those before have ended. `work` takes its [turn](Self::wait_for_turn) to write
-    /// itself.
+    /// Runs an import of cases for an operator while no other one runs. `work` [takes the write lock](Self::wait_for_write_lock)
+    /// itself, for its commit.
     ///
     /// # Errors
-    /// Those of `work`; 500 when it panics.
+    /// Returns the error of `work`, or 500 if `work` panics.
     #[cfg(unix)]
-    pub(super) async fn import<T: Send + 'static>(
+    pub(super) async fn admin_import<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let place = Arc::clone(&self.importing).acquire_owned().await;
-        self.blocking(work, place).await
+        let permit = Arc::clone(&self.import_lock).acquire_owned().await;
+        self.spawn_blocking(work, permit).await
     }
 
-    /// Waits for the turn to write, on a thread that may wait. The turn ends when the permit is dropped.
+    /// Takes the write lock on a blocking thread. The returned guard releases it when it is dropped.
     #[cfg(unix)]
-    pub(super) fn wait_for_turn(&self) -> impl Sized {
-        tokio::runtime::Handle::current().block_on(Arc::clone(&self.writing).acquire_owned())
+    pub(super) fn wait_for_write_lock(&self) -> impl Sized {
+        tokio::runtime::Handle::current().block_on(Arc::clone(&self.write_lock).acquire_owned())
     }
 
-    /// Reads for an operator, beside all else.
+    /// Runs a read of an operator, outside the limits for clients.
     ///
     /// # Errors
-    /// Those of `work`; 500 when it panics.
+    /// Returns the error of `work`, or 500 if `work` panics.
     #[cfg(unix)]
-    pub(super) async fn beside<T: Send + 'static>(
+    pub(super) async fn admin_read<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.blocking(work, ()).await
+        self.spawn_blocking(work, ()).await
     }
 
-    /// Runs something on a thread of its own, and keeps to its end, even if the client goes away, what it holds.
-    async fn blocking<T: Send + 'static>(
+    /// Runs `work` on a blocking thread. Its permits are released when it ends, even if the client disconnects before.
+    async fn spawn_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
-        held: impl Send + 'static,
+        permits: impl Send + 'static,
     ) -> Result<T, Failure> {
         let shared = Arc::clone(self);
         let run = move || {
-            let _held = held;
+            let _permits = permits;
             shared.run(work)
         };
         tokio::task::spawn_blocking(run)
@@ -126,21 +133,24 @@ impl ServiceState {
             .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
     }
 
-    /// Writes, and notes whether that fails for a reason of the file.
-    pub(super) fn watched<T>(&self, work: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
+    /// Runs a write, and notes in `writes_fail` whether it failed because of the file.
+    pub(super) fn track_write<T>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let result = self.run(work);
         match &result {
             Ok(_) => self.writes_fail.store(false, Ordering::Relaxed),
             Err(failure) if failure.status().is_server_error() => {
                 self.writes_fail.store(true, Ordering::Relaxed);
             }
-            // Refused before anything was written.
+            // The input was rejected, so nothing was written.
             Err(_) => {}
         }
         result
     }
 
-    /// Tries after a write that failed whether writes succeed again, for as long as it is polled.
+    /// Reopens the file once a second after a failed write, until writes succeed again. Runs until it is dropped.
     pub(super) async fn recover(self: &Arc<Self>) {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {
@@ -148,12 +158,12 @@ impl ServiceState {
             if !self.writes_fail() {
                 continue;
             }
-            let Ok(turn) = Arc::clone(&self.writing).acquire_owned().await else { return };
+            let Ok(turn) = Arc::clone(&self.write_lock).acquire_owned().await else { return };
             let recover = |shared: &Self| {
-                shared.watched(|shared| shared.store.recover().map_err(|error| Failure::of_store(&error)))
+                shared.track_write(|shared| shared.store.recover().map_err(|error| Failure::of_store(&error)))
             };
-            match self.blocking(recover, turn).await {
-                Ok(()) => tracing::info!("the file can be written again; updates go on"),
+            match self.spawn_blocking(recover, turn).await {
+                Ok(()) => tracing::info!("the file can be written again; updates are accepted"),
                 Err(failure) => {
                     let cause = failure.description();
                     tracing::debug!(cause, "the file cannot be written yet");
@@ -162,7 +172,7 @@ impl ServiceState {
         }
     }
 
-    /// Runs something here and now; a panic of it is a failure like others.
+    /// Runs `work` on this thread. A panic becomes a 500.
     pub(super) fn run<T>(&self, work: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
         catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -171,14 +181,14 @@ impl ServiceState {
         })
     }
 
-    /// Waits until nothing is worked on any more.
-    pub(super) async fn finished(&self) {
+    /// Waits until all blocking work has ended.
+    pub(super) async fn wait_until_idle(&self) {
         let all = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        let _ = self.working.acquire_many(all(self.options.concurrency)).await;
-        let _ = self.reading.acquire_many(all(self.readers)).await;
+        let _ = self.workers.acquire_many(all(self.options.concurrency)).await;
+        let _ = self.page_reads.acquire_many(all(self.max_page_reads)).await;
         #[cfg(unix)]
-        let _ = self.importing.acquire().await;
-        let _ = self.writing.acquire().await;
+        let _ = self.import_lock.acquire().await;
+        let _ = self.write_lock.acquire().await;
     }
 }
 
@@ -202,26 +212,26 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_at_most_half_of_the_requests_at_work_unless_it_is_the_only_one() {
+    fn a_token_gets_at_most_half_of_the_concurrency_unless_it_is_the_only_token() {
         for (tokens, concurrency, expected) in [(2, 8, 4), (2, 3, 2), (2, 1, 1), (3, 0, 0), (1, 8, 8)] {
             let folder = tempfile::TempDir::new().unwrap();
             let shared = state(folder.path(), tokens, concurrency);
             let token = |name: &str| Arc::clone(shared.tokens.find(name).0.unwrap());
-            let mut held = Vec::new();
-            while let Ok(permit) = shared.share_of(&token("t0")) {
-                held.push(permit);
+            let mut permits = Vec::new();
+            while let Ok(permit) = shared.acquire_share(&token("t0")) {
+                permits.push(permit);
             }
-            assert_eq!(held.len(), expected, "{tokens} tokens, {concurrency} requests");
-            let refused = shared.share_of(&token("t0")).map(drop).unwrap_err();
-            assert_eq!(refused.status().as_u16(), 503);
+            assert_eq!(permits.len(), expected, "{tokens} tokens, {concurrency} requests");
+            let failure = shared.acquire_share(&token("t0")).map(drop).unwrap_err();
+            assert_eq!(failure.status().as_u16(), 503);
             if tokens > 1 && concurrency > 0 {
-                assert!(shared.share_of(&token("t1")).is_ok(), "another token has a share of its own");
+                assert!(shared.acquire_share(&token("t1")).is_ok(), "another token has a share of its own");
             }
-            held.pop();
+            permits.pop();
             assert_eq!(
-                shared.share_of(&token("t0")).is_ok(),
+                shared.acquire_share(&token("t0")).is_ok(),
                 concurrency > 0,
-                "what is given back can be taken"
+                "a released permit can be acquired again"
             );
         }
     }

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::error::{Fault, StoreErrorKind};
 use crate::catalog::Catalog;
-use crate::column::codec::{Reader, Writer};
+use crate::column::codec::{ByteReader, ByteWriter};
 use crate::column::{Bitmap, LANES, Selection};
 use crate::json;
 
@@ -55,13 +55,13 @@ const STATE_SEED: u64 = 0x0073_7461_7465;
 impl State {
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let Self { next_place, next_document, next_batch, checkpoint, cases, batches, released } = self;
-        let mut out = Writer::default();
+        let mut out = ByteWriter::default();
         out.all(&[next_place, next_document, next_batch, checkpoint, cases, batches, released]);
         with_checksum(STATE_SEED, &out.into_bytes())
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Fault> {
-        let mut reader = Reader::new(
+        let mut reader = ByteReader::new(
             checked(STATE_SEED, bytes).ok_or_else(|| Fault::corrupt("counters with a wrong checksum"))?,
         );
         let mut next = || reader.one::<u64>();
@@ -95,7 +95,7 @@ const LAST_NUMBER: u64 = u64::MAX >> 2;
 
 /// Returns the checksum of `contents`, followed by them.
 fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
-    let mut out = Writer::default();
+    let mut out = ByteWriter::default();
     out.all(&[xxh3_64_with_seed(contents, seed)]);
     out.bytes(contents);
     out.into_bytes()
@@ -103,7 +103,7 @@ fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
 
 /// Returns the contents after a checksum; `None` if it is wrong.
 fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = ByteReader::new(bytes);
     let checksum: u64 = reader.one().ok()?;
     let contents = reader.rest();
     (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
@@ -118,7 +118,7 @@ pub(super) struct Stored<'b> {
 
 impl<'b> Stored<'b> {
     pub(super) fn to_bytes(self, number: u64) -> Vec<u8> {
-        let mut contents = Writer::default();
+        let mut contents = ByteWriter::default();
         contents.all(&[self.place]);
         contents.bytes(self.text.as_bytes());
         with_checksum(number, &contents.into_bytes())
@@ -127,7 +127,7 @@ impl<'b> Stored<'b> {
     pub(super) fn from_bytes(number: u64, bytes: &'b [u8]) -> Result<Self, Fault> {
         let contents = checked(number, bytes)
             .ok_or_else(|| Fault::corrupt(format!("document {number} has a wrong checksum")))?;
-        let mut reader = Reader::new(contents);
+        let mut reader = ByteReader::new(contents);
         let place = reader.one()?;
         let text = json::text(reader.rest())
             .map_err(|offset| Fault::corrupt(format!("document {number} is not UTF-8 at byte {offset}")))?;
@@ -161,7 +161,7 @@ pub(super) fn records_to_bytes(count: u64) -> Vec<u8> {
 fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
     let contents = checked(RECORDS_SEED, bytes);
     let mut reader =
-        Reader::new(contents.ok_or_else(|| Fault::corrupt("the count of records has a wrong checksum"))?);
+        ByteReader::new(contents.ok_or_else(|| Fault::corrupt("the count of records has a wrong checksum"))?);
     let count = reader.one()?;
     reader.finish()?;
     Ok(count)
@@ -174,7 +174,7 @@ pub(super) fn released_checksum(number: u64) -> u64 {
 
 /// Encodes the live rows of a batch of `rows` rows.
 pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8> {
-    let mut contents = Writer::default();
+    let mut contents = ByteWriter::default();
     contents.all(&[rows as u64]);
     match live {
         Selection::All => contents.all(Bitmap::ones(rows).words()),
@@ -188,7 +188,7 @@ pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8
 pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<Bitmap, Fault> {
     let wrong = |what: &str| Fault::corrupt(format!("live rows of batch {batch}: {what}"));
     let contents = checked(!batch, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
-    let mut reader = Reader::new(contents);
+    let mut reader = ByteReader::new(contents);
     if reader.one::<u64>()? != rows as u64 {
         return Err(wrong("those of another batch"));
     }
@@ -235,7 +235,7 @@ pub(super) fn check_meta(
 ) -> Result<Counted, Fault> {
     let missing = |what: &str| Fault::corrupt(format!("no {what} in it"));
     let format = meta.get(FORMAT)?.ok_or_else(|| missing("format version"))?;
-    let mut reader = Reader::new(format.value());
+    let mut reader = ByteReader::new(format.value());
     let version: u32 = reader.one()?;
     if !(FIRST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
         let known = format!("this library knows {FIRST_FORMAT_VERSION} to {FORMAT_VERSION}");

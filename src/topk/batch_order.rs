@@ -1,4 +1,5 @@
-//! Batches in the order of their first keys, looked at as far as a search gets.
+//! Batches in the order of their first keys, read only as far as a search gets.
+#![expect(clippy::arithmetic_side_effects, reason = "places of batches in memory")]
 
 use super::key::{Key, SortBy, key_range};
 use crate::exec::Visit;
@@ -9,7 +10,7 @@ pub(super) struct Ranged<'b> {
     pub(super) visit: Visit<'b>,
     pub(super) first: Key<'b>,
     pub(super) last: Key<'b>,
-    /// True when every row of later batches has a key after [`last`](Self::last); false as well where that was not looked at.
+    /// True when every row of later batches has a key after [`last`](Self::last); false as well where that is not known.
     pub(super) is_apart_from_next: bool,
 }
 
@@ -23,17 +24,17 @@ impl<'b> Ranged<'b> {
 /// Batches, the one with the first key first.
 pub(super) struct Ordered<'b, 's, I> {
     by: SortBy<'s>,
-    /// Those looked at so far.
+    /// The batches read so far.
     met: Vec<Ranged<'b>>,
-    /// Those known to be in order that are still to come, the first of them once it was looked at.
+    /// The batches to come whose order is known, and the first of them once it was read.
     in_order: I,
     next: Option<Ranged<'b>>,
-    /// The others, the first one last.
+    /// The batches to come whose order is not known, the first one last.
     others: Vec<Ranged<'b>>,
 }
 
 impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
-    /// `in_order` are in the order of their first keys, `others` as it comes.
+    /// `in_order` are in the order of their first keys, `others` in any order.
     pub(super) fn new(in_order: I, others: impl Iterator<Item = Visit<'b>>, by: SortBy<'s>) -> Self {
         let descending = by.is_descending();
         let mut others: Vec<Ranged<'b>> = others.map(|visit| Ranged::new(visit, by)).collect();
@@ -45,7 +46,7 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         Self { by, met: Vec::new(), in_order, next: None, others }
     }
 
-    /// Looks at one more batch, if there is one.
+    /// Reads one more batch, if there is one.
     fn advance(&mut self) -> Option<()> {
         if self.others.is_empty() && self.next.is_none() {
             self.met.push(Ranged::new(self.in_order.next()?, self.by));
@@ -63,7 +64,7 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         Some(())
     }
 
-    /// The batch that so many come before.
+    /// Returns the batch at a place in the order.
     pub(super) fn get(&mut self, at: usize) -> Option<Ranged<'b>> {
         while self.met.len() <= at {
             self.advance()?;
@@ -71,20 +72,18 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         self.met.get(at).copied()
     }
 
-    /// The batches in order; if `looks_ahead`, each with whether it is apart from the next one.
+    /// Returns the batches in order; if `looks_ahead`, each knows whether it is apart from the next one.
     pub(super) fn batches(&mut self, looks_ahead: bool) -> impl Iterator<Item = Ranged<'b>> {
         let descending = self.by.is_descending();
         (0_usize..).map_while(move |at| {
             let ranged = self.get(at)?;
             let is_apart_from_next = looks_ahead
-                && self
-                    .get(at.saturating_add(1))
-                    .is_none_or(|next| ranged.last.compare(&next.first, descending).is_lt());
+                && self.get(at + 1).is_none_or(|next| ranged.last.compare(&next.first, descending).is_lt());
             Some(Ranged { is_apart_from_next, ..ranged })
         })
     }
 
-    /// All of them.
+    /// Returns all batches in order.
     pub(super) fn all(&mut self) -> &[Ranged<'b>] {
         while self.advance().is_some() {}
         &self.met

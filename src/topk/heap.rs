@@ -1,70 +1,77 @@
-//! The best rows of many batches.
+//! Top-k: the best rows of many batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \
+              the rows of a batch"
+)]
 
 use std::cell::LazyCell;
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use super::key::{Key, Keys, SortBy, ordinal_key};
 use super::key_estimate::KeyEstimate;
-use super::sorted::{Walk, pass_over, row_at};
+use super::selected_rows::SelectedRows;
+use super::sorted::{BatchWalk, pass_over, row_at};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
-use crate::column::{Codes, Data, Layout, Postings, Sorted};
+use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
 
 /// A selected row and its key.
 #[derive(Clone, Copy)]
 struct Candidate<'b> {
-    /// That of the key.
+    /// The rank of the key.
     rank: u64,
     key: Key<'b>,
     batch: &'b Batch,
     at: RowAddr,
 }
 
-/// Gathering a row as a candidate takes as long as passing over so many rows in sorted order.
+/// The number of rows in sorted order that are passed over in the time in which one row is made a candidate.
 const STEPS_OF_A_CANDIDATE: usize = 16;
-/// So many sorted rows are asked together whether they are selected.
+/// The least and the most sorted rows that are tested together.
 const LEAST_TOGETHER: usize = 64;
 const MOST_TOGETHER: usize = 1 << 12;
-/// How many more candidates than are wanted may come together before the others are dropped.
+/// The number of candidates beyond the wanted ones that are kept before the worst are dropped by a selection of the k-th.
 const SLACK: usize = 64;
 
-/// The best rows so far.
-pub(super) struct Best<'b, 's> {
+/// The best rows so far, the top k of them being wanted.
+///
+/// Candidates are kept unsorted, and cut back to k by selection whenever they exceed it by a slack. So n rows take O(n + k log k).
+pub(super) struct TopK<'b, 's> {
     by: SortBy<'s>,
     descending: bool,
-    /// How many rows the page is cut from.
+    /// The number of best rows that the page is cut from: k.
     pub(super) wanted: usize,
     candidates: Vec<Candidate<'b>>,
-    /// As many as are wanted are no worse than this one.
+    /// The worst of k candidates; no row after it is wanted.
     bound: Option<Candidate<'b>>,
-    /// Rows behind this key are left out.
-    guess: Option<Key<'b>>,
-    /// About so many rows of each batch are not behind the guess.
+    /// Rows after this key are left out.
+    estimate: Option<Key<'b>>,
+    /// The number of rows of each batch that are about before the estimate.
     near: usize,
     /// Rows before this key are passed over; batches then have sorted rows.
-    pub(super) floor: Option<Key<'b>>,
+    pub(super) start: Option<Key<'b>>,
 }
 
 /// The batch whose rows are being taken in.
-struct Source<'b, 's, 'q> {
+struct SourceBatch<'b, 's, 'q> {
     number: u32,
     batch: &'b Batch,
     keys: Keys<'b>,
     selected: &'s Selected<'q>,
 }
 
-impl<'b, 's> Best<'b, 's> {
+impl<'b, 's> TopK<'b, 's> {
     pub(super) fn new(by: SortBy<'s>) -> Self {
         let (descending, candidates) = (by.is_descending(), Vec::new());
-        Self { by, descending, wanted: 0, candidates, bound: None, guess: None, near: 0, floor: None }
+        Self { by, descending, wanted: 0, candidates, bound: None, estimate: None, near: 0, start: None }
     }
 
-    /// Leaves out rows behind a key, which about `near` rows of each batch are not.
-    pub(super) fn guessing(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
-        Self { guess: Some(key), near, ..self }
+    /// Leaves out rows after a key, which comes after about `near` rows of each batch.
+    pub(super) fn estimating(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
+        Self { estimate: Some(key), near, ..self }
     }
 
     fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
@@ -79,15 +86,15 @@ impl<'b, 's> Best<'b, 's> {
         a.rank.cmp(&b.rank).then_with(|| a.key.compare(&b.key, self.descending))
     }
 
-    /// True when no row of this key or a later one can be among the wanted, or the guess leaves them out.
+    /// True when no row of this key or a later one can be wanted, or when the estimate leaves them out.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
-        self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.guess.as_ref().is_some_and(is_behind)
+        self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.estimate.as_ref().is_some_and(is_behind)
     }
 
     /// True when rows of this key are passed over.
     pub(super) fn is_before(&self, key: &Key<'_>) -> bool {
-        self.floor.is_some_and(|floor| key.compare(&floor, self.descending).is_lt())
+        self.start.is_some_and(|start| key.compare(&start, self.descending).is_lt())
     }
 
     /// True when there are as many rows as are wanted.
@@ -102,102 +109,97 @@ impl<'b, 's> Best<'b, 's> {
 
     /// Takes in the selected rows of a batch.
     ///
-    /// Of a batch that is the first and lies apart, up to `skip` rows may be passed over, which is
-    /// then lowered by as many.
+    /// In a first batch that overlaps no other, up to `skip` rows may be passed over; `skip` is then lowered by as many.
     pub(super) fn take_in(&mut self, visit: &Visit<'b>, selected: &Selected<'_>, skip: &mut usize) {
         let Ok(number) = u32::try_from(visit.number) else { return };
         let batch = visit.batch;
         if selected.is_known_none() {
             return;
         }
-        let source = Source { number, batch, keys: Keys::new(batch, self.by), selected };
-        let found = match Walk::new(batch, self.by) {
-            Walk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
-            Walk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
-            Walk::Gather => None,
+        let source = SourceBatch { number, batch, keys: Keys::new(batch, self.by), selected };
+        let found = match BatchWalk::new(batch, self.by) {
+            BatchWalk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
+            BatchWalk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
+            BatchWalk::Gather => None,
         };
         let found = found.unwrap_or_else(|| self.gather(&source));
         self.offer(&source, found);
     }
 
-    /// All selected rows that are no worse than the bound.
-    fn gather(&self, source: &Source<'b, '_, '_>) -> Vec<Candidate<'b>> {
-        source.selected.note(|work| work.gathered = work.gathered.saturating_add(1));
+    /// Returns all selected rows that are no worse than the bound.
+    fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
+        source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
         let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
-            // Rows that stand in order need no sorting, and none behind the wanted are met.
+            // Rows in order need no sorting, and none after the wanted ones are read.
             let ahead = candidates.take_while(|candidate| !self.is_behind(&candidate.key));
             return ahead.take(self.wanted).collect();
         }
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
     }
 
-    fn candidate(&self, source: &Source<'b, '_, '_>, row: u16) -> Candidate<'b> {
+    fn candidate(&self, source: &SourceBatch<'b, '_, '_>, row: u16) -> Candidate<'b> {
         source.candidate(source.keys.key(usize::from(row), self.by), row, self.descending)
     }
 
-    /// The selected rows in the order of their values, as many as may be wanted; `None` when they are
-    /// sooner gathered than met.
+    /// Returns the selected rows in the order of their values, as many as may be wanted; `None` where gathering all is faster.
     fn walk_sorted(
         &mut self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         sorted: Sorted<'b>,
         skip: &mut usize,
     ) -> Option<Vec<Candidate<'b>>> {
         let len = sorted.len();
         let row_at = |step: usize| row_at(sorted, step, self.descending);
         let key_at = |step: usize| row_at(step).map(|row| source.keys.key_of_present(row, self.by));
-        let first =
-            |test: &dyn Fn(&Key<'_>) -> bool| gallop(len, |step| key_at(step).is_none_or(|key| test(&key)));
-        let end = match (self.guess, self.bound) {
-            // Nearly: those behind it are told when they are met.
+        let first = |test: &dyn Fn(&Key<'_>) -> bool| {
+            exponential_search(len, |step| key_at(step).is_none_or(|key| test(&key)))
+        };
+        let end = match (self.estimate, self.bound) {
+            // About: rows after it are found out on the way.
             (Some(_), _) => len.min(self.near),
             (None, Some(_)) => first(&|key| self.is_behind(key)),
             (None, None) => len,
         };
-        let start = if self.floor.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
-        // Of rows evenly spread, so many are met before as many as wanted are selected.
+        let start = if self.start.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
+        // If selected rows are spread evenly, the number of rows before the last wanted one.
         let likely = source.selected.likely().max(1);
-        let met_before = |wanted: usize| wanted.saturating_mul(len).checked_div(likely).unwrap_or(0);
+        let met_before = |wanted: usize| wanted * len / likely;
         let expected = met_before(self.wanted).min(end.saturating_sub(start));
-        if expected > likely.saturating_mul(STEPS_OF_A_CANDIDATE) {
+        if expected > likely * STEPS_OF_A_CANDIDATE {
             return None;
         }
-        source.selected.note(|work| work.walked_sorted = work.walked_sorted.saturating_add(1));
-        let mut members = Members::new(source.selected, expected);
+        source.selected.note(|work| work.walked_sorted += 1);
+        let mut members = SelectedRows::new(source.selected, expected);
         let mut step = start;
         if *skip > 0 {
             let before = *skip;
             let rows = members.gathered();
             step = pass_over(sorted, rows, source.batch.rows(), self.descending, skip);
-            // Rows of one key may still change places by id, so they come or go together.
-            while let Some(previous) = step.checked_sub(1)
-                && key_at(previous) == key_at(step)
-            {
-                step = previous;
-                let is_selected = row_at(step).is_some_and(|row| rows.contains(row));
-                *skip = skip.saturating_add(usize::from(is_selected));
+            // The order of rows of one key depends on their ids, so either all or none of them are passed over.
+            while step > 0 && key_at(step - 1) == key_at(step) {
+                step -= 1;
+                *skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
             }
-            self.wanted = self.wanted.saturating_sub(before.saturating_sub(*skip));
+            self.wanted -= before - *skip;
         }
-        let end = if self.guess.is_some() { len } else { end };
+        let end = if self.estimate.is_some() { len } else { end };
         let together = met_before(self.wanted).min(expected).clamp(LEAST_TOGETHER, MOST_TOGETHER);
         let mut rows = Vec::with_capacity(together.min(end.saturating_sub(step)));
         let mut found: Vec<Candidate<'b>> = Vec::with_capacity(self.wanted.min(expected).min(MOST_TOGETHER));
         let mut is_full = false;
         while step < end && !is_full {
-            let next = step.saturating_add(together).min(end);
+            let next = (step + together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
             // Most pages are in the order of a timestamp; such keys have a loop of their own.
             is_full = match source.keys.ordinals(self.by) {
                 Some(values) => self.meet(source, &rows, |row| ordinal_key(values, row), &mut found),
                 None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
             };
-            // The last row may be behind a guess whether it is selected or not.
-            is_full |= self.guess.is_some()
-                && key_at(next.saturating_sub(1)).is_some_and(|key| self.is_behind(&key));
+            // The last row may be after the estimate whether it is selected or not.
+            is_full |= self.estimate.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
         }
         if !is_full && !self.is_behind(&Key::Absent) {
             self.absent(source, members.gathered(), &mut found);
@@ -205,12 +207,11 @@ impl<'b, 's> Best<'b, 's> {
         Some(found)
     }
 
-    /// Adds rows that are met in order to those found before; true once there are as many as may be wanted, or none to come
-    /// can be.
+    /// Adds rows in order to those found before; true once there are enough, or none to come can be wanted.
     #[inline]
     fn meet(
         &self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         rows: &[u16],
         key: impl Fn(usize) -> Key<'b>,
         found: &mut Vec<Candidate<'b>>,
@@ -226,14 +227,14 @@ impl<'b, 's> Best<'b, 's> {
         false
     }
 
-    /// The selected rows in the order of their strings, as many as may be wanted.
+    /// Returns the selected rows in the order of their strings, as many as may be wanted.
     fn walk_codes(
         &mut self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         postings: &'b Postings,
         skip: &mut usize,
     ) -> Vec<Candidate<'b>> {
-        source.selected.note(|work| work.walked_strings = work.walked_strings.saturating_add(1));
+        source.selected.note(|work| work.walked_strings += 1);
         let rows = source.selected.rows();
         let mut codes: Vec<(Key<'b>, u32)> = source.keys.codes().collect();
         codes.sort_by(|(a, _), (b, _)| a.compare(b, self.descending));
@@ -246,8 +247,8 @@ impl<'b, 's> Best<'b, 's> {
             if *skip > 0 && found.is_empty() {
                 let count = rows.count_both(&with_code, source.batch.rows());
                 if count <= *skip {
-                    *skip = skip.saturating_sub(count);
-                    self.wanted = self.wanted.saturating_sub(count);
+                    *skip -= count;
+                    self.wanted -= count;
                     continue;
                 }
             }
@@ -260,10 +261,10 @@ impl<'b, 's> Best<'b, 's> {
         found
     }
 
-    /// Those of the selected rows without a value that may be wanted.
-    fn absent(&self, source: &Source<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
+    /// Adds the selected rows without a value that may be wanted.
+    fn absent(&self, source: &SourceBatch<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
         let is_present = |row: usize| match source.keys.column.map(|column| &column.layout) {
-            Some(Layout::Single(present)) => present.contains(row),
+            Some(ColumnLayout::Single(present)) => present.contains(row),
             _ => false,
         };
         if found.len() < self.wanted {
@@ -272,10 +273,10 @@ impl<'b, 's> Best<'b, 's> {
         }
     }
 
-    /// Of rows with the same key, those with the least ids, until as many are found as are wanted.
+    /// Adds rows of one key, those with the least ids, until there are as many as are wanted.
     fn closest(
         &self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         key: Key<'b>,
         rows: impl Iterator<Item = usize>,
         found: &mut Vec<Candidate<'b>>,
@@ -294,7 +295,7 @@ impl<'b, 's> Best<'b, 's> {
             }
             let Ok(row) = u16::try_from(row) else { break };
             chosen.push((rank, row));
-            if chosen.len() >= need.saturating_mul(2).saturating_add(SLACK) {
+            if chosen.len() >= need * 2 + SLACK {
                 keep_first(&mut chosen, need, Ord::cmp);
                 // The others are no worse than the last of them.
                 below = chosen.last().map_or(0, |(rank, _)| *rank);
@@ -305,7 +306,7 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     /// Adds rows of one batch to the candidates, as far as they may be wanted.
-    fn offer(&mut self, source: &Source<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
+    fn offer(&mut self, source: &SourceBatch<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
         // Seldom are two keys the same, and ids whose column waits should wait on.
         let ids = LazyCell::new(|| source.ids(self.by));
         let id_rank = |candidate: &Candidate<'_>| ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
@@ -334,13 +335,13 @@ impl<'b, 's> Best<'b, 's> {
         } else {
             candidates.extend(found);
         }
-        let slack = match (self.guess, self.bound) {
-            // No more than are wanted are not behind it, about.
+        let slack = match (self.estimate, self.bound) {
+            // About as many rows as are wanted are before it.
             (Some(_), _) => SLACK.max(self.wanted),
             (None, Some(_)) => SLACK.max(self.wanted / 4),
             (None, None) => 0,
         };
-        if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
+        if self.wanted > 0 && candidates.len() >= self.wanted + slack {
             let are_more = candidates.len() > self.wanted;
             keep_first(&mut candidates, self.wanted, |a, b| self.compare(a, b));
             self.bound = if are_more {
@@ -355,9 +356,9 @@ impl<'b, 's> Best<'b, 's> {
         self.candidates = candidates;
     }
 
-    /// The rows from `offset`, at most `limit`, in order.
+    /// Returns the rows from `offset`, at most `limit`, in order.
     pub(super) fn page(self, offset: usize, limit: usize) -> Vec<RowAddr> {
-        // Those of one batch that were met in order are most often in order.
+        // Rows of one batch are most often in order already.
         if self.candidates.is_sorted_by(|a, b| a.rank < b.rank) {
             return self.candidates.iter().skip(offset).take(limit).map(|candidate| candidate.at).collect();
         }
@@ -378,12 +379,12 @@ impl<'b> Candidate<'b> {
     }
 }
 
-impl<'b> Source<'b, '_, '_> {
-    /// The codes of the ids, which compare as the ids do, and faster; none where ids do not matter.
+impl<'b> SourceBatch<'b, '_, '_> {
+    /// Returns the codes of the ids, which compare as the ids do, and faster; `None` where ids do not matter.
     fn ids(&self, by: SortBy<'_>) -> Option<&'b Codes> {
         let SortBy::Field { .. } = by else { return None };
         match &self.batch.column(FieldId::ID)?.data {
-            Data::Strings { codes, .. } => Some(codes),
+            ColumnData::Strings { codes, .. } => Some(codes),
             _ => None,
         }
     }
@@ -402,84 +403,22 @@ impl<'b> Source<'b, '_, '_> {
     }
 }
 
-/// The selected rows of a batch, asked some together or gathered.
-enum Members<'s, 'q> {
-    /// So many more are asked before all are gathered.
-    Asked(&'s Selected<'q>, usize),
-    Gathered(RowSet<'q>),
-}
-
-impl<'s, 'q> Members<'s, 'q> {
-    /// For about `expected` questions.
-    fn new(selected: &'s Selected<'q>, expected: usize) -> Self {
-        let affordable = selected.questions();
-        if expected <= affordable {
-            Self::Asked(selected, affordable.saturating_mul(2))
-        } else {
-            Self::Gathered(selected.rows())
-        }
-    }
-
-    /// Lists those so many steps from the first sorted row, in order.
-    fn list(&mut self, sorted: Sorted<'_>, steps: Range<usize>, descending: bool, list: &mut Vec<u16>) {
-        let places = sorted.places(steps, descending);
-        list.clear();
-        if let Self::Asked(_, left) = self {
-            match left.checked_sub(places.len()) {
-                Some(fewer) => *left = fewer,
-                None => {
-                    self.gathered();
-                }
-            }
-        }
-        match (&*self, sorted) {
-            // Their places are their rows.
-            (Self::Gathered(rows), Sorted::AsStored(_)) => rows.list_within(places, list),
-            (Self::Asked(selected, _), Sorted::AsStored(_)) => {
-                RowSet::All.list_within(places, list);
-                selected.retain(list);
-            }
-            (_, Sorted::Listed(sorted)) => {
-                list.extend_from_slice(sorted.rows().get(places).unwrap_or_default());
-                match self {
-                    Self::Asked(selected, _) => selected.retain(list),
-                    Self::Gathered(rows) => rows.retain(list),
-                }
-            }
-        }
-        if descending {
-            list.reverse();
-        }
-    }
-
-    fn gathered(&mut self) -> &RowSet<'q> {
-        if let Self::Asked(selected, _) = self {
-            *self = Self::Gathered(selected.rows());
-        }
-        match self {
-            Self::Gathered(rows) => rows,
-            Self::Asked(..) => &RowSet::None,
-        }
-    }
-}
-
 /// Keeps the first `wanted` in an order, in any order but for the last of them, when there are more.
 fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> Ordering) {
     if items.len() > wanted {
-        if let Some(last) = wanted.checked_sub(1) {
-            items.select_nth_unstable_by(last, compare);
+        if wanted > 0 {
+            items.select_nth_unstable_by(wanted - 1, compare);
         }
         items.truncate(wanted);
     }
 }
 
-/// The first of `len` steps of which the test holds, which then holds of all behind it; near ones are
-/// found soonest.
-fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
+/// Returns the first of `len` steps that passes a test, as all later ones do; near ones are found soonest.
+fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, 0_usize);
     while high < len && !test(high) {
-        low = high.saturating_add(1);
-        high = high.saturating_mul(2).saturating_add(1);
+        low = high + 1;
+        high = high * 2 + 1;
     }
     let mut high = high.min(len);
     while low < high {
@@ -487,7 +426,7 @@ fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
         if test(middle) {
             high = middle;
         } else {
-            low = middle.saturating_add(1);
+            low = middle + 1;
         }
     }
     low

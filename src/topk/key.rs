@@ -1,15 +1,19 @@
 //! The keys that rows are sorted by.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "steps among at most 2^50 rows wanted, and codes of a dictionary"
+)]
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::batch::{Batch, FewRows};
 use crate::catalog::{Field, FieldId};
-use crate::column::{Column, Data, Layout, Ordinals, Selection, Sorted};
+use crate::column::{Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Selection, Sorted};
 use crate::filter::order::SortKey;
 use crate::value::Value;
 
-/// What rows are sorted by.
+/// The order of rows: by insertion, or by a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortBy<'c> {
     /// The order in which cases were first stored.
@@ -34,14 +38,14 @@ impl<'c> SortBy<'c> {
     }
 }
 
-/// What a row is sorted by; smaller comes first. Rows of one search have keys of one sort, or `Absent`.
+/// The sort key of a row; smaller comes first. Rows of one search have keys of one sort, or `Absent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key<'b> {
     Place(u64),
     /// The ordinal of a value of an ordered type.
     Ordinal(i64),
     Boolean(bool),
-    /// Place among the known values, all others behind them, and the string itself.
+    /// Place among the known values, all others after them, and the string itself.
     String(usize, &'b str),
     Absent,
 }
@@ -84,7 +88,7 @@ impl Key<'_> {
 pub(super) struct Keys<'b> {
     batch: &'b Batch,
     pub(super) column: Option<&'b Column>,
-    /// Of a string column whose field has known values: the place of each code among them.
+    /// By code of a string column whose field has known values: the place among these.
     ranks: Vec<usize>,
 }
 
@@ -95,7 +99,8 @@ impl<'b> Keys<'b> {
         };
         let column = batch.column(id);
         let ranks = match column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) if field.known_values().len() > 0 => (0..dictionary.len())
+            Some(ColumnData::Strings { dictionary, .. }) if field.known_values().len() > 0 => (0..dictionary
+                .len())
                 .map(|code| field.known_rank(dictionary.get(code)).unwrap_or(usize::MAX))
                 .collect(),
             _ => Vec::new(),
@@ -103,35 +108,34 @@ impl<'b> Keys<'b> {
         Self { batch, column, ranks }
     }
 
-    /// The key of the rows that have this code.
+    /// Returns the key of the rows that have a code.
     pub(super) fn of_code(&self, code: usize) -> Key<'b> {
         match self.column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) => {
-                Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
-            }
+            Some(ColumnData::Strings { dictionary, .. }) => self.string_key(dictionary, code),
             _ => Key::Absent,
         }
     }
 
-    /// All codes of a string column with their keys.
+    fn string_key(&self, dictionary: &'b Dictionary, code: usize) -> Key<'b> {
+        // Without known values no string has a rank.
+        Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
+    }
+
+    /// Returns all codes of a string column with their keys.
     pub(super) fn codes(&self) -> impl Iterator<Item = (Key<'b>, u32)> {
         let codes = match self.column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) => 0..dictionary.len(),
+            Some(ColumnData::Strings { dictionary, .. }) => 0..dictionary.len(),
             _ => 0..0,
         };
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// The key at so many steps from the first, `Absent` behind the last; `None` where rows are not kept sorted.
+    /// Returns the key at a step in sorted order, `Absent` after the last; `None` where rows are not kept sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
-        let Data::Ordered { sorted, .. } = &column.data else { return None };
+        let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
         let sorted = Sorted::new(sorted, column)?;
-        let place = if by.is_descending() {
-            sorted.len().checked_sub(step).and_then(|end| end.checked_sub(1))
-        } else {
-            Some(step)
-        };
+        let place = if by.is_descending() { sorted.len().checked_sub(step + 1) } else { Some(step) };
         Some(
             place.and_then(|place| sorted.get(place)).map_or(Key::Absent, |row| self.key_of_present(row, by)),
         )
@@ -139,8 +143,8 @@ impl<'b> Keys<'b> {
 
     pub(super) fn key(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         let is_present = |column: &Column| match &column.layout {
-            Layout::Single(present) => present.contains(row),
-            Layout::Many(_) => false,
+            ColumnLayout::Single(present) => present.contains(row),
+            ColumnLayout::Many(_) => false,
         };
         match by {
             SortBy::Field { .. } if !self.column.is_some_and(is_present) => Key::Absent,
@@ -148,34 +152,34 @@ impl<'b> Keys<'b> {
         }
     }
 
-    /// What the rows are sorted by, if that is a field of an ordered type.
+    /// Returns the ordinals of the rows, if they are sorted by a field of an ordered type.
     pub(super) fn ordinals(&self, by: SortBy<'_>) -> Option<&'b Ordinals> {
         match (by, &self.column?.data) {
-            (SortBy::Field { .. }, Data::Ordered { values, .. }) => Some(values),
+            (SortBy::Field { .. }, ColumnData::Ordered { values, .. }) => Some(values),
             _ => None,
         }
     }
 
-    /// The key of a row that has a value.
+    /// Returns the key of a row that has a value.
     pub(super) fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         if let SortBy::Place = by {
             return Key::Place(self.batch.place(row));
         }
         let Some(column) = self.column else { return Key::Absent };
         match &column.data {
-            Data::Strings { codes, .. } => self.of_code(codes.get(row)),
-            Data::Ordered { values, .. } => ordinal_key(values, row),
-            Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
+            ColumnData::Strings { codes, .. } => self.of_code(codes.get(row)),
+            ColumnData::Ordered { values, .. } => ordinal_key(values, row),
+            ColumnData::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }
     }
 }
 
 #[inline]
 pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
-    values.get(row).map_or(Key::Absent, Key::Ordinal)
+    Key::Ordinal(values.get(row))
 }
 
-/// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.
+/// Returns the first and the last key that a batch can have by its zone map or dictionary, for any selected rows.
 pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (field, id, descending) = match by {
         SortBy::Place => {
@@ -189,10 +193,9 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
     }
     let Some(column) = batch.column(id) else { return (Key::Absent, Key::Absent) };
     let ends = match &column.data {
-        Data::Strings { dictionary, .. } => {
+        ColumnData::Strings { dictionary, .. } => {
             let keys = Keys::new(batch, by);
-            let key =
-                |code| Key::String(keys.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code));
+            let key = |code| keys.string_key(dictionary, code);
             let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, false);
             if keys.ranks.is_empty() {
                 dictionary.len().checked_sub(1).map(|last| (key(0), key(last)))
@@ -201,16 +204,16 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
                 all.clone().min_by(compare).zip(all.max_by(compare))
             }
         }
-        Data::Ordered { zone, .. } => zone.map(|(low, high)| (Key::Ordinal(low), Key::Ordinal(high))),
-        Data::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
+        ColumnData::Ordered { zone, .. } => zone.map(|(low, high)| (Key::Ordinal(low), Key::Ordinal(high))),
+        ColumnData::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
     };
     let Some((low, high)) = ends else { return (Key::Absent, Key::Absent) };
     let (first, last) = if descending { (high, low) } else { (low, high) };
-    let all_present = matches!(&column.layout, Layout::Single(Selection::All));
+    let all_present = matches!(&column.layout, ColumnLayout::Single(Selection::All));
     (first, if all_present { last } else { Key::Absent })
 }
 
-/// As [`key_range`], of rows for which no column need be made: most often they are ruled out.
+/// Returns the [key range](key_range) of few buffered rows without making a column: most often they are ruled out.
 pub(super) fn few_keys_range<'b>(
     rows: FewRows<'b>,
     field: &Field,

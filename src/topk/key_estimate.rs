@@ -1,21 +1,26 @@
 //! An estimate of the last key of a page, from the sorted rows of the batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "at most 2^33 rows wanted times the rows of a batch; two batches or more, each of which has a key"
+)]
 
 use super::batch_order::{Ordered, Ranged};
 use super::key::{Key, Keys, SortBy};
 use crate::batch::MAX_ROWS;
 use crate::exec::{Scan, Visit};
 
-/// A key that as many rows as are wanted are probably not behind.
+/// An estimate of the last key of a page.
 pub(super) struct KeyEstimate<'b> {
     pub(super) key: Key<'b>,
-    /// About so many rows of a batch are not behind it.
+    /// The number of rows of each batch that are about before it.
     pub(super) near: usize,
 }
 
-/// Of batches whose values overlap, a key that as many rows as are wanted are probably not behind.
+/// Estimates the key after which no row is wanted, where the values of batches overlap.
 ///
-/// Without it the first batches are walked as far as if they had the whole page; with it, each only as
-/// far as its share. Whatever is guessed, the page is right: one that is not full is made again.
+/// With it, each batch is walked only as far as its share of the page; without it, the first ones are walked as if they had all of
+/// it. The estimate cannot make the page wrong: one that is not full is made again.
 pub(super) fn estimate<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -32,7 +37,7 @@ pub(super) fn estimate<'b>(
     if is_large && is_apart(&start, &next) {
         return None;
     }
-    // Small ones, written of late, neither have a share nor tell of the others.
+    // Small batches, written lately, have no share worth counting and say nothing about the others.
     let all = ordered.all();
     let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
     let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();
@@ -42,14 +47,17 @@ pub(super) fn estimate<'b>(
     }
     // As if the other batches were like the first; a quarter more makes up for chance.
     let likely = scan.likely(&start.visit);
-    let steps = wanted.saturating_mul(start.visit.batch.rows()).checked_div(likely)?;
-    let steps = steps.saturating_add(steps / 4);
-    // Each of so many batches has as many rows before the guess as are its share.
-    let sharing = large.len().saturating_mul(3).div_ceil(4);
+    if likely == 0 {
+        return None;
+    }
+    let steps = wanted * start.visit.batch.rows() / likely;
+    let steps = steps + steps / 4;
+    // Each of these batches has its share of rows before the estimate.
+    let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);
     let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));
     let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
     keys.sort_by(|a, b| a.compare(b, descending));
-    let key = keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)?;
-    Some(KeyEstimate { key, near: share.saturating_add(share / 8) })
+    let key = keys[sharing - 1];
+    (key != Key::Absent).then_some(KeyEstimate { key, near: share + share / 8 })
 }

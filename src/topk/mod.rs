@@ -5,6 +5,7 @@ mod heap;
 mod key;
 mod key_estimate;
 mod seek;
+mod selected_rows;
 mod sorted;
 mod sorted_page;
 mod stored;
@@ -12,7 +13,7 @@ mod top_rows_page;
 
 pub(crate) use self::key::SortBy;
 pub(crate) use self::seek::LEAST_SOUGHT;
-pub(crate) use self::sorted::Walk;
-pub(crate) use self::sorted_page::{Page, SortedSearch};
+pub(crate) use self::sorted::BatchWalk;
+pub(crate) use self::sorted_page::{PageRows, SortedSearch};
 pub(crate) use self::stored::StoredPage;
-pub(crate) use self::top_rows_page::{TopRows, listed_page, listed_page_as_stored};
+pub(crate) use self::top_rows_page::{TopRowsPage, listed_page, listed_page_as_stored};

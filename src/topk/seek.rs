@@ -1,4 +1,10 @@
-//! How far an offset leads into batches whose keys overlap.
+//! Seeking to an offset in batches whose keys overlap: finding a key shortly before it by counting.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows of one view, at most 2^32, of which a chain has fewer; steps among the sorted rows of a batch, and places of \
+              batches that are there"
+)]
 
 use std::cmp::Ordering;
 
@@ -9,72 +15,73 @@ use crate::column::Sorted;
 use crate::exec::{Scan, Selected, Visit};
 use crate::rows::RowSet;
 
-/// A key, and how many selected rows have one before it: no more than are to be passed over.
+/// A key and the number of selected rows before it, which is at most the offset.
 #[derive(Clone, Copy)]
-pub(super) struct Floor<'b> {
+pub(super) struct SeekPoint<'b> {
     pub(super) key: Key<'b>,
     pub(super) passed: usize,
 }
 
 /// A shorter offset is passed over row by row.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
-/// So many rows may be left to pass over one by one.
+/// The most rows that may be left to pass over one by one.
 const NEAR: usize = 1 << 8;
-/// How often a key is tried.
+/// The number of keys that are tried.
 const TRIALS: usize = 4;
-/// Up to so many rows are asked one by one rather than gathered.
+/// Up to this many rows are tested one by one rather than gathered.
 const FEW: usize = 32;
 
-/// What finding a floor is about.
-struct Search<'o, 'b, 's> {
+/// The search for a key shortly before an offset.
+struct OffsetSearch<'o, 'b, 's> {
     by: SortBy<'s>,
-    /// Batches none of which overlap, in order, each with its sorted rows.
+    /// Batches that do not overlap each other, in order, each with its sorted rows.
     chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
-    /// All others, each with its first and last key.
+    /// All other batches, each with its first and last key.
     others: Vec<(&'o Ranged<'b>, Sorted<'b>)>,
     scan: &'o Scan<'b>,
 }
 
-/// A key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or
-/// where the row lies among those without a value.
+/// Finds a key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or where the row
+/// has no value.
 ///
-/// It is the key of a row in a chain of batches that lie apart from each other, at first where the offset would
-/// lead if all others were like them, then put right by how many rows the others have before it.
+/// Picks a chain of batches with disjoint key ranges and takes their key at the proportional offset. Then counts the smaller keys
+/// in all other batches, and corrects the key up to four times.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
     offset: usize,
     scan: &Scan<'b>,
-) -> Option<Floor<'b>> {
+) -> Option<SeekPoint<'b>> {
     if offset < LEAST_SOUGHT || ends_in_first(ordered, by, offset, scan) {
         return None;
     }
     let ordered = ordered.all();
-    let search = Search::new(ordered, by, scan)?;
+    let search = OffsetSearch::new(ordered, by, scan)?;
     let rows = |visits: &mut dyn Iterator<Item = &Visit<'b>>| -> usize {
-        visits.map(|visit| visit.batch.rows()).fold(0, usize::saturating_add)
+        visits.map(|visit| visit.batch.rows()).sum()
     };
     let of_chain = rows(&mut search.chain.iter().map(|(visit, _)| *visit));
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
-    let share = |count: usize| count.saturating_mul(of_chain).checked_div(all).unwrap_or(0);
-    let mut best: Option<Floor<'b>> = None;
-    // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
-    let mut wanted = share(offset.saturating_sub(NEAR / 2));
+    let share = |count: usize| count * of_chain / all.max(1);
+    let mut best: Option<SeekPoint<'b>> = None;
+    // Aims at the middle of what is near enough, since the other batches are never quite like the chain.
+    let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
-        let Some(mut floor) = search.in_chain(wanted) else { break };
-        floor.passed = floor.passed.saturating_add(search.in_others(&floor.key)?);
-        if let Some(excess) = floor.passed.checked_sub(offset).filter(|excess| *excess > 0) {
-            wanted = wanted.saturating_sub(share(excess.saturating_add(NEAR / 2)).max(1));
+        let Some(mut point) = search.in_chain(wanted) else { break };
+        point.passed += search.in_others(&point.key);
+        if point.passed > offset {
+            let excess = point.passed - offset;
+            wanted = wanted.saturating_sub(share(excess + NEAR / 2).max(1));
             continue;
         }
-        let left = offset.saturating_sub(floor.passed);
-        if best.is_none_or(|best| best.passed < floor.passed) {
-            best = Some(floor);
+        let left = offset - point.passed;
+        if best.is_none_or(|best| best.passed < point.passed) {
+            best = Some(point);
         }
         if left <= NEAR {
             break;
         }
-        wanted = wanted.saturating_add(share(left.saturating_sub(NEAR / 2)));
+        wanted += share(left - NEAR / 2);
     }
     best
 }
@@ -91,36 +98,36 @@ fn ends_in_first<'b>(
     let mut passed: usize = 0;
     for at in 0..FIRST {
         let Some(own) = ordered.get(at) else { return true };
-        let next = ordered.get(at.saturating_add(1));
+        let next = ordered.get(at + 1);
         if next.is_some_and(|next| own.last.compare(&next.first, by.is_descending()).is_ge()) {
             return false;
         }
-        passed = passed.saturating_add(scan.likely(&own.visit));
-        if passed > offset.saturating_add(offset / 4) {
+        passed += scan.likely(&own.visit);
+        if passed > offset + offset / 4 {
             return true;
         }
     }
     false
 }
 
-impl<'o, 'b, 's> Search<'o, 'b, 's> {
+impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
     fn new(ordered: &'o [Ranged<'b>], by: SortBy<'s>, scan: &'o Scan<'b>) -> Option<Self> {
         let descending = by.is_descending();
         let mut largest: Vec<(usize, Sorted<'b>)> = Vec::with_capacity(ordered.len());
         for (at, ranged) in ordered.iter().enumerate() {
             largest.push((at, sorted_rows(ranged.visit.batch, by)?));
         }
-        largest.sort_by_key(|(at, _)| {
-            ordered.get(*at).map(|ranged| std::cmp::Reverse(ranged.visit.batch.rows()))
-        });
+        largest.sort_by_key(|(at, _)| std::cmp::Reverse(ordered[*at].visit.batch.rows()));
         let (mut chain, mut others): (Vec<(usize, Sorted<'b>)>, Vec<_>) = (Vec::new(), Vec::new());
         for (at, sorted) in largest {
             let place = chain.partition_point(|(other, _)| *other < at);
-            let Some(own) = ordered.get(at) else { continue };
-            let before = place.checked_sub(1).and_then(|before| ordered.get(chain.get(before)?.0));
-            let behind = chain.get(place).and_then(|(other, _)| ordered.get(*other));
-            let is_apart = before.is_none_or(|before| before.last.compare(&own.first, descending).is_lt())
-                && behind.is_none_or(|behind| own.last.compare(&behind.first, descending).is_lt());
+            let own = &ordered[at];
+            let (before, after) = chain.split_at(place);
+            let is_apart =
+                before.last().is_none_or(|(at, _)| ordered[*at].last.compare(&own.first, descending).is_lt())
+                    && after
+                        .first()
+                        .is_none_or(|(at, _)| own.last.compare(&ordered[*at].first, descending).is_lt());
             if is_apart {
                 chain.insert(place, (at, sorted));
             } else {
@@ -130,19 +137,19 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
         if others.is_empty() {
             return None;
         }
-        let visit = |(at, sorted): (usize, Sorted<'b>)| Some((&ordered.get(at)?.visit, sorted));
-        Some(Self { by, chain: chain.into_iter().filter_map(visit).collect(), others, scan })
+        let visit = |(at, sorted): (usize, Sorted<'b>)| (&ordered[at].visit, sorted);
+        Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
-    /// The key of the row of the chain behind `wanted` selected ones, and how many of them have one before it.
-    fn in_chain(&self, wanted: usize) -> Option<Floor<'b>> {
+    /// Returns the key of the row of the chain that follows `wanted` selected ones, and how many selected rows have a smaller one.
+    fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
         for (visit, sorted) in &self.chain {
             let selected = self.scan.select(visit);
             let count = selected.count();
             if count <= skip {
-                skip = skip.saturating_sub(count);
+                skip -= count;
                 continue;
             }
             let keys = Keys::new(visit.batch, self.by);
@@ -151,21 +158,18 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
             let rows = selected.rows();
             let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
             let key = key_at(step)?;
-            // Rows of one key stand in the order of their ids, wherever they lie.
-            while let Some(previous) = step.checked_sub(1)
-                && key_at(previous) == Some(key)
-            {
-                step = previous;
-                let is_selected = row_at(step).is_some_and(|row| rows.contains(row));
-                skip = skip.saturating_add(usize::from(is_selected));
+            // Rows of one key are in the order of their ids, in any batch.
+            while step > 0 && key_at(step - 1) == Some(key) {
+                step -= 1;
+                skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
             }
-            return Some(Floor { key, passed: wanted.saturating_sub(skip) });
+            return Some(SeekPoint { key, passed: wanted - skip });
         }
         None
     }
 
-    /// How many selected rows of the other batches have a key before this one.
-    fn in_others(&self, key: &Key<'b>) -> Option<usize> {
+    /// Counts the selected rows of the other batches that have a smaller key.
+    fn in_others(&self, key: &Key<'b>) -> usize {
         let descending = self.by.is_descending();
         let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
         let mut sum: usize = 0;
@@ -180,13 +184,13 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
                 let steps = steps_before(visit, *sorted, self.by, key);
                 count_first(&selected, *sorted, steps, visit.batch.rows(), descending)
             };
-            sum = sum.saturating_add(count);
+            sum += count;
         }
-        Some(sum)
+        sum
     }
 }
 
-/// How many of the sorted rows of a batch have a key before this one.
+/// Counts the sorted rows of a batch that have a key before this one.
 fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key<'_>) -> usize {
     let descending = by.is_descending();
     let keys = Keys::new(visit.batch, by);
@@ -195,7 +199,7 @@ fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key
         let middle = low.midpoint(high);
         let row = row_at(sorted, middle, descending);
         if row.is_some_and(|row| keys.key(row, by).compare(key, descending).is_lt()) {
-            low = middle.saturating_add(1);
+            low = middle + 1;
         } else {
             high = middle;
         }
@@ -203,7 +207,7 @@ fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key
     low
 }
 
-/// How many of the first so many sorted rows are selected.
+/// Counts the selected rows among the first `steps` sorted ones.
 fn count_first(
     selected: &Selected<'_>,
     sorted: Sorted<'_>,
@@ -220,21 +224,21 @@ fn count_first(
     let len = sorted.len();
     if descending {
         let all = count_places(&selected, sorted, len, rows);
-        all.saturating_sub(count_places(&selected, sorted, len.saturating_sub(steps), rows))
+        all - count_places(&selected, sorted, len - steps, rows)
     } else {
         count_places(&selected, sorted, steps, rows)
     }
 }
 
-/// How many of the rows at the first so many places are among the selected ones of `rows` rows.
+/// Counts the selected rows at the first `places` places of the sorted rows.
 fn count_places(selected: &RowSet<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
     match sorted {
         Sorted::AsStored(_) => selected.count_below(places, rows),
         Sorted::Listed(list) => {
             let passed = list.fences().take_while(|(fence, _)| *fence <= places).last();
             let (from, count) = passed.map_or((0, 0), |(fence, words)| (fence, selected.count_words(words)));
-            let rest = list.rows().get(from..places).unwrap_or_default();
-            count.saturating_add(rest.iter().filter(|row| selected.contains(usize::from(**row))).count())
+            let rest = &list.rows()[from..places];
+            count + rest.iter().filter(|row| selected.contains(usize::from(**row))).count()
         }
     }
 }

@@ -1,14 +1,18 @@
 //! The rows of one batch in the order of their keys.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "steps and counts of rows of one batch; no fewer are to be passed over than are passed over"
+)]
 
 use super::key::SortBy;
 use crate::batch::Batch;
-use crate::column::{Data, Postings, Sorted};
+use crate::column::{ColumnData, Postings, Sorted};
 use crate::rows::RowSet;
 
-/// How the rows of a batch are met in order.
+/// The way in which the rows of a batch are read in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Walk<'b> {
-    /// In the order of their values, unless it takes less to gather them.
+pub(crate) enum BatchWalk<'b> {
+    /// In the order of their values, unless gathering them is faster.
     Sorted(Sorted<'b>),
     /// String by string.
     Strings(&'b Postings),
@@ -16,36 +20,37 @@ pub(crate) enum Walk<'b> {
     Gather,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> BatchWalk<'b> {
     pub(crate) fn new(batch: &'b Batch, by: SortBy<'_>) -> Self {
         let SortBy::Field { id, .. } = by else { return Self::Gather };
         let Some(column) = batch.column(id) else { return Self::Gather };
         match &column.data {
-            Data::Ordered { sorted, .. } => Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted),
-            Data::Strings { postings: Some(postings), .. } => Self::Strings(postings),
+            ColumnData::Ordered { sorted, .. } => {
+                Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted)
+            }
+            ColumnData::Strings { postings: Some(postings), .. } => Self::Strings(postings),
             _ => Self::Gather,
         }
     }
 }
 
-/// The rows of a batch that have a key, in its order, where it keeps them so.
+/// Returns the rows of a batch that have a key, sorted by it; `None` where the batch does not keep them sorted.
 pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
         SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
         SortBy::Field { id, .. } => match &batch.column(id)?.data {
-            Data::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
+            ColumnData::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
             _ => None,
         },
     }
 }
 
-/// The row at so many steps from the first.
+/// Returns the row at a step in sorted order.
 pub(super) fn row_at(sorted: Sorted<'_>, step: usize, descending: bool) -> Option<usize> {
-    sorted.get(if descending { sorted.len().checked_sub(step)?.checked_sub(1)? } else { step })
+    sorted.get(if descending { sorted.len().checked_sub(step + 1)? } else { step })
 }
 
-/// How many steps in sorted order pass over up to `skip` selected rows; `skip` is lowered by as many
-/// as there are.
+/// Returns the number of steps in sorted order that pass over up to `skip` selected rows, and lowers `skip` by those passed over.
 pub(super) fn pass_over(
     sorted: Sorted<'_>,
     selected: &RowSet<'_>,
@@ -54,7 +59,7 @@ pub(super) fn pass_over(
     skip: &mut usize,
 ) -> usize {
     let len = sorted.len();
-    let place = |step: usize| if descending { len.saturating_sub(step).saturating_sub(1) } else { step };
+    let place = |step: usize| if descending { len - 1 - step } else { step };
     let mut step: usize = 0;
     match sorted {
         // Either every row has a value, or none has.
@@ -62,10 +67,10 @@ pub(super) fn pass_over(
         Sorted::AsStored(_) => {
             let count = selected.count(rows);
             if *skip >= count {
-                *skip = skip.saturating_sub(count);
+                *skip -= count;
                 return len;
             }
-            let number = if descending { count.saturating_sub(*skip).saturating_sub(1) } else { *skip };
+            let number = if descending { count - 1 - *skip } else { *skip };
             *skip = 0;
             // Its place is its row.
             return selected.nth(number, rows).map_or(len, place);
@@ -76,27 +81,23 @@ pub(super) fn pass_over(
                 .collect();
             let total = counts.last().map_or(0, |(_, count)| *count);
             let passed = |(fence, count): (usize, usize)| {
-                if descending {
-                    (len.saturating_sub(fence), total.saturating_sub(count))
-                } else {
-                    (fence, count)
-                }
+                if descending { (len - fence, total - count) } else { (fence, count) }
             };
             let possible = counts.into_iter().map(passed).filter(|(_, count)| *count <= *skip);
             if let Some((steps, count)) = possible.max_by_key(|(steps, _)| *steps) {
                 step = steps;
-                *skip = skip.saturating_sub(count);
+                *skip -= count;
             }
         }
     }
     while step < len {
         if sorted.get(place(step)).is_some_and(|row| selected.contains(row)) {
-            match skip.checked_sub(1) {
-                Some(fewer) => *skip = fewer,
-                None => break,
+            if *skip == 0 {
+                break;
             }
+            *skip -= 1;
         }
-        step = step.saturating_add(1);
+        step += 1;
     }
     step
 }

@@ -1,10 +1,14 @@
 //! A page of rows in the order of their keys, from the batches in the order of their first keys.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows of one view, of which fewer are passed over than are to be"
+)]
 
 use super::batch_order::{Ordered, Ranged};
-use super::heap::Best;
+use super::heap::TopK;
 use super::key::SortBy;
 use super::key_estimate::estimate;
-use super::seek::{Floor, seek};
+use super::seek::{SeekPoint, seek};
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Scan, Selected, Visit};
 
@@ -19,7 +23,7 @@ pub(crate) struct SortedSearch<'s, 'q, I> {
 }
 
 /// A page, and the total if it was counted along with it.
-pub(crate) type Page = (Vec<RowAddr>, Option<u64>);
+pub(crate) type PageRows = (Vec<RowAddr>, Option<u64>);
 
 impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     /// `in_order` are batches in the order of their first keys, `others` come in any order. The page has the rows from
@@ -35,18 +39,18 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     }
 
     /// Passes over most of a long offset by counting; `None` where that cannot be done.
-    pub(crate) fn sought(&mut self) -> Option<Page> {
-        let floor = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
-        Some(self.collected(self.offset.saturating_sub(floor.passed), Some(floor)))
+    pub(crate) fn sought(&mut self) -> Option<PageRows> {
+        let point = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
+        Some(self.collected(self.offset - point.passed, Some(point)))
     }
 
     /// Walks each batch as far as its share of the page; `None` where the shares cannot be estimated, or turned out too
     /// small.
-    pub(crate) fn estimated(&mut self) -> Option<Page> {
-        let wanted = self.offset.saturating_add(self.limit);
+    pub(crate) fn estimated(&mut self) -> Option<PageRows> {
+        let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
         let mut page = SortedPage {
-            heap: Best::new(self.by).guessing(estimate),
+            heap: TopK::new(self.by).estimating(estimate),
             offset: self.offset,
             limit: self.limit,
             total: None,
@@ -57,14 +61,14 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     }
 
     /// Walks the batches until no later one can have a row of the page.
-    pub(crate) fn walked(&mut self) -> Page {
+    pub(crate) fn walked(&mut self) -> PageRows {
         self.collected(self.offset, None)
     }
 
-    fn collected(&mut self, offset: usize, floor: Option<Floor<'q>>) -> Page {
-        let mut heap = Best::new(self.by);
-        heap.floor = floor.map(|floor| floor.key);
-        let may_pass_over = floor.is_none();
+    fn collected(&mut self, offset: usize, point: Option<SeekPoint<'q>>) -> PageRows {
+        let mut heap = TopK::new(self.by);
+        heap.start = point.map(|point| point.key);
+        let may_pass_over = point.is_none();
         let total = self.with_total.then_some(0);
         let mut page = SortedPage { heap, offset, limit: self.limit, total, may_pass_over };
         self.scan.run(self.ordered.batches(may_pass_over && offset > 0), &mut page);
@@ -74,16 +78,16 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
 
 /// Collects a page in a heap of the best rows so far.
 struct SortedPage<'q, 's> {
-    heap: Best<'q, 's>,
+    heap: TopK<'q, 's>,
     offset: usize,
     limit: usize,
     total: Option<u64>,
-    /// As long as no row was taken in, a batch that lies apart from all later ones may be counted instead of sorted.
+    /// A batch that overlaps no later one may be counted instead of sorted, until a row was taken in.
     may_pass_over: bool,
 }
 
 impl<'q> SortedPage<'q, '_> {
-    fn finish(self) -> Page {
+    fn finish(self) -> PageRows {
         (self.heap.page(self.offset, self.limit), self.total)
     }
 
@@ -101,7 +105,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
     }
 
     fn need(&mut self, item: &Ranged<'q>) -> Need {
-        self.heap.wanted = self.offset.saturating_add(self.limit);
+        self.heap.wanted = self.offset + self.limit;
         match self.total {
             None if self.is_behind(item) => Need::End,
             None if self.heap.is_before(&item.last) => Need::Nothing,
@@ -113,7 +117,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
         let mut count = None;
         if let Some(total) = &mut self.total {
             let rows = *count.insert(selected.count());
-            *total = total.saturating_add(rows as u64);
+            *total += rows as u64;
             if self.is_behind(item) || self.heap.is_before(&item.last) {
                 return;
             }
@@ -123,8 +127,8 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
         if may_pass_over {
             let count = count.unwrap_or_else(|| selected.count());
             if count <= self.offset {
-                selected.note(|work| work.passed_over = work.passed_over.saturating_add(1));
-                self.offset = self.offset.saturating_sub(count);
+                selected.note(|work| work.passed_over += 1);
+                self.offset -= count;
                 return;
             }
         }
@@ -134,7 +138,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
 }
 
 /// Collects batches whose order is not known in a heap of the best rows so far.
-pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut Best<'q, 's>);
+pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut TopK<'q, 's>);
 
 impl<'q> Collector<'q> for HeapOnly<'_, 'q, '_> {
     type Item = Ranged<'q>;

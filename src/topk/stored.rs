@@ -1,14 +1,18 @@
 //! A page of rows in the order in which they are stored.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of rows of one view, of which fewer are passed over than are to be"
+)]
 
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Selected, Visit};
 
 /// Collects the selected rows from `offset`, at most `limit`, of batches that come in order.
 ///
-/// With a total, every batch is asked and its rows are counted.
+/// With a total, the rows of every batch are counted.
 pub(crate) struct StoredPage {
     rows: Vec<RowAddr>,
-    /// How many selected rows are still to be passed over.
+    /// The number of selected rows still to be passed over.
     skip: usize,
     limit: usize,
     total: Option<u64>,
@@ -19,12 +23,12 @@ impl StoredPage {
         Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0) }
     }
 
-    /// A page that begins with these rows, of which no more than `limit` are given.
+    /// Begins a page with these rows, at most `limit`.
     pub(super) fn beginning_with(rows: Vec<RowAddr>, (offset, limit): (usize, usize)) -> Self {
         Self { rows, skip: offset, limit, total: None }
     }
 
-    /// The rows, and the total if it was counted.
+    /// Returns the rows, and the total if it was counted.
     pub(crate) fn finish(self) -> (Vec<RowAddr>, Option<u64>) {
         (self.rows, self.total)
     }
@@ -50,11 +54,10 @@ impl<'q> Collector<'q> for StoredPage {
         if self.skip > 0 || room == 0 {
             let count = selected.count();
             if let Some(total) = &mut self.total {
-                *total = total.saturating_add(count as u64);
+                *total += count as u64;
             }
             if room == 0 || count <= self.skip {
-                let passed_over = u64::from(room > 0);
-                selected.note(|work| work.passed_over = work.passed_over.saturating_add(passed_over));
+                selected.note(|work| work.passed_over += u64::from(room > 0));
                 self.skip = self.skip.saturating_sub(count);
                 return;
             }
@@ -63,7 +66,7 @@ impl<'q> Collector<'q> for StoredPage {
         if self.skip == 0
             && let Some(total) = &mut self.total
         {
-            *total = total.saturating_add(rows.count(visit.batch.rows()) as u64);
+            *total += rows.count(visit.batch.rows()) as u64;
         }
         let Ok(batch) = u32::try_from(visit.number) else { return };
         let wanted = rows.iter(visit.batch.rows()).skip(std::mem::take(&mut self.skip)).take(room);

@@ -77,6 +77,7 @@ impl OrderedType {
     }
 
     /// Returns the value of an ordinal. One beyond the [range](Self::range) stands for the end of the range next to it.
+    #[inline]
     pub(crate) fn value(self, ordinal: i64) -> Value<'static> {
         match self {
             Self::Number => {
@@ -116,6 +117,7 @@ fn is_said_better(own: &Value<'_>, beyond: &Value<'_>) -> bool {
 
 impl Value<'_> {
     /// Returns the type and the ordinal of a value of an ordered type.
+    #[inline]
     pub(crate) fn ordinal(&self) -> Option<(OrderedType, i64)> {
         match self {
             Self::Number(number) => Some((OrderedType::Number, number.ordinal())),

@@ -1,4 +1,4 @@
-//! What a search answers, in whatever form its cases and its filter come.
+//! The answers of searches, in every form of cases and filters.
 
 use std::fs;
 
@@ -129,7 +129,7 @@ fn generated_parquet_holds_the_generated_cases() {
     run(&["search", &broken]).code(3).err_has("broken.parquet:").err_has("[bad_file]");
 }
 
-/// JSON whose numbers are all doubles, as Parquet has them.
+/// Returns JSON with all numbers as doubles, as Parquet has them.
 fn as_doubles(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -142,7 +142,7 @@ fn as_doubles(value: Value) -> Value {
 }
 
 #[test]
-fn documents_come_out_as_they_went_in() {
+fn documents_are_printed_unchanged() {
     let run = run_with(&["search", "-"], THREE.as_bytes()).code(0);
     for document in THREE.lines() {
         assert!(run.out.contains(document));
@@ -198,14 +198,14 @@ fn the_formats_are_json_ndjson_ids_and_a_table() {
 }
 
 #[test]
-fn answers_stand_on_one_line_even_when_the_documents_do_not() {
+fn answers_are_on_one_line_even_if_the_documents_are_not() {
     let files = Folder::new();
     let cases = files.write("cases.json", "[\n{\n\"id\" : \"a b\"\n}\n]");
     let run = run_with(&["search", &cases, "--requests", "-"], br#"{"body":{"ids":["a b"]}}"#).code(0);
     assert_eq!(run.out.lines().count(), 1);
     assert_eq!(run.json()["list"]["items"][0]["id"], "a b");
 
-    // What stands on one line stays as it is stored.
+    // A document on one line stays unchanged.
     let cases =
         files.write("three.json", "[{\"id\" : \"a\"},{\"id\":\"b\",\r \"x\" : \" ,\" },{ \"id\":\"c\" }]");
     let request = br#"{"body":{"ids":["a","b","c"]},"countTotalItems":true}"#;
@@ -226,7 +226,7 @@ fn no_two_ids_are_printed_alike() {
 }
 
 #[test]
-fn what_shows_no_document_needs_none_in_memory() {
+fn output_without_documents_needs_none_in_memory() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let search =

@@ -21,7 +21,7 @@ fn a_database_is_filled_searched_exported_and_verified() {
     let done = run(&["import", "--db", &db, &cases]).code(0).json();
     assert_eq!((&done["stored"], &done["replaced"], &done["cases"]), (&500.into(), &0.into(), &500.into()));
 
-    // Searches give the same bytes as those of the file.
+    // A search of the database returns the same bytes as one of the file.
     for arguments in [
         &["--where", "status = open", "--count"][..],
         &["--order", "-createdAt", "--limit", "7", "--offset", "3"],
@@ -37,7 +37,7 @@ fn a_database_is_filled_searched_exported_and_verified() {
     let bench = run(&["bench", &db, "--requests", &requests, "--runs", "2"]).code(0).lines();
     assert_eq!(bench.last().unwrap()["cases"], 500);
 
-    // A second import replaces, and what is in the file is as it was given.
+    // A second import replaces cases, and the file has the documents unchanged.
     let again = run(&["import", "--db", &db, &cases]).code(0).json();
     assert_eq!((&again["stored"], &again["replaced"]), (&0.into(), &500.into()));
     let ids = |held: &str, more: &[&str]| {
@@ -48,7 +48,7 @@ fn a_database_is_filled_searched_exported_and_verified() {
         run(&["export", &db, "-o", &out, "--order", ""]).code(0);
         assert_eq!(ids(&out, &[]), ids(&cases, &[]), "{name}");
         run(&["export", &db, "-o", &out]).code(0);
-        // Parquet is sorted for those who read parts of it.
+        // Parquet is sorted for readers that read parts of it.
         let order: &[&str] = if name == "out.parquet" { &["--order", "createdAt"] } else { &[] };
         assert_eq!(ids(&out, &[]), ids(&cases, order), "{name}");
         run(&[
@@ -71,7 +71,7 @@ fn a_database_is_filled_searched_exported_and_verified() {
     let verified = run(&["verify", "--db", &db]).code(0).json();
     assert_eq!((&verified["cases"], &verified["was_clean"]), (&500.into(), &true.into()));
 
-    // A copy is as good.
+    // A copy is a full database.
     let copy = files.path("copy.db");
     let backed_up = run(&["backup", "--db", &db, "-o", &copy]).code(0);
     assert_eq!((backed_up.out.as_str(), backed_up.err.as_str()), ("", ""));
@@ -84,14 +84,14 @@ fn a_database_is_filled_searched_exported_and_verified() {
     assert_eq!(ids(&db, &[]), ids(&cases, &[]));
     run(&["verify", "--db", &copy]).code(0);
 
-    // A database among other files is read like them.
+    // A database is read like the other files beside it.
     let more = files.write("more.ndjson", "{\"id\":\"one more\"}\n");
     let both = run(&["search", &db, &more, "--count", "--limit", "0"]).code(0).json();
     assert_eq!(both["list"]["totalItems"], 501);
 }
 
 #[test]
-fn a_refused_import_leaves_the_database_as_it_was() {
+fn a_rejected_import_leaves_the_database_unchanged() {
     let files = Folder::new();
     let db = files.path("cases.db");
     let good = files.write("good.ndjson", "{\"id\":\"a\"}\n");
@@ -160,7 +160,7 @@ fn records_are_imported_leniently_with_a_report() {
     let done = run(&[&import[..], &["--lenient", "--report", &report]].concat()).code(3);
     let err = done.err.clone();
     for expected in [
-        "1 applicant left out, 1 kept without what is at fault",
+        "1 applicant left out, 1 kept without the malformed part",
         "kept: ",
         "applicants.ndjson:1: info.dob: found `1.2.1990`",
         "left out: ",
@@ -177,7 +177,7 @@ fn records_are_imported_leniently_with_a_report() {
     }
     let report: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
     assert_eq!((&report["skipped"], &report["refusals"][1]["line"]), (&1.into(), &2.into()));
-    // Steps that are not known are told of, and are no failure.
+    // Unknown steps are reported, and are not an error.
     let levels =
         files.write("levels.ndjson", "{\"name\":\"l\",\"docSets\":[{\"idDocSetType\":\"SELFIE3\"}]}\n");
     run(&["import", "--db", &db, "--kind", "levels", &levels])
@@ -214,13 +214,14 @@ fn records_are_exported_and_imported_again() {
 }
 
 #[test]
-fn what_is_no_whole_database_is_named() {
+fn a_missing_or_damaged_database_is_named() {
     let files = Folder::new();
     let db = files.path("cases.db");
     let cases = files.write("a.ndjson", "{\"id\":\"a\"}\n");
     run(&["import", "--db", &db, &cases]).code(0);
     run(&["verify", "--db", &files.path("none.db")]).code(1).err_has("none.db");
-    run(&["import", "--db", &cases, &cases]).code(1).err_has("a.ndjson: not a database of cases");
+    let other = files.write("a.txt", "{}\n");
+    run(&["import", "--db", &other, &cases]).code(1).err_has("a.txt: not a database of cases");
     run(&["search", &files.path("none.db")]).code(1).err_has("there is no such database");
     let mut bytes = fs::read(&db).unwrap();
     let at = bytes.windows(10).position(|window| window == b"{\"id\":\"a\"}").unwrap();
@@ -244,7 +245,7 @@ fn a_database_that_was_not_closed_is_read_by_users_who_may_not_write_it() {
     }
     let store = Store::create(folder.path("cases.db"), Catalog::cases(), StoreOptions::default()).unwrap();
     store.upsert(b"{\"id\":\"a\"}", Durability::Synced).unwrap();
-    // As a crash leaves it.
+    // The state that a crash leaves.
     fs::copy(folder.path("cases.db"), folder.path("crashed.db")).unwrap();
     store.close().unwrap();
     fs::copy(cargo_bin!("casefilter"), folder.path("casefilter")).unwrap();

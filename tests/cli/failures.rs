@@ -1,4 +1,4 @@
-//! What goes wrong: the exit status, the message and its place.
+//! Failures: the exit status, the message and its position.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::run::{Folder, THREE, gzip, run, run_with, zst};
 
 #[test]
-fn what_cannot_be_done_ends_with_1_and_names_the_file() {
+fn a_failed_operation_ends_with_1_and_names_the_file() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let broken_gz = files.write("broken.ndjson.gz", b"this is no gzip");
@@ -79,7 +79,7 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn a_bad_filter_ends_with_2_and_a_caret_under_the_place() {
+fn a_bad_filter_ends_with_2_and_a_caret_under_the_error() {
     let files = Folder::new();
     let body = files.write(
         "body.json",
@@ -131,7 +131,7 @@ fn hostile_text_reaches_no_terminal() {
 }
 
 #[test]
-fn refused_cases_end_with_3_and_name_line_and_path() {
+fn rejected_cases_end_with_3_and_name_line_and_path() {
     let files = Folder::new();
     let good = files.write("good.ndjson", THREE);
     let bad = files
@@ -142,7 +142,7 @@ fn refused_cases_end_with_3_and_name_line_and_path() {
 }
 
 #[test]
-fn lenient_keeps_what_is_sound_tells_what_is_not_and_ends_with_3() {
+fn lenient_keeps_valid_parts_lists_malformed_ones_and_ends_with_3() {
     let cases = "{\"id\":\"a\",\"createdAt\":\"soon\"}\n{\"name\":\"no id\"}\nnot json\n{\"id\":\"b\"}\n";
     let run = run_with(&["search", "-", "--lenient", "--count"], cases.as_bytes()).code(3);
     assert_eq!(run.json()["list"]["totalItems"], 2);
@@ -154,7 +154,7 @@ fn lenient_keeps_what_is_sound_tells_what_is_not_and_ends_with_3() {
 }
 
 #[test]
-fn a_zip_bomb_is_refused() {
+fn a_zip_bomb_is_rejected() {
     let files = Folder::new();
     let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     bomb.write_all(b"{\"id\":\"").unwrap();
@@ -167,7 +167,7 @@ fn a_zip_bomb_is_refused() {
 }
 
 #[test]
-fn what_an_import_met_is_told_by_field() {
+fn notes_of_an_import_are_listed_by_field() {
     let files = Folder::new();
     let lines: String = (0..50)
         .map(|n| {
@@ -190,7 +190,7 @@ fn what_an_import_met_is_told_by_field() {
     assert_eq!(notes.as_array().unwrap().len(), 4);
     let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
     assert_eq!(written["notes"], notes);
-    // A search speaks of what its filter is about.
+    // A search prints notes on the fields of its filter only.
     let found = run(&["search", &cases, "--where", "status = open"]).code(0);
     let found = found.err_has("hint: status: 50 cases have this member").err_has("no case has a value of");
     assert!(!found.err.contains("createdAt"), "{}", found.err);
@@ -206,7 +206,7 @@ fn what_an_import_met_is_told_by_field() {
     assert_eq!(run(&["search", &database, "--where", "priority <> low", "--format", "ids"]).code(0).err, "");
     let all = run(&["search", &cases, "--format", "ids"]).code(0);
     assert_eq!(all.err, "");
-    // Sample cases are as they should be.
+    // Sample cases give no notes.
     let sample = files.path("sample.ndjson");
     run(&["generate", "--cases", "2000", "-o", &sample]).code(0);
     let imported = run(&["import", "--db", &files.path("sample.db"), &sample]).code(0);
@@ -214,7 +214,7 @@ fn what_an_import_met_is_told_by_field() {
 }
 
 #[test]
-fn faults_of_one_kind_are_one_line() {
+fn errors_of_one_kind_are_one_line() {
     let files = Folder::new();
     let lines: String = (0..50)
         .map(|n| format!("{{\"id\":\"{n}\",\"createdAt\":\"soon\",\"tags\":[\"a\",{n},{n}]}}\n"))
@@ -230,7 +230,7 @@ fn faults_of_one_kind_are_one_line() {
 }
 
 #[test]
-fn a_fault_among_documents_over_several_lines_has_its_line_and_path() {
+fn an_error_among_documents_over_several_lines_has_its_line_and_path() {
     let folder = Folder::new();
     folder.write(
         "cases.json",
@@ -244,7 +244,7 @@ fn a_fault_among_documents_over_several_lines_has_its_line_and_path() {
 }
 
 #[test]
-fn what_is_no_text_of_cases_is_named_with_what_to_do() {
+fn files_that_are_not_text_are_named_with_advice() {
     let folder = Folder::new();
     let text = "{\"id\":\"a\"}\n";
     let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -265,7 +265,7 @@ fn what_is_no_text_of_cases_is_named_with_what_to_do() {
 }
 
 #[test]
-fn export_and_bench_take_the_advice_of_their_errors() {
+fn export_and_bench_accept_what_their_errors_advise() {
     let folder = Folder::new();
     folder.write("cases.ndjson", "{\"id\":\"a\"}\noops\n{\"id\":\"b\"}\n");
     folder.write("requests.ndjson", "{\"body\":{\"ids\":[\"a\"]}}\n");
@@ -299,7 +299,7 @@ fn the_value_of_a_parameter_is_marked_whole() {
 
 #[cfg(unix)]
 #[test]
-fn a_path_of_windows_is_told_as_one() {
+fn a_windows_path_gets_advice() {
     for args in [
         &["search", "C:\\data\\cases.ndjson"][..],
         &["search", "C:\\data\\cases"],
@@ -309,6 +309,6 @@ fn a_path_of_windows_is_told_as_one() {
     ] {
         run(args).code(1).err_has(args.last().unwrap()).err_has("under WSL write /mnt/c/data/cases");
     }
-    // As a shell leaves one that was not quoted.
+    // The path as a shell leaves it if it was not quoted.
     run(&["search", "C:datacases.ndjson"]).code(1).err_has("write it as /mnt/c/…");
 }

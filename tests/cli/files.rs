@@ -1,4 +1,4 @@
-//! The files that commands write: whole or not at all, and over nothing that is needed.
+//! The files that commands write: complete or not at all, and never over a file that is needed.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,11 +8,13 @@ use std::process::{self, Stdio};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
-use super::run::{Folder, OPEN, THREE, casefilter, death, mode, run, run_with, signal, wait_for, written};
+use super::run::{
+    Folder, OPEN, THREE, casefilter, death, gzip, mode, run, run_with, signal, wait_for, written,
+};
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_generate_leaves_the_file_as_it_was_and_dies_by_the_signal() {
+fn an_interrupted_generate_leaves_the_file_unchanged_and_dies_by_the_signal() {
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         let files = Folder::new();
         let path = files.write("cases.ndjson.gz", "before");
@@ -32,7 +34,7 @@ fn an_interrupted_generate_leaves_the_file_as_it_was_and_dies_by_the_signal() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_signal_that_is_kept_from_a_run_does_not_end_it() {
+fn an_ignored_signal_does_not_end_a_command() {
     let files = Folder::new();
     let path = files.path("cases.ndjson.gz");
     let command = format!(
@@ -65,7 +67,7 @@ fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // More than a pipe holds: the import has begun when it is written.
+        // More than a pipe holds: once it is written, the import has begun.
         for number in 0..20_000 {
             writeln!(stdin, "{{\"id\":\"another {number}\"}}").unwrap();
         }
@@ -80,7 +82,7 @@ fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
     assert_eq!(run(&["verify", "--db", &db]).code(0).json()["cases"], 3);
 }
 
-/// Every command that puts a file in the place of another, given its name.
+/// Returns every command that replaces a file, for the name of that file.
 const REPLACING: [&[&str]; 6] = [
     &["generate", "--cases", "3", "-o", "out.ndjson"],
     &["generate", "--cases", "3", "-o", "out.parquet"],
@@ -111,7 +113,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
             assert_eq!(mode(&out), kept, "{args:?}");
             assert_ne!(fs::metadata(&out).unwrap().ino(), before.ino(), "{args:?}: written in place");
         }
-        // Only root may give files away.
+        // Only root may change the owner of a file.
         if chown(&out, Some(12_345), Some(23_456)).is_ok() {
             run();
             let found = fs::metadata(&out).unwrap();
@@ -130,7 +132,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
         assert!(found.is_file() && found.ino() != before.ino(), "{args:?}");
         assert_eq!(mode(&target), 0o444, "{args:?}");
 
-        // A link to a file that is not there yet.
+        // A link to a file that does not exist yet.
         fs::remove_file(&target).unwrap();
         run();
         assert!(fs::symlink_metadata(&out).unwrap().is_symlink() && Path::new(&target).is_file(), "{args:?}");
@@ -140,7 +142,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
 }
 
 #[test]
-fn a_failed_export_leaves_the_file_as_it_was_and_nothing_else() {
+fn a_failed_export_leaves_the_file_unchanged_and_no_other_file() {
     let files = Folder::new();
     let cases = files.write("zero.ndjson", "{\"id\":\"a\"}\n{\"id\":\"b\",\"name\":\"a\\u0000\"}\n");
     let out = files.write("out.tsv", "before");
@@ -150,7 +152,7 @@ fn a_failed_export_leaves_the_file_as_it_was_and_nothing_else() {
 }
 
 #[test]
-fn a_dash_is_standard_output_where_lines_are_written_and_else_refused() {
+fn a_dash_is_standard_output_for_lines_and_rejected_elsewhere() {
     let files = Folder::new();
     files.write("cases.ndjson", THREE);
     let run = |args: &[&str]| files.run(args);
@@ -190,7 +192,7 @@ fn export_to_a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn a_report_is_written_over_nothing_that_the_run_uses() {
+fn a_report_never_overwrites_a_file_that_the_command_uses() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let other = files.write("other.ndjson", "{\"id\":7}\n");
@@ -208,7 +210,7 @@ fn a_report_is_written_over_nothing_that_the_run_uses() {
     refused(&["search", &cases, "--body", &body], &body, &body);
     refused(&["search", &cases, "--requests", &requests], &requests, &requests);
     refused(&["import", "--db", &db, &cases], &cases, &cases);
-    // A database that is not there yet.
+    // A database that does not exist yet.
     let dotted = files.path("./cases.db");
     refused(&["import", "--db", &db, &cases], &dotted, &db);
     assert!(!Path::new(&db).exists());
@@ -234,7 +236,7 @@ fn a_report_is_written_over_nothing_that_the_run_uses() {
 }
 
 #[test]
-fn nothing_is_written_over_a_database() {
+fn a_database_is_never_overwritten() {
     let files = Folder::new();
     fs::write(files.path("cases.ndjson"), "{\"id\":\"a\"}\n").unwrap();
     let database = files.path("cases.db");
@@ -247,7 +249,7 @@ fn nothing_is_written_over_a_database() {
 }
 
 #[test]
-fn an_output_holds_what_its_ending_says_or_is_refused() {
+fn an_output_has_the_format_of_its_ending_or_is_rejected() {
     let folder = Folder::with_cases();
     let ids = folder.ids("cases.ndjson");
     for name in ["out.jsonl", "out.jsonl.gz", "out.json", "out.json.zst", "out.ndjson.zst", "out.parquet"] {
@@ -271,6 +273,148 @@ fn an_output_holds_what_its_ending_says_or_is_refused() {
     folder.run(&["generate", "--cases", "3", "-o", "out.tsv"]).code(2).err_has("found the ending .tsv");
 }
 
+#[test]
+fn files_of_one_format_take_no_ending_of_another() {
+    let folder = Folder::with_cases();
+    folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    folder.write("applicants.ndjson", "{\"id\":\"a1\",\"type\":\"individual\"}\n");
+    folder.run(&["import", "--db", "cases.db", "--kind", "applicants", "applicants.ndjson"]).code(0);
+    let before = folder.names().len();
+    let database = "a database is written there; expected .db, or an ending of no other format";
+    let report = "the report is JSON, which is written there; expected .json, or";
+    let tokens = "tokens are JSON, which is written there; expected .json, or";
+    let share = "the token is plain text, which is written there; expected .txt, or";
+    for (args, contents) in [
+        (&["backup", "cases.db", "-o"][..], database),
+        (&["import", "cases.ndjson", "--db"], database),
+        (&["import", "cases.ndjson", "--db", "new.db", "--report"], report),
+        (&["search", "cases.ndjson", "--lenient", "--report"], report),
+        (&["token", "app", "--allow", "viewCases", "--file"], tokens),
+        (&["token", "app", "--allow", "viewCases", "-o"], tokens),
+        (&["token", "share", "--db", "cases.db", "--applicant", "a1", "-o"], share),
+    ] {
+        for name in ["x.csv", "x.tsv", "x.xlsx", "x.parquet", "x.ndjson", "x.jsonl", "x.json.zst", "x.GZ"] {
+            let ending = name.rsplit('.').next().unwrap().to_lowercase();
+            let told = folder.run(&[args, &[name]].concat()).code(2);
+            told.err_has(&format!("cannot write {name}: found the ending .{ending}, but {contents}"));
+        }
+    }
+    folder.run(&["backup", "cases.db", "-o", "x.json"]).code(2).err_has("found the ending .json");
+    let app = ["token", "app", "--allow", "viewCases", "--file", "x.db"];
+    folder.run(&app).code(2).err_has("found the ending .db");
+    assert_eq!(folder.names().len(), before, "{:?}", folder.names());
+    // Other endings are accepted.
+    folder.run(&["backup", "cases.db", "-o", "cases.monday"]).code(0);
+    folder.run(&["import", "cases.ndjson", "--db", "cases.2026-01-31", "--report", "report.txt"]).code(0);
+    // A database is recognised by its contents, under any name.
+    fs::copy(folder.path("cases.db"), folder.path("old.csv")).unwrap();
+    folder.run(&["import", "cases.ndjson", "--db", "old.csv"]).code(0);
+    folder.run(&["verify", "old.csv"]).code(0);
+}
+
+#[test]
+fn a_file_that_is_given_as_a_database_is_named_by_its_ending() {
+    let folder = Folder::with_cases();
+    folder.run(&["generate", "--cases", "3", "-o", "cases.parquet"]).code(0);
+    folder.write("tokens.json", "{\"tokens\":[]}");
+    for name in ["cases.ndjson", "cases.parquet", "none.json.gz", "none.csv"] {
+        let ending = name.rsplit('.').next().unwrap();
+        let found = format!("cannot read {name}: found the ending .{ending}, expected a database of cases");
+        let with_cases = "; a file of cases is given without --db";
+        let imported = ", as `casefilter import` makes it";
+        for (args, advice) in [
+            (&["search", "--db", name][..], with_cases),
+            (&["why", "--id", "a", "--db", name], with_cases),
+            (&["explain", "--db", name], with_cases),
+            (&["export", "-o", "-", "--db", name], with_cases),
+            (&["verify", name], imported),
+            (&["verify", "--db", name], imported),
+            (&["compact", name], imported),
+            (&["backup", "-o", "copy.db", name], imported),
+            (&["token", "share", "--applicant", "a", "--db", name], imported),
+            (&["serve", "--tokens", "tokens.json", "--db", name], imported),
+        ] {
+            folder.run(args).code(1).err_has(&format!("{found}{advice}"));
+        }
+    }
+}
+
+#[test]
+fn texts_in_another_encoding_are_named() {
+    let folder = Folder::new();
+    folder.write("cases.ndjson", THREE);
+    let utf16 = |text: &str, has_mark: bool| {
+        let text = if has_mark { format!("\u{feff}{text}") } else { text.to_owned() };
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    for (has_mark, found) in [
+        (true, "found text in UTF-16, expected JSON in UTF-8; convert it with `iconv -f UTF-16 -t UTF-8`"),
+        (
+            false,
+            "found text in UTF-16 without a byte-order mark, expected JSON in UTF-8; convert it with `iconv -f UTF-16LE -t UTF-8`",
+        ),
+    ] {
+        folder.write("cases16.ndjson", utf16(THREE, has_mark));
+        folder.run(&["search", "cases16.ndjson"]).code(3).err_has(&format!("cases16.ndjson:1: {found}"));
+        folder.write("body.json", utf16(OPEN, has_mark));
+        let errors = folder.run(&["check", "--body", "body.json"]).code(2).json()["errors"].clone();
+        let [error] = errors.as_array().unwrap().as_slice() else { panic!("{errors}") };
+        let told = [&error["found"], &error["expected"]].map(|text| text.as_str().unwrap());
+        assert_eq!(format!("found {}, expected {}", told[0], told[1]), found);
+        for command in ["search", "explain"] {
+            let told = folder.run(&[command, "cases.ndjson", "--body", "body.json"]).code(2).err;
+            assert!(told.contains(error["found"].as_str().unwrap()) && told.contains("iconv"), "{told}");
+            assert!(told.contains("body.json:1:1") && !told.contains("u{0}"), "{told}");
+        }
+        folder.write("requests.ndjson", utf16(&format!("{{\"body\":{OPEN}}}\n").repeat(3), has_mark));
+        for command in
+            [&["search", "cases.ndjson"][..], &["bench", "cases.ndjson"], &["sql", "--dialect", "spark"]]
+        {
+            let run = folder.run(&[command, &["--requests", "requests.ndjson"]].concat()).code(2);
+            run.err_is(&format!("error: requests.ndjson:1: {found} [bad_file]\n"));
+        }
+        folder.write("tokens.json", utf16("{\"tokens\":[]}\n", has_mark));
+        for command in [
+            &["token", "app", "--allow", "viewCases", "--file", "tokens.json"][..],
+            &["serve", "--db", "none.db", "--tokens", "tokens.json"],
+        ] {
+            folder.run(command).code(1).err_has(&format!("cannot read tokens.json: {found}"));
+        }
+    }
+    folder.write("body.json", gzip(OPEN.as_bytes()));
+    let packed = folder.run(&["check", "--body", "body.json"]).code(2);
+    assert!(packed.out.contains("a gzip file"), "{packed:?}");
+}
+
+#[test]
+fn tokens_that_are_added_at_once_are_all_in_the_file() {
+    let folder = Folder::new();
+    // In the first round the file does not exist yet.
+    for round in 1..=4_usize {
+        let children: Vec<_> = (0..8)
+            .map(|_| {
+                process::Command::new(cargo_bin!("casefilter"))
+                    .args(["token", "app", "--file", "tokens.json", "--allow", "viewCases"])
+                    .current_dir(folder.0.path())
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let file: Value = serde_json::from_slice(&folder.read("tokens.json")).unwrap();
+        let stored: Vec<&Value> =
+            file["tokens"].as_array().unwrap().iter().map(|entry| &entry["token"]).collect();
+        assert_eq!(stored.len(), 8 * round);
+        for output in &outputs {
+            assert!(output.status.success(), "{output:?}");
+            let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(stored.contains(&&printed["token"]), "{printed}");
+        }
+    }
+    assert_eq!(folder.names(), ["tokens.json"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
@@ -286,7 +430,7 @@ fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
     folder.run(&["token", "app", "--allow", "viewCases", "-o", "app.json"]).code(0);
     for name in ["share.txt", "app.json"] {
         assert_eq!(mode(&folder.path(name)), 0o600);
-        // Not even one that others may read is written to.
+        // A file that other users may read is not written either.
         fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o644)).unwrap();
     }
     let before = folder.read("share.txt");
@@ -297,10 +441,10 @@ fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
 }
 
 #[test]
-fn copies_that_older_versions_left_are_named_and_stay() {
+fn copies_that_older_versions_left_are_named_and_kept() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
-    // Numbers of processes that no system has.
+    // Process ids that no system has.
     for name in [
         "cases.db.4000000001.copy",
         "cases.db.4000000002.copy",

@@ -1,4 +1,4 @@
-//! What filters mean, what they cost, and what their authors may not have meant.
+//! The meaning of filters, their cost, and warnings about them.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn check_prints_the_normal_form_or_the_errors() {
 }
 
 #[test]
-fn why_tells_the_truth_of_every_criterion() {
+fn why_prints_the_truth_of_every_criterion() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let body = files.write(
@@ -87,7 +87,7 @@ fn why_tells_the_truth_of_every_criterion() {
 }
 
 #[test]
-fn why_sees_a_case_as_the_engine_does() {
+fn why_reads_a_case_as_the_engine_does() {
     let files = Folder::new();
     let cases = files.write(
         "cases.ndjson",
@@ -109,7 +109,7 @@ fn why_sees_a_case_as_the_engine_does() {
 }
 
 #[test]
-fn explain_tells_how_a_request_is_answered_and_what_that_costs() {
+fn explain_prints_how_a_request_is_answered_and_what_that_costs() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let args = ["explain", &cases, "--where", "status = open and tags all (x, y)", "--order", "-createdAt"];
@@ -153,7 +153,7 @@ Total: not requested.
 }
 
 #[test]
-fn explain_sees_what_search_sees_whatever_form_the_cases_have() {
+fn explain_agrees_with_search_for_every_form_of_cases() {
     let files = Folder::new();
     let [ndjson, parquet, db] = ["cases.ndjson", "cases.parquet", "cases.db"].map(|name| files.path(name));
     for path in [&ndjson, &parquet] {
@@ -201,7 +201,7 @@ fn fields_lists_the_catalogue() {
 }
 
 #[test]
-fn a_token_whose_filter_or_fields_are_wrong_is_refused_as_other_filters_are() {
+fn a_token_with_a_bad_filter_or_field_gets_the_errors_of_other_filters() {
     let files = Folder::new();
     let file = files.path("tokens.json");
     let app = ["token", "app", "--file", &file, "--allow", "viewCases"];
@@ -234,7 +234,7 @@ error[unknown_field]: found `priorty`
 }
 
 #[test]
-fn a_filter_that_selects_nothing_for_a_visible_reason_says_so() {
+fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
     let files = Folder::new();
     let cases = files.write(
         "cases.ndjson",
@@ -286,7 +286,7 @@ fn warnings_can_be_denied() {
 }
 
 #[test]
-fn why_tells_the_place_of_a_case_in_the_order() {
+fn why_prints_the_position_of_a_case_in_the_order() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
     let all = folder

@@ -19,11 +19,11 @@ fn the_help_of_every_command_shows_an_example() {
     }
 }
 
-/// The indented lines behind the options in the help that a source file has.
+/// Returns the indented lines of the help after the options, from a source file.
 fn examples_of(file: &Path) -> Vec<String> {
     let source = fs::read_to_string(file).unwrap();
-    let blocks =
-        source.split("after_help = \"\\\n").skip(1).chain(source.split("FIRST_STEPS: &str = \"\\\n").skip(1));
+    let marks = ["after_help = \"\\\n", "FIRST_STEPS: &str = \"\\\n", "EXAMPLES: &str = \"\\\n"];
+    let blocks = marks.into_iter().flat_map(|mark| source.split(mark).skip(1));
     let lines = blocks.flat_map(|block| {
         let end = block.lines().position(|line| line.ends_with("\")]") || line.ends_with("\";"));
         block.lines().take(end.unwrap() + 1)
@@ -36,7 +36,7 @@ fn examples_of(file: &Path) -> Vec<String> {
 }
 
 #[test]
-fn examples_stand_whole_in_the_help_however_wide_the_terminal() {
+fn examples_in_the_help_are_never_wrapped() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/casefilter");
     let mut found = 0;
     let files = [folder.clone(), folder.join("commands")].map(|folder| fs::read_dir(folder).ok());
@@ -85,7 +85,7 @@ fn flags_and_variables_take_durations_of_one_form() {
         let variable = format!("CASEFILTER_{}", flag.to_uppercase().replace('-', "_"));
         let flag = format!("--{flag}");
         for sound in ["3", "0", "500ms", "3s", "20m", "1h", "7d"] {
-            // Only the file of tokens is missing then.
+            // The command then fails only for the missing file of tokens.
             folder.run(&[&serve[..], &[&flag, sound]].concat()).code(1).err_has("none.json");
             ended(folder.command(&serve).env(&variable, sound)).code(1).err_has("none.json");
         }
@@ -105,7 +105,38 @@ fn flags_and_variables_take_durations_of_one_form() {
 }
 
 #[test]
-fn wrong_arguments_are_told_what_to_write() {
+fn help_lists_every_unit_of_a_duration() {
+    for args in [&["serve", "--help"][..], &["token", "share", "-h"], &["token", "share", "--help"]] {
+        let help = run(args).code(0).out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("a whole number and ms, s, m, h or d"), "{args:?}: {help}");
+    }
+}
+
+#[test]
+fn the_help_of_serve_names_every_command_that_uses_its_socket() {
+    let serve = run(&["serve", "--help"]).code(0).out;
+    let (_, named) = serve.split_once("While it has the database open, ").unwrap();
+    let (named, _) = named.split_once(" find its socket").unwrap();
+    let mut named: Vec<&str> = named.split('`').skip(1).step_by(2).collect();
+    let help = run(&["--help"]).code(0).out;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty() && *name != "help");
+    let has_socket = |name: &str| {
+        let args: Vec<&str> = name.split(' ').chain(["--help"]).collect();
+        run(&args).code(0).out.contains("--wait <DURATION>")
+    };
+    let mut expected: Vec<&str> =
+        names.chain(["token share", "token app"]).filter(|name| has_socket(name)).collect();
+    named.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(named, expected);
+    assert!(expected.len() > 9, "{expected:?}");
+}
+
+#[test]
+fn wrong_arguments_get_advice() {
     let folder = Folder::with_cases();
     folder.run(&["search", "cases.ndjson", "--body", "{\"criteria\":[]}"]).code(2).err_has("`--body -`");
     folder
@@ -118,9 +149,9 @@ fn wrong_arguments_are_told_what_to_write() {
 }
 
 #[test]
-fn a_command_that_there_is_not_gets_what_does_its_work() {
+fn an_unknown_command_gets_advice() {
     for (command, advice) in [
-        ("delete", "tip: no command deletes: write the cases that stay by `casefilter export"),
+        ("delete", "tip: no command deletes: write the remaining cases by `casefilter export"),
         ("restore", "tip: a backup is a database itself"),
         ("completion", "tip: there are no completions and no manual page"),
         ("Query", "tip: `casefilter search CASES --where '…'` shows the cases"),

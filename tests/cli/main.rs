@@ -1,6 +1,6 @@
-//! The command line, run as users and scripts run it.
+//! The command line, as users and scripts run it.
 
-#![cfg(feature = "cli")]
+#![cfg(feature = "full")]
 
 mod run;
 

@@ -1,4 +1,4 @@
-//! Layouts of files, pages of any length, and widths of terminals.
+//! Layouts of input files, pages of any length, and widths of terminals.
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::{Value, json};
@@ -42,17 +42,19 @@ fn cases_are_read_in_every_layout_of_their_text() {
 }
 
 #[test]
-fn a_page_that_was_cut_says_so_and_every_case_can_be_had() {
+fn a_page_that_was_cut_says_so_and_limit_all_has_every_case() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
     for cases in ["cases.ndjson", "cases.db"] {
         let ids = folder.run(&["search", cases, "--format", "ids"]).code(0);
         assert_eq!(ids.out.lines().count(), 100);
         ids.err_is(
-            "100 of 1,000 selected cases written; --limit all writes them all, --offset 100 goes on\n",
+            "100 of 1,000 selected cases written; --limit all writes them all, --offset 100 continues\n",
         );
         let json = folder.run(&["search", cases, "--offset", "50", "--limit", "10"]).code(0);
-        json.err_is("10 of 1,000 selected cases written; --limit all writes them all, --offset 60 goes on\n");
+        json.err_is(
+            "10 of 1,000 selected cases written; --limit all writes them all, --offset 60 continues\n",
+        );
         for quiet in [
             &["--limit", "0", "--count"][..],
             &["--offset", "900"],
@@ -97,7 +99,7 @@ fn a_page_that_was_cut_says_so_and_every_case_can_be_had() {
 }
 
 #[test]
-fn tables_heed_the_width_that_a_pipe_is_told() {
+fn tables_in_a_pipe_fit_the_width_of_the_variable_columns() {
     let folder = Folder::with_cases();
     let id = folder.ids("cases.ndjson").lines().next().unwrap().to_owned();
     let filter = "status = open and (tags in (vip, cash, crypto, manual, \"a rather long tag\") or createdAt > \"2023-05-05 00:00:00\")";
@@ -136,7 +138,104 @@ fn tables_heed_the_width_that_a_pipe_is_told() {
     assert!(search("200").ends_with("name"));
 }
 
-/// What a run prints that is not read until something else was done.
+const WHY_80: &str = "\
+The case a is selected, 1st of 1 in stored order.
+
+✓ all of                                                                criteria
+✓   createdAt < \"2024-01-01 00:00:00\"        \"2023-01-03 00:00:37\"   criteria[0]
+✓   any of                                                           criteria[1]
+✓     tags $contains \"vip\", \"cash\", \"a rather long tag\", \"manual\"
+        \"cash\", \"crypto\", \"watch-latam\", \"sanctions-ios\", \"name-change-q2\",
+        \"high-risk\"   criteria[1].children[0]
+✗     all of                                             criteria[1].children[1]
+✗       priority = \"high\"            \"low\"   criteria[1].children[1].children[0]
+✓       caseReview.status $contains \"open\", \"blocked\"   \"open\"
+          criteria[1].children[1].children[1]
+";
+
+const WHY_60: &str = "\
+The case a is selected, 1st of 1 in stored order.
+
+✓ all of                                            criteria
+✓   createdAt < \"2024-01-01 00:00:00\"
+      \"2023-01-03 00:00:37\"   criteria[0]
+✓   any of                                       criteria[1]
+✓     tags $contains \"vip\", \"cash\", \"a rather long tag\",
+        \"manual\"   \"cash\", \"crypto\", \"watch-latam\",
+        \"sanctions-ios\", \"name-change-q2\", \"high-risk\"
+        criteria[1].children[0]
+✗     all of                         criteria[1].children[1]
+✗       priority = \"high\"   \"low\"
+          criteria[1].children[1].children[0]
+✓       caseReview.status $contains \"open\", \"blocked\"
+          \"open\"   criteria[1].children[1].children[1]
+";
+
+const EXPLAIN_80: &str = "\
+expected  criterion                             answered by, in how many batches
+      ~0  all of                                                criteria below 1
+       1    createdAt < \"2024-01-01 00:00:00\"                   few rows 1
+       1    any of                                              criteria below 1
+       1      tags in (\"a rather long tag\", cash, manual, vip)  few rows 1
+       0      all of                                   criteria below (no row) 1
+       2        caseReview.status in (blocked, open)      few rows (every row) 1
+       0        priority = high                              few rows (no row) 1
+
+Batches: 1, of 2 cases.
+Page: 100 cases from 0 in stored order, batch by batch; until it is full.
+Total: not requested.
+";
+
+const EXPLAIN_60: &str = "\
+expected  criterion         answered by, in how many batches
+      ~0  all of                            criteria below 1
+       1    createdAt < \"2024-01-01 00:00:00\"     few rows 1
+       1    any of                          criteria below 1
+       1      tags in (\"a rather long tag\", cash, manual,
+                vip)  few rows 1
+       0      all of               criteria below (no row) 1
+       2        caseReview.status in (blocked, open)
+                  few rows (every row) 1
+       0        priority = high          few rows (no row) 1
+
+Batches: 1, of 2 cases.
+Page: 100 cases from 0 in stored order, batch by batch;
+    until it is full.
+Total: not requested.
+";
+
+#[test]
+fn rows_of_why_and_explain_that_wrap_keep_their_nesting() {
+    let folder = Folder::new();
+    folder.write(
+        "cases.ndjson",
+        concat!(
+            r#"{"id":"a","caseReview":{"status":"open"},"priority":"low","createdAt":"2023-01-03 00:00:37+0000","#,
+            r#""tags":["cash","crypto","watch-latam","sanctions-ios","name-change-q2","high-risk"]}"#,
+            "\n",
+            r#"{"id":"b","caseReview":{"status":"blocked"},"createdAt":"2024-01-02 00:00:00+0000"}"#
+        ),
+    );
+    let filter = "createdAt < \"2024-01-01 00:00:00\" and (tags in (vip, cash, \"a rather long tag\", manual) \
+                  or (priority = high and status in (open, blocked)))";
+    for (args, width, expected) in [
+        (&["why", "--id", "a"][..], "80", WHY_80),
+        (&["why", "--id", "a"], "60", WHY_60),
+        (&["explain"], "80", EXPLAIN_80),
+        (&["explain"], "60", EXPLAIN_60),
+    ] {
+        let args = [args, &["cases.ndjson", "--where", filter, "--format", "table"]].concat();
+        assert_eq!(
+            ended(folder.command(&args).env("COLUMNS", width)).code(0).out,
+            expected,
+            "{args:?} at {width}"
+        );
+        // Nothing is wrapped in a pipe whose width is not known.
+        assert_eq!(ended(folder.command(&args).env("COLUMNS", "1000")).out, folder.run(&args).code(0).out);
+    }
+}
+
+/// Returns the output of a command that is read only after `then`.
 fn read_after(folder: &Folder, args: &[&str], then: impl FnOnce()) -> String {
     let mut child = process::Command::new(cargo_bin!("casefilter"))
         .args(args)
@@ -146,7 +245,7 @@ fn read_after(folder: &Folder, args: &[&str], then: impl FnOnce()) -> String {
         .spawn()
         .unwrap();
     let mut out = child.stdout.take().unwrap();
-    // It is reading by now, or has read.
+    // The command is reading its cases now, or has read them.
     let mut first = [0];
     out.read_exact(&mut first).unwrap();
     then();
@@ -177,7 +276,7 @@ fn a_database_can_be_written_before_a_slow_reader_has_read_all_of_it() {
     ] {
         let expected = folder.run(args).code(0).out;
         let text = read_after(&folder, args, || {
-            // Without --wait it is refused at once as long as the database is open.
+            // Without --wait the import fails while the database is open.
             folder.write(
                 "same.ndjson",
                 folder.read("cases.ndjson").split_inclusive(|byte| *byte == b'\n').next().unwrap(),
@@ -190,7 +289,7 @@ fn a_database_can_be_written_before_a_slow_reader_has_read_all_of_it() {
 }
 
 #[test]
-fn a_long_page_tells_what_a_short_one_does() {
+fn a_long_page_has_the_notes_of_a_short_one() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
     for cases in ["cases.ndjson", "cases.db"] {

@@ -1,4 +1,4 @@
-//! Files of requests, one a line.
+//! Files of requests, one on each line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{self, Stdio};
@@ -49,7 +49,19 @@ fn a_bad_request_spoils_only_its_own_line() {
 }
 
 #[test]
-fn requests_are_answered_as_they_come() {
+fn a_misspelt_member_of_a_request_gets_a_suggestion() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = br#"{"body":{"ids":["a"]},"oder":"-createdAt"}"#;
+    for command in [&["search", cases.as_str()][..], &["sql", "--dialect", "duckdb"], &["bench", &cases]] {
+        let out = run_with(&[command, &["--requests", "-"]].concat(), requests).code(0).out;
+        let expected = "found `oder`, expected `body`, `offset`, `limit`, `order` or `countTotalItems`; did you mean `order`?";
+        assert!(out.contains(expected), "{command:?}: {out}");
+    }
+}
+
+#[test]
+fn requests_are_answered_as_they_arrive() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let mut child = process::Command::new(cargo_bin!("casefilter"))
@@ -91,7 +103,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn an_offset_that_does_not_fit_is_refused_everywhere() {
+fn an_offset_that_does_not_fit_is_rejected_everywhere() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", "{\"id\":\"a\"}\n");
     let large = "18446744073709551616";
@@ -118,7 +130,7 @@ fn an_offset_that_does_not_fit_is_refused_everywhere() {
 }
 
 #[test]
-fn scripts_are_told_of_bad_requests_by_the_status_if_they_ask() {
+fn fail_on_error_reports_bad_requests_by_the_exit_status() {
     let folder = Folder::new();
     folder.write("cases.ndjson", "{\"id\":\"a\"}\n");
     folder.write("bad.ndjson", "{\"body\":{\"ids\":[\"a\"]}}\n{\"body\":\"status = open\"}\n");

@@ -1,4 +1,4 @@
-//! The command line as a process: folders that it runs in, what it printed, and how it ended.
+//! Runs the command line as a process, in a folder of its own.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(crate) fn casefilter(args: &[&str]) -> Command {
     command
 }
 
-/// What a run printed, and its exit status.
+/// The output of a run, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -71,7 +71,7 @@ impl Run {
     }
 }
 
-/// A folder with files in it, in which the command line runs.
+/// A folder with files, in which the command line runs.
 pub(crate) struct Folder(pub(crate) TempDir);
 
 impl Folder {
@@ -79,7 +79,7 @@ impl Folder {
         Self(TempDir::new().unwrap())
     }
 
-    /// A folder with `cases.ndjson`, a thousand sample cases.
+    /// Returns a folder with `cases.ndjson`, a thousand sample cases.
     pub(crate) fn with_cases() -> Self {
         let folder = Self::new();
         folder.run(&["generate", "--cases", "1000", "-o", "cases.ndjson"]).code(0);
@@ -104,7 +104,7 @@ impl Folder {
         entries.map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned()).collect()
     }
 
-    /// The command line in this folder, which its arguments name files of.
+    /// Returns a command in this folder, whose arguments are names of files in it.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = casefilter(args);
         command.current_dir(self.0.path()).env_remove("COLUMNS");
@@ -115,7 +115,7 @@ impl Folder {
         ended(&mut self.command(args))
     }
 
-    /// The ids of all cases of a file, one a line.
+    /// Returns the ids of all cases of a file, one on each line.
     pub(crate) fn ids(&self, file: &str) -> String {
         self.run(&["search", file, "--format", "ids", "--limit", "all"]).code(0).out
     }
@@ -148,7 +148,7 @@ pub(crate) const THREE: &str = concat!(
     "\n"
 );
 
-/// Waits until something is so, as long as the process runs.
+/// Waits until a condition holds, while the process runs.
 #[cfg(unix)]
 #[track_caller]
 pub(crate) fn wait_for(child: &mut process::Child, mut is_so: impl FnMut() -> bool) {
@@ -164,7 +164,7 @@ pub(crate) fn signal(child: &process::Child, name: &str) {
     assert!(kill.unwrap().success());
 }
 
-/// The signal that the process died by, and what it said.
+/// Returns the signal that ended the process, and its standard error.
 #[cfg(unix)]
 pub(crate) fn death(child: process::Child) -> (Option<i32>, String) {
     use std::os::unix::process::ExitStatusExt;
@@ -172,7 +172,7 @@ pub(crate) fn death(child: process::Child) -> (Option<i32>, String) {
     (output.status.signal(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// How much a process has written to new files in the folder, which have no name on Linux.
+/// Returns the bytes that a process has written to new files in the folder, which have no name on Linux.
 #[cfg(unix)]
 pub(crate) fn written(files: &Folder, id: u32) -> u64 {
     let folder = files.0.path().canonicalize().unwrap();

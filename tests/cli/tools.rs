@@ -1,4 +1,4 @@
-//! The commands around the search: samples, benchmarks, SQL, tables of other engines, the demonstration.
+//! The other commands: samples, benchmarks, SQL, tables of other engines, the demonstration.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::run::{Folder, OPEN, THREE, run, run_with};
 
 #[test]
-fn generate_gives_the_same_sound_cases_every_time_and_everywhere() {
+fn generate_makes_the_same_valid_cases_every_time_and_everywhere() {
     let files = Folder::new();
     let plain = files.path("cases.ndjson");
     run(&["generate", "--cases", "500", "--seed", "7", "-o", &plain]).code(0);
@@ -67,7 +67,7 @@ fn bench_prints_a_line_for_each_request_and_a_summary() {
 }
 
 #[test]
-fn bench_tells_how_long_requests_take_with_empty_caches() {
+fn bench_measures_requests_with_empty_caches() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n{{\"body\":{{}}}}\n"));
@@ -81,7 +81,7 @@ fn bench_tells_how_long_requests_take_with_empty_caches() {
 }
 
 #[test]
-fn bench_tells_what_each_field_takes_in_memory() {
+fn bench_prints_the_memory_of_each_field() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
     let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
@@ -163,7 +163,7 @@ fn rows_are_exported_for_other_engines() {
     assert_eq!(rows[0].last().unwrap(), &r#"{"id":"b","tags":["x"]}"#);
 
     run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("cases.parquet")]).code(0);
-    // Rows for other engines are no cases: read as such, most fields would be absent.
+    // Rows for other engines are not cases: most fields would be absent.
     run(&["search", &at("cases.parquet")]).code(3).err_has("rows laid out for SQL engines");
     run(&["search", &at("cases.parquet"), "--lenient"]).code(3).err_has("rows laid out for SQL engines");
     assert!(fs::read(at("cases.parquet")).unwrap().starts_with(b"PAR1"));

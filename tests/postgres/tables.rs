@@ -1,4 +1,4 @@
-//! Tables on the server that `tests/postgres/run` starts.
+//! Creates tables on the server that `tests/postgres/run` starts.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -9,12 +9,12 @@ use std::{env, fs};
 use casefilter::postgres::PostgresOptions;
 use casefilter::sql::{Dialect, Table, write_copy};
 
-/// A variable that `tests/postgres/run` sets.
+/// Returns the value of an environment variable that `tests/postgres/run` sets.
 pub(crate) fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set: tests/postgres/run does that"))
 }
 
-/// Options for a table, with time enough for a busy machine.
+/// Returns options for a table, with timeouts that are long enough on a busy machine.
 pub(crate) fn options(table: &str) -> PostgresOptions {
     PostgresOptions {
         table: table.to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn options(table: &str) -> PostgresOptions {
     }
 }
 
-/// A name that no other table has.
+/// Returns a unique table name.
 pub(crate) fn unique(name: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{name}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -38,7 +38,7 @@ fn command(url: &str) -> Command {
     command
 }
 
-/// Runs a script to its end, and gives what it prints.
+/// Runs a script and returns its output.
 pub(crate) fn psql(url: &str, script: &str) -> String {
     let mut child = command(url).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
@@ -47,14 +47,14 @@ pub(crate) fn psql(url: &str, script: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// Runs a script beside the test.
+/// Runs a script in the background.
 pub(crate) fn psql_beside(url: &str, script: &str) -> Child {
     let mut child = command(url).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     child
 }
 
-/// Makes a table as users do: the rows of an export, and the script of `casefilter ddl`.
+/// Creates a table like a user: from the rows of an export, with the script of `casefilter ddl`.
 pub(crate) fn load<'d>(url: &str, table: &Table, documents: impl Iterator<Item = &'d str>) {
     let mut rows = String::new();
     for (place, document) in (0..).zip(documents) {
@@ -66,7 +66,7 @@ pub(crate) fn load<'d>(url: &str, table: &Table, documents: impl Iterator<Item =
     psql(url, &table.script(Dialect::Postgres, file.to_str().unwrap()));
 }
 
-/// A table that nobody else can read, until this is dropped.
+/// An exclusive lock on a table, released when it is dropped.
 pub(crate) struct Locked {
     url: String,
     name: String,

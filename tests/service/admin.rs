@@ -1,11 +1,12 @@
-//! Other commands on a database that a service has open.
+//! The admin socket: commands on a database that a running service has open.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,22 +16,22 @@ use super::client::Client;
 use super::process::{Process, casefilter};
 use super::server::{Database, PREVIEW, SEARCH, info_of, key, status_of};
 
-/// What a command printed, and its exit status.
+/// The output of a command and its exit status.
 #[derive(Debug, PartialEq, Eq)]
-struct Said {
+struct CommandOutput {
     status: Option<i32>,
     out: String,
     err: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
         Self { status: output.status.code(), out, err }
     }
 }
 
-impl Said {
+impl CommandOutput {
     fn good(self) -> String {
         assert_eq!(self.status, Some(0), "{self:?}");
         self.out
@@ -40,7 +41,7 @@ impl Said {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// All of it, but for the time that it took.
+    /// Returns the output without the time that the command took.
     fn timeless(mut self) -> Self {
         if let Some(at) = self.out.find(",\"took_s\"") {
             self.out.truncate(at);
@@ -49,12 +50,12 @@ impl Said {
     }
 }
 
-/// Runs a command in the folder of a database, which it knows as `cases.db`.
-fn run(database: &Database, arguments: &[&str]) -> Said {
+/// Runs a command in the folder of a database, whose file is `cases.db`.
+fn run(database: &Database, arguments: &[&str]) -> CommandOutput {
     casefilter().current_dir(database.folder()).args(arguments).output().unwrap().into()
 }
 
-/// A service that searches its file, into which commands import.
+/// Starts a service that searches its file, even if the tests run with PostgreSQL: commands import into the file.
 fn serve(database: &Database, arguments: &[&str]) -> Process {
     Process::with_source(database, arguments, None)
 }
@@ -63,7 +64,7 @@ fn write(database: &Database, name: &str, text: &str) {
     fs::write(database.folder().join(name), text).unwrap();
 }
 
-/// How many cases have one of these ids.
+/// Returns the number of cases with one of these ids.
 fn found(client: &mut Client, ids: &[&str]) -> u64 {
     let body = json!({ "ids": ids }).to_string();
     let target = format!("{SEARCH}?limit=0&countTotalItems=true");
@@ -75,8 +76,8 @@ fn socket(database: &Database) -> PathBuf {
     database.folder().join("cases.db.sock")
 }
 
-/// Sends bytes over the socket, and gives all that is answered.
-fn talk(path: &Path, bytes: &[u8]) -> String {
+/// Sends bytes over the socket and returns the whole response.
+fn send_to_socket(path: &Path, bytes: &[u8]) -> String {
     let mut stream = UnixStream::connect(path).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = String::new();
@@ -85,7 +86,7 @@ fn talk(path: &Path, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn share_tokens_made_while_it_serves_are_known_at_once() {
+fn share_tokens_created_online_work_at_once() {
     let database = Database::new("plain.cases.ndjson");
     let process = serve(&database, &[]);
     let token = run(&database, &["token", "share", "--db", "cases.db", "--applicant", "anna"]).good();
@@ -102,11 +103,11 @@ fn share_tokens_made_while_it_serves_are_known_at_once() {
 }
 
 #[test]
-fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_search() {
+fn an_online_import_prints_the_same_as_offline_and_the_next_search_sees_it() {
     let (served, idle) = (Database::new("plain.cases.ndjson"), Database::new("plain.cases.ndjson"));
     let process = serve(&served, &[]);
     let mut client = process.client();
-    // Whoever asked before sees what comes.
+    // The client is connected before the import.
     assert_eq!(found(&mut client, &["new-1", "new-2", "new-3", "packed"]), 0);
     let cases = "{\"id\":\"new-1\"}\n{\"id\":\"new-2\",\"tags\":[\"vip\"]}\n";
     let bad = "{\"id\":\"new-3\"}\n{\"id\":\"kept\",\"createdAt\":\"soon\"}\n{\"id\":7}";
@@ -172,7 +173,7 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
     assert_eq!(report(&served), report(&idle));
     assert!(report(&served).contains("\"path\": \"info.dob\""));
     assert_eq!(both(&["--kind", "applicants", "mixed.ndjson"]).status, Some(3));
-    // What a client changes stays, and both say so.
+    // An import keeps the updates of clients, and reports that online and offline.
     let body = b"{\"firstName\":\"Zo\\u00eb\"}";
     assert_eq!(client.call(&key("all"), "PATCH", &info_of("zoe"), body).status, 200);
     let export = ["export", "cases.db", "--kind", "applicants", "-o", "zoe-2.ndjson"];
@@ -188,7 +189,7 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
         "{}",
         kept.err
     );
-    // Notes come through the socket too.
+    // Notes are printed online too.
     for database in [&served, &idle] {
         write(database, "noted.ndjson", "{\"id\":\"noted\",\"status\":\"open\"}\n");
     }
@@ -216,12 +217,12 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
 }
 
 #[test]
-fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
+fn an_incomplete_import_stores_nothing_and_blocks_no_updates() {
     let database = Database::new("plain.cases.ndjson");
     let process = serve(&database, &["--grace", "1"]);
     let mut client = process.client();
 
-    // One that is killed in the middle of what it sends.
+    // The client is killed while it sends.
     let mut import = casefilter()
         .current_dir(database.folder())
         .args(["import", "--db", "cases.db", "-"])
@@ -234,7 +235,7 @@ fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
         writeln!(stdin, "{{\"id\":\"half-{case}\",\"name\":\"a name of some length\"}}").unwrap();
     }
     stdin.flush().unwrap();
-    // While it goes on, others write, and see nothing of it.
+    // While the import is sent, others can write, and do not see it.
     let updated = client.call(&key("all"), "PATCH", &info_of("dana"), b"{\"firstName\":\"Zoe\"}").good();
     assert_eq!(updated["firstName"], "Zoe");
     write(&database, "other.ndjson", "{\"id\":\"other\"}");
@@ -243,7 +244,7 @@ fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
     import.kill().unwrap();
     import.wait().unwrap();
 
-    // Bodies that are shorter than they said, and chunks without an end.
+    // Bodies that are shorter than their announced length, and chunks without an end.
     let path = socket(&database);
     for head in ["Content-Length: 1000", "Transfer-Encoding: chunked"] {
         let sent = format!(
@@ -253,7 +254,7 @@ fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
         stream.write_all(sent.as_bytes()).unwrap();
         drop(stream);
     }
-    // One whose client leaves once all was sent is stored whole, or not at all.
+    // If the client disconnects after sending everything, the import is stored completely or not at all.
     let body: String = (0..20_000).map(|case| format!("{{\"id\":\"left-{case}\"}}\n")).collect();
     let mut stream = UnixStream::connect(&path).unwrap();
     let sent =
@@ -268,10 +269,10 @@ fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
             .filter(|entry| { entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".") })
             .count(),
         0,
-        "what was put aside is gone"
+        "the spooled body is deleted"
     );
 
-    // It ends in time, though an import is still sending.
+    // The service stops in time although an import is still being sent.
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.write_all(b"POST /imports/cases HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{}").unwrap();
     let begin = Instant::now();
@@ -282,7 +283,7 @@ fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn the_socket_is_for_its_owner_and_of_one_process() {
+fn only_its_owner_can_open_the_socket_and_only_one_process_listens_on_it() {
     let database = Database::new("plain.cases.ndjson");
     let mut process = serve(&database, &[]);
     let path = socket(&database);
@@ -294,7 +295,7 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
     assert_eq!(second.status, Some(1));
     assert!(second.err.contains("another process"), "{}", second.err);
 
-    // Killed, it leaves the socket, which nobody answers at, and the next one takes its place.
+    // A killed service leaves a stale socket, which the next one replaces.
     process.child.kill().unwrap();
     process.child.wait().unwrap();
     assert!(path.exists());
@@ -305,14 +306,14 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
     process.terminate();
     assert!(!path.exists());
 
-    // Moved, and switched off.
+    // With another path, and without a socket.
     let moved = database.folder().join("here");
     let process = serve(&database, &["--admin-socket", moved.to_str().unwrap()]);
     let lost = run(&database, &share);
     assert_eq!(lost.status, Some(1));
     assert!(lost.err.contains("cases.db.sock") && lost.err.contains("--admin-socket"), "{}", lost.err);
     run(&database, &[&share[..], &["--admin-socket", "here"]].concat()).good();
-    // It is asked for its own database only.
+    // Requests for another database are rejected.
     let other = Database::new("plain.cases.ndjson");
     let held = serve(&other, &["--no-admin-socket"]);
     assert!(!socket(&other).exists());
@@ -320,11 +321,11 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
     assert_eq!(wrong.status, Some(1));
     assert!(wrong.err.contains("another database"), "{}", wrong.err);
     held.terminate();
-    // A file is not replaced.
+    // A file that is not a socket is not replaced.
     write(&other, "cases.db.sock", "precious");
     let held = serve(&other, &[]);
     assert_eq!(fs::read(socket(&other)).unwrap(), b"precious");
-    assert!(held.terminate().contains("no socket"));
+    assert!(held.terminate().contains("is not a socket"));
     let refused = run(&other, &[&again[..], &["--admin-socket", "cases.db.sock"]].concat());
     assert_eq!(refused.status, Some(1), "{}", refused.err);
     process.terminate();
@@ -332,7 +333,7 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
 }
 
 #[test]
-fn copies_are_made_while_it_serves() {
+fn a_running_service_makes_backups_and_copies() {
     let database = Database::new("plain.cases.ndjson");
     let offline = run(&database, &["verify", "--db", "cases.db"]).json();
     fs::set_permissions(database.path(), fs::Permissions::from_mode(0o600)).unwrap();
@@ -361,7 +362,7 @@ fn copies_are_made_while_it_serves() {
     assert_eq!(run(&database, &["verify", "--db", "copy.db"]).json(), offline);
 }
 
-/// Files without a name that a process has open.
+/// Returns the number of unnamed (deleted) files that a process has open.
 #[cfg(target_os = "linux")]
 fn unnamed_files(id: u32) -> usize {
     let open = fs::read_dir(format!("/proc/{id}/fd")).unwrap();
@@ -371,7 +372,7 @@ fn unnamed_files(id: u32) -> usize {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_copy_goes_with_its_client_and_with_its_service() {
+fn a_copy_is_removed_when_its_client_or_its_service_ends() {
     let database = Database::new("plain.cases.ndjson");
     run(&database, &["generate", "--cases", "20000", "-o", "more.ndjson"]).good();
     run(&database, &["import", "--db", "cases.db", "more.ndjson"]).good();
@@ -397,7 +398,7 @@ fn a_copy_goes_with_its_client_and_with_its_service() {
                 .spawn()
                 .unwrap();
             thread::sleep(Duration::from_millis(delay));
-            // It may have ended.
+            // The process may have ended already.
             let _ = std::process::Command::new("kill")
                 .args(["-s", signal, &child.id().to_string()])
                 .stderr(Stdio::null())
@@ -419,16 +420,16 @@ fn a_copy_goes_with_its_client_and_with_its_service() {
     }
     assert!(broken > 0);
     let log = process.terminate();
-    assert!(log.contains("a copy was given up"), "{log}");
+    assert!(log.contains("cancelled a copy"), "{log}");
 
-    // And when the service is killed.
+    // The same when the service is killed.
     for delay in [10, 40, 100] {
         let mut process = serve(&database, &[]);
         let command =
             casefilter().current_dir(database.folder()).args(commands[2]).stderr(Stdio::piped()).spawn();
         thread::sleep(Duration::from_millis(delay));
         process.child.kill().unwrap();
-        let said = Said::from(command.unwrap().wait_with_output().unwrap());
+        let said = CommandOutput::from(command.unwrap().wait_with_output().unwrap());
         let out = database.folder().join("out");
         assert_eq!(said.status == Some(0), said.err.is_empty(), "{said:?}");
         if out.exists() {
@@ -446,6 +447,55 @@ fn a_copy_goes_with_its_client_and_with_its_service() {
     restarted.terminate();
 }
 
+/// Listens on a socket that passes everything on to another one. Returns the bytes that came back so far.
+fn tap(to: PathBuf, at: &Path) -> Arc<Mutex<Vec<u8>>> {
+    let listener = UnixListener::bind(at).unwrap();
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&answers);
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut service) = (client.unwrap(), UnixStream::connect(&to).unwrap());
+            let (mut from_client, mut to_service) =
+                (client.try_clone().unwrap(), service.try_clone().unwrap());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut from_client, &mut to_service);
+                let _ = to_service.shutdown(std::net::Shutdown::Write);
+            });
+            let told = Arc::clone(&told);
+            thread::spawn(move || {
+                let mut bytes = [0; 1 << 16];
+                while let Ok(length @ 1..) = service.read(&mut bytes) {
+                    told.lock().unwrap().extend_from_slice(&bytes[..length]);
+                    let _ = client.write_all(&bytes[..length]);
+                }
+            });
+        }
+    });
+    answers
+}
+
+#[test]
+fn no_document_is_sent_for_a_page_of_ids() {
+    let database = Database::new("plain.cases.ndjson");
+    let _process = serve(&database, &[]);
+    let answers = tap(socket(&database), &database.folder().join("tap.sock"));
+    let search = |format: &str| {
+        answers.lock().unwrap().clear();
+        let tapped =
+            ["search", "cases.db", "--limit", "50", "--format", format, "--admin-socket", "tap.sock"];
+        let out = run(&database, &tapped).good();
+        let answer = String::from_utf8_lossy(&answers.lock().unwrap()).into_owned();
+        (out, answer)
+    };
+    let (ids, answer) = search("ids");
+    assert_eq!(ids.lines().count(), 50);
+    assert!(ids.lines().all(|id| answer.contains(id)) && !answer.contains("\"caseReview\""), "{answer}");
+    let (cases, answer) = search("ndjson");
+    assert!(answer.contains("\"caseReview\""), "{answer}");
+    let of_cases = cases.lines().map(|case| serde_json::from_str::<Value>(case).unwrap()["id"].clone());
+    assert_eq!(of_cases.collect::<Vec<_>>(), ids.lines().collect::<Vec<_>>());
+}
+
 #[test]
 fn the_socket_speaks_plain_http() {
     let database = Database::new("plain.cases.ndjson");
@@ -456,7 +506,7 @@ fn the_socket_speaks_plain_http() {
         let head = format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
         );
-        let answer = talk(&path, (head + body).as_bytes());
+        let answer = send_to_socket(&path, (head + body).as_bytes());
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_str::<Value>(body).unwrap())
@@ -496,7 +546,7 @@ fn the_socket_speaks_plain_http() {
             "{target} {body}: {answer}"
         );
     }
-    // None of it is on the public port.
+    // The public port has none of these paths.
     let mut client = process.client();
     for target in ["/", "/imports/cases", "/share-tokens", "/backups"] {
         assert_eq!(client.get(target).status, 404, "{target}");

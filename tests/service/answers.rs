@@ -1,4 +1,4 @@
-//! Each operation answers as the interface document has it, with what the library gives.
+//! Each operation follows the interface document and returns the same data as the library.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::server::{FILTERS, PREVIEW, SEARCH, Server, aml_of, data, info_of, key, status_of};
 
-/// A query string of the parameters of a request in the vectors.
+/// Builds the query string from the parameters of a request in the vectors.
 fn query(request: &Value) -> (String, [Option<String>; 4]) {
     let names = ["offset", "limit", "order", "countTotalItems"];
     let values = names.map(|name| match &request[name] {
@@ -35,7 +35,7 @@ fn check_vectors(name: &str) {
     import.commit().unwrap();
     let (mut client, key) = (server.client(), key("all"));
     let requests = fs::read_to_string(data(&format!("{name}.requests.ndjson"))).unwrap();
-    // Twice: compiled and found in the cache, on another thread and on that of the connection.
+    // Twice: first compiled on a blocking thread, then cached on the connection's thread.
     for line in requests.lines().chain(requests.lines().take(60)) {
         let line: Value = serde_json::from_str(line).unwrap();
         let body = match &line["request"]["body"] {
@@ -77,7 +77,7 @@ fn searches_answer_the_weird_vectors_byte_for_byte() {
 }
 
 #[test]
-fn the_other_operations_answer_what_the_library_gives() {
+fn the_other_operations_return_the_same_as_the_library() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     let names = client.call(&all, "GET", FILTERS, b"").good();
@@ -91,7 +91,7 @@ fn the_other_operations_answer_what_the_library_gives() {
     let seen = ["anna", "boris"].map(|id| client.call(&all, "GET", &aml_of(id), b"").text().to_owned());
     let less = client.call(&key("viewAmlScreening"), "GET", &aml_of("anna"), b"").text().to_owned();
     let token = server.database.share_token.clone();
-    // As often as one likes.
+    // A preview can be repeated.
     let previews = [0, 1].map(|_| {
         let answer = client.call(&all, "GET", &format!("{PREVIEW}?shareToken={token}"), b"");
         answer.good();
@@ -112,7 +112,7 @@ fn the_other_operations_answer_what_the_library_gives() {
 }
 
 #[test]
-fn an_update_is_answered_seen_and_kept() {
+fn an_update_is_acknowledged_visible_and_durable() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     let body = r#"{"firstName":"Юлия","dob":"1991-02-03","placeOfBirth":null,"countryOfBirth":"UKR"}"#;
@@ -131,7 +131,7 @@ fn an_update_is_answered_seen_and_kept() {
     server.stop();
 }
 
-/// Every row of the Errors table of the interface document.
+/// Checks every row of the Errors table of the interface document.
 #[test]
 fn errors_are_those_of_the_interface_document() {
     let server = Server::start();
@@ -244,7 +244,7 @@ fn unknown_paths_and_methods_get_the_envelope() {
 }
 
 #[test]
-fn operators_learn_how_it_goes() {
+fn health_readiness_and_metrics_are_reported() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     assert_eq!(client.get("/healthz").good(), json!({"status": "ok"}));
@@ -317,7 +317,7 @@ fn operators_learn_how_it_goes() {
 }
 
 #[test]
-fn the_openapi_document_names_what_is_served() {
+fn every_endpoint_of_the_openapi_document_exists() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     let document = client.get("/openapi.json").good();

@@ -1,4 +1,4 @@
-//! What is too large, too slow or too much is cut off, and all else goes on.
+//! Limits: requests that are too large, too slow or too many are rejected without affecting others.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ fn with(options: ServiceOptions) -> Server {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn requests_that_are_too_large_are_rejected() {
     let mut options = options();
     options.limits.body_bytes = 10_000;
     let server = with(options);
@@ -41,7 +41,7 @@ fn what_is_too_large_is_refused() {
             assert_eq!(answer.header("connection"), Some("close"));
         }
     }
-    // A body that does not say how large it will be.
+    // A body without an announced length.
     let mut client = server.client();
     let head = head(&all, "POST", SEARCH, b"").replace("Content-Length: 0", "Transfer-Encoding: chunked");
     client.send(format!("{head}\r\n").as_bytes()).unwrap();
@@ -50,7 +50,7 @@ fn what_is_too_large_is_refused() {
     }
     client.send(b"0\r\n\r\n").unwrap();
     client.receive().unwrap().failure(413);
-    // Heads.
+    // Request heads.
     let long = format!("GET /healthz HTTP/1.1\r\nHost: t\r\nX: {}\r\n\r\n", "x".repeat(200_000));
     let many = format!("GET /healthz HTTP/1.1\r\nHost: t\r\n{}\r\n", "X: y\r\n".repeat(200));
     for head in [long, many] {
@@ -63,7 +63,7 @@ fn what_is_too_large_is_refused() {
 }
 
 #[test]
-fn a_client_that_asks_first_is_told_before_it_sends() {
+fn a_client_with_expect_100_continue_gets_413_before_it_sends_the_body() {
     let mut options = options();
     options.limits.body_bytes = 100;
     let server = with(options);
@@ -80,7 +80,7 @@ fn slow_clients_are_cut_off() {
     let server = with(ServiceOptions { read_timeout: timeout, write_timeout: timeout, ..options() });
     let all = key("all");
     let start = Instant::now();
-    // Says nothing; a head that comes drop by drop; a body that does.
+    // A client that sends nothing, one with a slow head, and one with a slow body.
     let mut silent = server.client();
     let mut half_head = server.client();
     half_head.send(b"POST / HTT").unwrap();
@@ -89,7 +89,7 @@ fn slow_clients_are_cut_off() {
     half_body.send(format!("{head}\r\n{{\"ids").as_bytes()).unwrap();
     for _ in 0..3 {
         thread::sleep(Duration::from_millis(100));
-        // On a busy machine it may be cut off by now.
+        // On a busy machine the connection may be closed already.
         let _ = half_head.send(b"x");
     }
     assert!(half_body.receive().unwrap().failure(408).contains("in time"));
@@ -98,7 +98,7 @@ fn slow_clients_are_cut_off() {
     }
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 
-    // Asks for a lot, again and again, and reads nothing: the system takes some megabytes.
+    // A client that requests large pages again and again and reads nothing: the system buffers some megabytes.
     let deaf = server.client();
     let body = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
     let target = format!("{SEARCH}?limit=700");
@@ -116,15 +116,15 @@ fn slow_clients_are_cut_off() {
         if metrics.text().lines().any(|line| line == "casefilter_connections 0") {
             break;
         }
-        assert!(start.elapsed() < Duration::from_secs(15), "the deaf client is still served");
+        assert!(start.elapsed() < Duration::from_secs(15), "the client that does not read is still served");
         thread::sleep(Duration::from_millis(50));
     }
     server.stop();
 }
 
 #[test]
-fn without_room_for_more_work_clients_are_told_to_come_again() {
-    // Nothing may wait: what would have to leave the thread of its connection is refused.
+fn without_free_concurrency_requests_get_503() {
+    // Concurrency 0: requests that need a blocking thread are rejected.
     let server = with(ServiceOptions { concurrency: 0, ..options() });
     let (mut client, all) = (server.client(), key("all"));
     for (method, target, body) in [
@@ -136,7 +136,7 @@ fn without_room_for_more_work_clients_are_told_to_come_again() {
         answer.failure(503);
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
-    // The connection goes on, and so does what needs no work.
+    // The connection stays open, and requests without blocking work are answered.
     client.call(&all, "GET", super::server::FILTERS, b"").good();
     server.stop();
 
@@ -148,7 +148,7 @@ fn without_room_for_more_work_clients_are_told_to_come_again() {
 }
 
 #[test]
-fn overload_is_refused_and_what_is_acknowledged_is_kept() {
+fn overload_gets_503_and_acknowledged_updates_are_kept() {
     let server = with(ServiceOptions { concurrency: 3, ..options() });
     let all = key("all");
     let (done, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -157,7 +157,7 @@ fn overload_is_refused_and_what_is_acknowledged_is_kept() {
         let update = |number: usize| {
             let mut client = server.client();
             let mut last = None;
-            // Four threads write, each a field of its own; the others read.
+            // Four threads write, each to its own field; the others read.
             for round in 0..25_u32 {
                 let answer = match fields.get(number) {
                     Some(field) => {
@@ -193,7 +193,7 @@ fn overload_is_refused_and_what_is_acknowledged_is_kept() {
 }
 
 #[test]
-fn connections_beyond_the_bound_are_told_so() {
+fn connections_over_the_limit_get_503() {
     let server = with(ServiceOptions { connections: 2, ..options() });
     let all = key("all");
     let mut kept = [server.client(), server.client()];
@@ -209,12 +209,12 @@ fn connections_beyond_the_bound_are_told_so() {
         client.call(&all, "POST", SEARCH, BODY).good();
     }
     drop(kept);
-    await_room(&server, &all);
+    wait_for_capacity(&server, &all);
     server.stop();
 }
 
-/// Waits until the service has room for a new connection.
-fn await_room(server: &Server, key: &Key) {
+/// Waits until the service accepts a new connection.
+fn wait_for_capacity(server: &Server, key: &Key) {
     let start = Instant::now();
     while server.client().call(key, "POST", SEARCH, BODY).status != 200 {
         assert!(start.elapsed() < Duration::from_secs(10));
@@ -223,7 +223,7 @@ fn await_room(server: &Server, key: &Key) {
 }
 
 #[test]
-fn a_shutdown_waits_for_what_is_in_flight() {
+fn a_shutdown_waits_for_requests_in_flight() {
     let server = with(options());
     let (address, all) = (server.address, key("all"));
     let mut idle = server.client();
@@ -232,11 +232,11 @@ fn a_shutdown_waits_for_what_is_in_flight() {
     let mut half = server.client();
     half.send(format!("{}\r\n", head(&all, "PATCH", &info_of("anna"), body)).as_bytes()).unwrap();
     half.send(&body[..5]).unwrap();
-    // Until it is seen.
+    // Wait until the service has noticed the shutdown.
     thread::sleep(Duration::from_millis(200));
     let (database, thread) = server.ask_to_stop();
     assert_eq!(idle.drain().unwrap(), 0, "connections without a request are closed");
-    assert!(std::net::TcpStream::connect(address).is_err(), "nobody else is let in");
+    assert!(std::net::TcpStream::connect(address).is_err(), "new connections are not accepted");
     assert!(!thread.is_finished());
     half.send(&body[5..]).unwrap();
     let answer = half.receive().unwrap();
@@ -247,7 +247,7 @@ fn a_shutdown_waits_for_what_is_in_flight() {
 }
 
 #[test]
-fn a_shutdown_hears_whoever_asks_at_that_moment() {
+fn requests_sent_at_the_moment_of_a_shutdown_are_answered() {
     let server = with(options());
     let all = key("all");
     let request = head(&all, "GET", &status_of("anna"), b"") + "\r\n";
@@ -255,7 +255,7 @@ fn a_shutdown_hears_whoever_asks_at_that_moment() {
     kept.call(&all, "GET", &status_of("anna"), b"").good();
     let mut clients: Vec<Client> = (0..40).map(|_| server.client()).collect();
     clients.push(kept);
-    // Some ask just before it is to stop, some just after.
+    // Some clients send just before the shutdown, some just after.
     let (before, after) = clients.split_at_mut(20);
     for client in before {
         client.send(request.as_bytes()).unwrap();
@@ -267,7 +267,7 @@ fn a_shutdown_hears_whoever_asks_at_that_moment() {
     }
     for client in &mut clients {
         client.receive().unwrap().good();
-        // They are told to go elsewhere.
+        // The response closes the connection.
         assert_eq!(client.drain().unwrap(), 0);
     }
     thread.join().unwrap().unwrap();
@@ -289,7 +289,7 @@ fn a_shutdown_does_not_wait_forever() {
 }
 
 #[test]
-fn who_has_sent_all_and_closes_that_side_is_answered() {
+fn a_client_that_closes_its_sending_side_gets_its_responses() {
     let server = with(options());
     let all = key("all");
     for (method, target, body) in [
@@ -310,8 +310,8 @@ fn who_has_sent_all_and_closes_that_side_is_answered() {
     server.stop();
 }
 
-/// How many answers of an operation the metrics count, by status.
-fn counted(server: &Server, operation: &str) -> Vec<(String, u64)> {
+/// Returns the number of responses of an operation in the metrics, by status.
+fn counts_by_status(server: &Server, operation: &str) -> Vec<(String, u64)> {
     let start = format!("casefilter_http_requests_total{{operation=\"{operation}\",status=\"");
     let metrics = server.metrics();
     let lines = metrics.text().lines().filter_map(|line| line.strip_prefix(&start)?.split_once("\"} "));
@@ -319,7 +319,7 @@ fn counted(server: &Server, operation: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn no_update_is_left_uncounted_when_its_client_leaves() {
+fn an_update_is_counted_even_if_its_client_disconnects() {
     let server = with(options());
     let all = key("all");
     for number in 0..30 {
@@ -328,21 +328,21 @@ fn no_update_is_left_uncounted_when_its_client_leaves() {
         request.push_str(&body);
         let mut client = server.client();
         client.send(request.as_bytes()).unwrap();
-        // Leaves without a word, sooner or later; unread bytes would make it a reset.
+        // Disconnects after a varying time. (Unread bytes would make it a TCP reset.)
         thread::sleep(Duration::from_micros(100 * number));
     }
-    // Each was read to its end, and so is stored, counted and logged.
+    // Each update was read completely, so it is stored, counted and logged.
     let start = Instant::now();
-    while counted(&server, "updateInfo") != [("200".to_owned(), 30)] {
-        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", counted(&server, "updateInfo"));
+    while counts_by_status(&server, "updateInfo") != [("200".to_owned(), 30)] {
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", counts_by_status(&server, "updateInfo"));
         thread::sleep(Duration::from_millis(20));
     }
     server.stop();
 }
 
 #[test]
-fn bodies_under_an_unknown_token_or_an_old_timestamp_take_no_room() {
-    // A token at one peer gets at most a quarter, 1000 bytes, and gets that only while nothing else is held.
+fn bodies_with_an_unknown_token_or_an_old_timestamp_use_no_memory() {
+    // A token at one peer gets at most a quarter, 1000 bytes, and only while nothing else is reserved.
     let server = with(ServiceOptions { buffered_bytes: 4000, ..options() });
     let all = key("all");
     let body = [b' '; 900];
@@ -360,8 +360,8 @@ fn bodies_under_an_unknown_token_or_an_old_timestamp_take_no_room() {
     let mut padded = BODY.to_vec();
     padded.resize(1000, b' ');
     server.client().call(&all, "POST", SEARCH, &padded).good();
-    // A body that is kept takes as much, so that the same request fails beside it. One that comes before the room of the last
-    // request is given back is turned away itself.
+    // A buffered body uses as much, so the same request fails at the same time. It may itself be rejected while the memory
+    // of the previous request is not released yet.
     let keep = || {
         let mut kept = server.client();
         kept.send(format!("{}\r\n", head(&all, "POST", SEARCH, &body)).as_bytes()).unwrap();
@@ -372,26 +372,26 @@ fn bodies_under_an_unknown_token_or_an_old_timestamp_take_no_room() {
     let start = Instant::now();
     let mut kept = vec![keep()];
     while server.client().call(&all, "POST", SEARCH, &padded).status != 503 {
-        assert!(start.elapsed() < Duration::from_secs(10), "a kept body takes no room");
+        assert!(start.elapsed() < Duration::from_secs(10), "a buffered body uses no memory");
         kept.push(keep());
     }
     drop(kept);
-    // What it took is given back once the service sees that it left.
+    // The memory is released once the service notices the disconnect.
     let start = Instant::now();
     while server.client().call(&all, "POST", SEARCH, &padded).status != 200 {
         assert!(start.elapsed() < Duration::from_secs(10));
         thread::sleep(Duration::from_millis(10));
     }
-    // The others are told what everyone is told, once all has come.
+    // The other requests get the usual 401 once their bodies are complete.
     for mut client in refused {
         client.send(b" ").unwrap();
-        assert!(client.receive().unwrap().failure(401).contains("not signed by a known token"));
+        assert!(client.receive().unwrap().failure(401).contains("unknown app token"));
     }
     server.stop();
 }
 
 #[test]
-fn a_request_names_its_host_once() {
+fn a_request_must_have_exactly_one_host_header() {
     let server = with(options());
     for (hosts, status) in [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400)] {
         let mut client = server.client();
@@ -405,11 +405,11 @@ fn a_request_names_its_host_once() {
 }
 
 #[test]
-fn what_is_refused_by_its_head_stays_refused_while_its_body_comes() {
+fn a_request_disqualified_by_its_head_is_rejected_even_if_its_timestamp_becomes_valid() {
     let window = Duration::from_secs(1);
     let server = with(ServiceOptions { clock_window: window, ..options() });
     let all = key("all");
-    // Too early by its head, and of this moment once the body is there.
+    // The timestamp is too far in the future when the head arrives, and valid when the body is complete.
     let timestamp = (now_s() + 3).to_string();
     let signature = sign(&all.secret, &timestamp, "POST", SEARCH, BODY);
     let mut client = server.client();
@@ -428,10 +428,10 @@ fn what_is_refused_by_its_head_stays_refused_while_its_body_comes() {
 }
 
 #[test]
-fn forged_bodies_leave_room_for_other_tokens() {
+fn forged_bodies_leave_memory_for_other_tokens() {
     let server = with(options());
     let (all, own) = (key("all"), key("own"));
-    // Whoever knows a token's name can send any 64 digits with it.
+    // A client that knows a token but not its secret can send 64 arbitrary digits as a signature.
     let forged = Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
     let large = vec![b' '; (4 << 20) - 1];
     let start = Instant::now();
@@ -440,25 +440,25 @@ fn forged_bodies_leave_room_for_other_tokens() {
             let mut client = server.client();
             let head = head(&forged, "POST", SEARCH, &large);
             client.send(format!("{head}\r\n").as_bytes()).unwrap();
-            // Some are turned away on the way.
+            // Some are rejected while they are sent.
             let _ = client.send(&large[1..]);
             client
         };
         let threads: Vec<_> = (0..16).map(|_| scope.spawn(send)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    // Other tokens at the same peer have room for a large body, and the token itself for a usual one.
+    // Other tokens at the same peer can send a large body, and the token itself a small one.
     let mut padded = BODY.to_vec();
     padded.resize(4 << 20, b' ');
     server.client().call(&all, "POST", SEARCH, &padded).good();
     server.client().call(&all, "POST", SEARCH, BODY).good();
     server.client().call(&own, "POST", SEARCH, BODY).good();
-    assert!(start.elapsed() < options().read_timeout, "the forged bodies are still held");
+    assert!(start.elapsed() < options().read_timeout, "the memory of the forged bodies is not released");
     drop(held);
     server.stop();
 }
 
-/// A client with an address of its own in the network of this machine.
+/// Connects from the given loopback address, so that the service sees another peer.
 #[cfg(target_os = "linux")]
 fn client_at(address: [u8; 4], server: &Server) -> Client {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
@@ -473,7 +473,7 @@ fn client_at(address: [u8; 4], server: &Server) -> Client {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn forged_bodies_leave_room_for_the_same_token_at_other_peers() {
+fn forged_bodies_leave_memory_for_the_same_token_at_other_peers() {
     let server = with(options());
     let own = key("own");
     let forged = Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
@@ -485,34 +485,34 @@ fn forged_bodies_leave_room_for_the_same_token_at_other_peers() {
         let mut client = client_at([127, 0, 0, 2], &server);
         let head = head(&forged, "POST", SEARCH, &large);
         client.send(format!("{head}\r\n").as_bytes()).unwrap();
-        // Some are turned away on the way.
+        // Some are rejected while they are sent.
         let _ = client.send(&large[1..]);
         client
     };
-    // At the peer that sends them the token has no room for a large body, once they are read; from elsewhere it has.
+    // Once they are read, the token cannot send a large body from the same peer, but it can from another one.
     let is_refused = || {
         let mut client = client_at([127, 0, 0, 2], &server);
         client.send(format!("{}\r\n", head(&own, "POST", SEARCH, &padded)).as_bytes()).unwrap();
-        // It is turned away on the way.
+        // The body is rejected while it is sent.
         let _ = client.send(&padded);
         client.receive().map_or(503, |answer| answer.status) == 503
     };
-    // One after the other: many that grow together may all be turned away.
+    // One after the other: bodies that grow at the same time may all be rejected.
     let mut held = vec![send()];
     while !is_refused() {
-        assert!(start.elapsed() < options().read_timeout, "the forged bodies take no room");
+        assert!(start.elapsed() < options().read_timeout, "the forged bodies use no memory");
         held.push(send());
     }
     client_at([127, 0, 0, 3], &server).call(&own, "POST", SEARCH, &padded).good();
     server.client().call(&own, "POST", SEARCH, &padded).good();
     client_at([127, 0, 0, 2], &server).call(&own, "POST", SEARCH, BODY).good();
-    assert!(start.elapsed() < options().read_timeout, "the forged bodies are still held");
+    assert!(start.elapsed() < options().read_timeout, "the memory of the forged bodies is not released");
     drop(held);
     server.stop();
 }
 
 #[test]
-fn only_chunked_is_read_as_a_coding_of_the_transfer() {
+fn chunked_is_the_only_accepted_transfer_encoding() {
     let server = with(options());
     let all = key("all");
     for (coding, status) in [
@@ -540,7 +540,7 @@ fn only_chunked_is_read_as_a_coding_of_the_transfer() {
 }
 
 #[test]
-fn one_peer_has_not_all_connections() {
+fn one_peer_cannot_use_all_connections() {
     let server = with(ServiceOptions { connections: 10, connections_per_peer: 2, ..options() });
     let all = key("all");
     let mut kept = [server.client(), server.client()];
@@ -549,12 +549,12 @@ fn one_peer_has_not_all_connections() {
     }
     server.client().call(&all, "POST", SEARCH, BODY).failure(503);
     drop(kept);
-    await_room(&server, &all);
+    wait_for_capacity(&server, &all);
     server.stop();
 }
 
 #[test]
-fn each_token_has_its_own_memory_of_signatures() {
+fn each_token_has_its_own_replay_cache() {
     let server = with(ServiceOptions { refuses_replays: true, remembered_signatures: 2, ..options() });
     let mut client = server.client();
     let call = |client: &mut Client, name: &str, number: usize| {

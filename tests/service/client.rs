@@ -1,4 +1,4 @@
-//! An HTTP client of a hundred lines, which sends exactly the bytes that a test wants sent.
+//! A minimal HTTP client that sends exactly the bytes that a test gives it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,13 +16,13 @@ pub(crate) struct Key {
     pub(crate) secret: String,
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
@@ -40,7 +40,7 @@ pub(crate) fn sign(secret: &str, timestamp: &str, method: &str, target: &str, bo
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The head of a request, signed, without the empty line behind it.
+/// Returns the signed head of a request, without the final empty line.
 pub(crate) fn head(key: &Key, method: &str, target: &str, body: &[u8]) -> String {
     let timestamp = now_s().to_string();
     let signature = sign(&key.secret, &timestamp, method, target, body);
@@ -72,8 +72,8 @@ impl Client {
         self.stream.get_mut().write_all(bytes)
     }
 
-    /// Reads one answer.
-    pub(crate) fn receive(&mut self) -> io::Result<Answer> {
+    /// Reads one response.
+    pub(crate) fn receive(&mut self) -> io::Result<Response> {
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -87,14 +87,14 @@ impl Client {
             let Some((name, value)) = line.trim_end().split_once(": ") else { break };
             headers.push((name.to_lowercase(), value.to_owned()));
         }
-        let mut answer = Answer { status, headers, body: Vec::new() };
+        let mut answer = Response { status, headers, body: Vec::new() };
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         answer.body.resize(length, 0);
         self.stream.read_exact(&mut answer.body)?;
         Ok(answer)
     }
 
-    /// Reads the head of an answer that has no body, and gives its status.
+    /// Reads a response without a body and returns its status.
     pub(crate) fn head_status(&mut self) -> u16 {
         let mut lines = self.stream.by_ref().lines().map(Result::unwrap);
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
@@ -102,8 +102,8 @@ impl Client {
         status
     }
 
-    /// A signed request and its answer.
-    pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Answer {
+    /// Sends a signed request and returns the response.
+    pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Response {
         let mut request = head(key, method, target, body).into_bytes();
         request.extend_from_slice(b"\r\n");
         request.extend_from_slice(body);
@@ -111,19 +111,19 @@ impl Client {
         self.receive().unwrap_or_else(|error| panic!("{method} {target}: {error}"))
     }
 
-    /// An unsigned GET.
-    pub(crate) fn get(&mut self, target: &str) -> Answer {
+    /// Sends an unsigned GET request and returns the response.
+    pub(crate) fn get(&mut self, target: &str) -> Response {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: test\r\n\r\n").as_bytes()).unwrap();
         self.receive().unwrap()
     }
 
-    /// The rest of what the server sends before it closes the connection.
+    /// Reads until the server closes the connection, and returns the number of bytes.
     pub(crate) fn drain(&mut self) -> io::Result<usize> {
         io::copy(&mut self.stream.by_ref(), &mut io::sink()).map(|count| count as usize)
     }
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
@@ -136,7 +136,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// The description in the envelope of a failure, all of which is checked.
+    /// Checks the envelope of an error response and returns its description.
     pub(crate) fn failure(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text());
         assert_eq!(self.header("content-type"), Some("application/json"));
@@ -153,14 +153,14 @@ impl Answer {
         envelope["description"].as_str().unwrap().to_owned()
     }
 
-    /// The `errorCode` and the `type` in the envelope of a failure.
+    /// Returns `errorCode` and `type` from the envelope of an error response.
     pub(crate) fn code(&self) -> (u64, String) {
         let envelope = self.json();
         let number = envelope["errorCode"].as_u64().unwrap_or_else(|| panic!("no errorCode: {envelope}"));
         (number, envelope["type"].as_str().unwrap_or_else(|| panic!("no type: {envelope}")).to_owned())
     }
 
-    /// The body of an answer that is none of failure.
+    /// Checks that the response is a 200 and returns its body.
     pub(crate) fn good(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());
         assert_eq!(self.header("content-type"), Some("application/json"));

@@ -1,4 +1,4 @@
-"""What schemathesis needs to know of casefilter: how requests are signed, and which ids there are."""
+"""Hooks for schemathesis: sign the requests, and use existing ids."""
 
 import hashlib
 import hmac
@@ -17,7 +17,7 @@ APPLICANTS = ["anna", "boris", "chen", "dana", "emre", "firm-one", "firm-two", "
 
 
 class Signed(requests.auth.AuthBase):
-    """Signs what goes over the wire, but for one request in 50."""
+    """Signs each request as it is sent. One request in 50 gets a wrong signature."""
 
     def __call__(self, request):
         body = request.body or b""
@@ -38,7 +38,7 @@ schemathesis.auth.set_from_requests(Signed())
 
 @schemathesis.hook
 def map_path_parameters(_context, parameters):
-    """Most applicants are such as there are."""
+    """Uses an existing applicant in 70 % of the requests."""
     if parameters and "applicantId" in parameters and random.random() < 0.7:
         parameters["applicantId"] = random.choice(APPLICANTS)
     return parameters
@@ -46,7 +46,7 @@ def map_path_parameters(_context, parameters):
 
 @schemathesis.hook
 def map_query(_context, query):
-    """Most share tokens are the one that there is."""
+    """Uses the existing share token in 70 % of the requests."""
     if query and "shareToken" in query and random.random() < 0.7:
         query["shareToken"] = SHARE
     return query

@@ -1,4 +1,4 @@
-"""Calls every operation by a client that openapi-python-client generated from the OpenAPI document of the service.
+"""Calls every operation with the client that openapi-python-client has generated from the service's OpenAPI document.
 
     python generated_client.py ADDRESS
 
@@ -30,7 +30,7 @@ from casefilter_client.models import (
 
 
 class Signed(httpx.Auth):
-    """Signs what goes over the wire."""
+    """Signs each request as it is sent."""
 
     requires_request_body = True
 
@@ -48,7 +48,7 @@ class Signed(httpx.Auth):
 
 
 def good(response):
-    """The parsed body of an answer that has to be 200."""
+    """Checks that a response is a 200 and returns its parsed body."""
     assert response.status_code == 200, (response.status_code, response.content)
     assert response.parsed is not None, response.content
     return response.parsed
@@ -91,15 +91,15 @@ def main():
     info = good(update_info.sync_detailed("anna", client=client, body=ExtractedInfoUpdate(last_name="Grün")))
     assert (info.last_name, info.last_name_en) == ("Grün", "Gruen"), info
 
-    # Causes of errors are told apart by their types.
-    refused = cases_by_filter.sync_detailed(client=client, body=CaseFilter(ids=[]), order="statis")
-    assert refused.status_code == 400 and isinstance(refused.parsed, Error), refused
-    assert refused.parsed.type_ == ErrorType.INVALIDPARAMETERSEXCEPTION, refused
-    assert refused.parsed.error_code == ErrorErrorCode.VALUE_4111, refused
+    # Error responses are parsed, with their codes and types.
+    rejected = cases_by_filter.sync_detailed(client=client, body=CaseFilter(ids=[]), order="statis")
+    assert rejected.status_code == 400 and isinstance(rejected.parsed, Error), rejected
+    assert rejected.parsed.type_ == ErrorType.INVALIDPARAMETERSEXCEPTION, rejected
+    assert rejected.parsed.error_code == ErrorErrorCode.VALUE_4111, rejected
     missing = required_id_docs_status.sync_detailed("no-such-applicant", client=client)
     assert missing.status_code == 404, missing
     assert missing.parsed.type_ == ErrorType.APPLICANTNOTFOUNDEXCEPTION, missing
-    print("6 of 6 operations by the generated client")
+    print("the generated client called 6 of 6 operations")
 
 
 main()

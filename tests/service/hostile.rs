@@ -1,4 +1,4 @@
-//! Malformed requests by the thousand: none is answered with a 5xx, and no connection is lost.
+//! Thousands of malformed requests: no response is a 5xx, and no connection is lost.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::client::{Client, head};
 use super::server::{FILTERS, PREVIEW, SEARCH, Server, aml_of, data, info_of, key, status_of};
 
-/// Numbers that look random (splitmix64), the same in every run.
+/// A deterministic random number generator (splitmix64).
 struct Dice(u64);
 
 impl Dice {
@@ -28,7 +28,7 @@ impl Dice {
         (0..self.below(most)).map(|_| alphabet.start() + self.below(size) as u8).collect()
     }
 
-    /// A text, broken somewhere.
+    /// Returns a copy of a text with a random mutation.
     fn mutate(&mut self, text: &[u8]) -> Vec<u8> {
         let mut text = text.to_vec();
         for _ in 0..=self.below(3) {
@@ -63,7 +63,7 @@ impl Dice {
     }
 }
 
-/// Sends requests over connections that are kept, and counts the answers.
+/// A client that reuses its connection and counts the responses.
 struct Sender<'s> {
     server: &'s Server,
     client: Client,
@@ -108,14 +108,14 @@ fn ten_thousand_malformed_requests_are_answered() {
         [head(&all, method, target, body).as_bytes(), b"\r\n", body].concat()
     };
     let mut bad = 0;
-    // Bodies.
+    // Mutated bodies.
     for round in 0..5000 {
         let body = bodies[round % bodies.len()].as_bytes();
         let body = if round % 10 == 0 { dice.bytes(300, 0..=255) } else { dice.mutate(body) };
         let (method, target) = &targets[if round % 4 == 0 { 5 } else { 0 }];
         bad += usize::from(sender.send(&signed(method, target, &body)) != 200);
     }
-    // Queries and paths, all of what may stand there, signed.
+    // Queries and paths of all allowed bytes, signed.
     for _ in 0..2500 {
         let (method, target) = dice.pick(&targets.iter().collect::<Vec<_>>()).clone();
         let target = match dice.below(3) {
@@ -139,7 +139,7 @@ fn ten_thousand_malformed_requests_are_answered() {
         };
         bad += usize::from(sender.send(&signed(method, &target, b"{}")) != 200);
     }
-    // Headers: signatures, timestamps and tokens of any bytes, and more of them.
+    // Signatures, timestamps and tokens of random bytes, and additional headers.
     for _ in 0..2500 {
         let (method, target) = dice.pick(&targets.iter().collect::<Vec<_>>()).clone();
         let good = head(&all, method, &target, b"");
@@ -163,7 +163,7 @@ fn ten_thousand_malformed_requests_are_answered() {
             };
             let line = [name.as_bytes(), b": ", &value].concat();
             let at = 2 + dice.below(lines.len() - 2);
-            // The length stays, or nobody would know where the request ends.
+            // The length stays correct: without it, the end of the request would be unknown.
             if dice.below(2) == 0 && !lines[at].starts_with(b"Content-Length") {
                 lines[at] = line;
             } else {
@@ -173,10 +173,10 @@ fn ten_thousand_malformed_requests_are_answered() {
         bad += usize::from(sender.send(&[lines.join(&b"\r\n"[..]), b"\r\n\r\n".to_vec()].concat()) != 200);
     }
     assert_eq!(sender.answers, 10_000);
-    assert!(bad > 8000, "only {bad} were bad");
+    assert!(bad > 8000, "only {bad} were malformed");
     drop(sender);
 
-    // What is no HTTP at all ends its own connection, and no other.
+    // Bytes that are not HTTP close their own connection, and no other.
     for round in 0..300 {
         let mut client = server.client();
         let noise = match round % 3 {

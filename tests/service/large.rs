@@ -1,4 +1,4 @@
-//! Pages of cases that are larger than one buffer: sent while they are read, bounded, and shared out between tokens.
+//! Pages of cases larger than one chunk: streamed, limited in size, with memory shared fairly between tokens.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -13,15 +13,15 @@ use casefilter::domain::{RecordKind, import_records};
 use casefilter::service::ServiceOptions;
 use tempfile::TempDir;
 
-use super::client::{Answer, Client, Key, head};
+use super::client::{Client, Key, Response, head};
 use super::server::{Database, SEARCH, Server, aml_of, info_of, key, status_of};
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 
-/// What stands before the first document of an answer.
+/// The text before the first document of a response.
 const BEGIN: &str = "{\"list\":{\"items\":[";
 
-/// Cases whose documents have lengths around a mean, in bytes.
+/// Returns cases whose documents have lengths around `mean` bytes.
 fn cases(count: usize, mean: usize, name: &str) -> String {
     let mut text = String::new();
     for number in 0..count {
@@ -31,7 +31,7 @@ fn cases(count: usize, mean: usize, name: &str) -> String {
     text
 }
 
-/// A service that searches a file with these cases, and the folder of the file that they came from.
+/// Starts a service with these cases. Also returns the folder of the file that they were imported from.
 fn serve(cases: &str, options: ServiceOptions) -> (TempDir, Server) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("cases.ndjson");
@@ -40,19 +40,19 @@ fn serve(cases: &str, options: ServiceOptions) -> (TempDir, Server) {
     (folder, Server::with_source(database, options, None, None))
 }
 
-fn page(client: &mut Client, key: &Key, query: &str) -> Answer {
+fn page(client: &mut Client, key: &Key, query: &str) -> Response {
     client.call(key, "POST", &format!("{SEARCH}?{query}"), ALL)
 }
 
-/// The documents of an answer, as they are written there, and what follows them.
-fn documents(answer: &Answer) -> (String, String) {
+/// Returns the text of the documents in a response, and the text after them.
+fn documents(answer: &Response) -> (String, String) {
     let text = answer.text().strip_prefix(BEGIN).unwrap_or_else(|| panic!("{:.200}", answer.text()));
     let end = text.rfind("],\"").map(|at| text[..at].rfind("],\"totalItems").unwrap_or(at)).unwrap();
     (text[..end].to_owned(), text[end..].to_owned())
 }
 
-/// Sends a search for all cases, of which nothing is read.
-fn deaf(server: &Server, key: &Key, limit: usize) -> Client {
+/// Sends a search for all cases and does not read the response.
+fn send_unread_search(server: &Server, key: &Key, limit: usize) -> Client {
     let mut client = server.client();
     let mut request = head(key, "POST", &format!("{SEARCH}?limit={limit}"), ALL).into_bytes();
     request.extend_from_slice(b"\r\n");
@@ -61,14 +61,14 @@ fn deaf(server: &Server, key: &Key, limit: usize) -> Client {
     client
 }
 
-/// The bytes that the service holds for answers.
+/// Returns the memory that the service has reserved for responses.
 fn outgoing_bytes(server: &Server) -> usize {
     let metrics = server.metrics();
     let line = metrics.text().lines().find_map(|line| line.strip_prefix("casefilter_outgoing_bytes "));
     line.unwrap().parse().unwrap()
 }
 
-/// Waits until the service holds as many bytes for answers as expected.
+/// Waits until the memory reserved for responses is in a range.
 fn wait_for_outgoing(server: &Server, expected: RangeInclusive<usize>) {
     let start = Instant::now();
     loop {
@@ -93,7 +93,7 @@ fn a_large_page_has_the_documents_of_small_pages() {
             answer.good();
             small.push(documents(&answer).0);
         }
-        // Around the size of one buffer, and far beyond it.
+        // Around the size of one chunk, and much larger.
         for (pages, offset) in [(1, 0), (4, 0), (5, 0), (6, 0), (7, 10), (20, 40), (60, 0), (40, 20)] {
             let (limit, skipped) = (pages * 50, offset * 50);
             let query = format!("limit={limit}&offset={skipped}&order=id&countTotalItems=true");
@@ -109,7 +109,7 @@ fn a_large_page_has_the_documents_of_small_pages() {
             assert_eq!(answer.header("cache-control"), Some("no-store"));
         }
     }
-    // Case by case over the edge of the first buffer.
+    // Page lengths around the end of the first chunk, in steps of one case.
     let mut lengths = Vec::new();
     for limit in 245..275 {
         let answer = page(&mut client, &key("all"), &format!("limit={limit}&order=id"));
@@ -122,7 +122,7 @@ fn a_large_page_has_the_documents_of_small_pages() {
 }
 
 #[test]
-fn documents_larger_than_a_buffer_are_sent_whole() {
+fn documents_larger_than_a_chunk_are_sent_whole() {
     let mut text = String::new();
     for (number, bytes) in [10, 300_000, 5, 3_000_000, 262_144, 262_000, 20].into_iter().enumerate() {
         let _ = writeln!(text, r#"{{"id":"{number}","note":"{}"}}"#, "n".repeat(bytes));
@@ -139,12 +139,12 @@ fn documents_larger_than_a_buffer_are_sent_whole() {
 }
 
 #[test]
-fn a_page_over_the_bound_is_refused_and_its_first_item_beyond_is_named() {
+fn a_page_over_the_limit_is_rejected_and_its_first_excess_item_is_named() {
     let text = cases(1200, 1000, "x");
     for most in [300, 100_000, 300_000, 700_000] {
         let (_folder, server) = serve(&text, ServiceOptions { answer_bytes: most, ..Default::default() });
         let (mut client, all) = (server.client(), key("all"));
-        // As many documents as fit with all that stands around them.
+        // The number of documents that fit, including the text around them.
         let mut bytes = BEGIN.len() + "],\"pageInfo\":{\"limit\":1200,\"offset\":0}}}".len() - 1;
         let fitting = text.lines().take_while(|line| {
             bytes += line.len() + 1;
@@ -156,17 +156,17 @@ fn a_page_over_the_bound_is_refused_and_its_first_item_beyond_is_named() {
         assert_eq!(
             told,
             format!(
-                "Invalid parameters: limit (byte 0): found a page that passes {most} bytes at \
-                 `list.items[{fitting}]`, expected a smaller one, such as `limit={fitting}`"
+                "Invalid parameters: limit (byte 0): found a page that exceeds {most} bytes at \
+                 `list.items[{fitting}]`, expected a smaller page, such as `limit={fitting}`"
             )
         );
         assert_eq!(answer.code(), (4128, "InvalidParametersException".to_owned()));
         let answer = page(&mut client, &all, &format!("limit={fitting}&order=id"));
         assert_eq!(answer.good()["list"]["items"].as_array().unwrap().len(), fitting);
         assert!(answer.body.len() <= most || fitting == 1, "{}", answer.body.len());
-        // A page of one case is always answered.
+        // A page of one case is always sent.
         page(&mut client, &all, "limit=1&offset=7&order=id").good();
-        // What a token does not see does not count.
+        // Fields that the token does not see do not count.
         let answer = page(&mut client, &key("narrow"), "limit=1200&order=id");
         if most >= 100_000 {
             answer.good();
@@ -179,30 +179,30 @@ fn a_page_over_the_bound_is_refused_and_its_first_item_beyond_is_named() {
 }
 
 #[test]
-fn clients_that_do_not_read_hold_half_of_the_memory_and_other_tokens_are_answered() {
+fn clients_that_do_not_read_occupy_at_most_half_of_the_memory() {
     let most = 16 << 20;
     let (_folder, server) =
         serve(&cases(3000, 8000, "x"), ServiceOptions { outgoing_bytes: most, ..Default::default() });
     let (all, other) = (key("all"), key("viewCases"));
-    let mut held: Vec<Client> = (0..40).map(|_| deaf(&server, &all, 3000)).collect();
-    // Each large page takes two buffers of 256 KiB: sixteen pages are half.
+    let mut held: Vec<Client> = (0..40).map(|_| send_unread_search(&server, &all, 3000)).collect();
+    // Each large page reserves two chunks of 256 KiB: sixteen pages are half.
     wait_for_outgoing(&server, most / 2..=most / 2);
     let mut client = server.client();
-    // The token itself gets no more large pages, and small ones as ever.
+    // The token itself gets no more large pages, but still small ones.
     page(&mut client, &all, "limit=3000").failure(503);
     page(&mut client, &all, "limit=2").good();
-    // Another one gets both.
+    // Another token gets both.
     let start = Instant::now();
     page(&mut client, &other, "limit=2").good();
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     let answer = page(&mut client, &other, "limit=3000");
     assert_eq!(answer.good()["list"]["items"].as_array().unwrap().len(), 3000);
     assert!(outgoing_bytes(&server) <= most);
-    // Those that read on are given all of the page; those that leave give back what they held.
+    // Clients that continue to read get the whole page. Clients that disconnect release their memory.
     let statuses: Vec<u16> = held.iter_mut().map(|client| client.receive().unwrap().status).collect();
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 16, "{statuses:?}");
     assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
-    let held: Vec<Client> = (0..10).map(|_| deaf(&server, &all, 3000)).collect();
+    let held: Vec<Client> = (0..10).map(|_| send_unread_search(&server, &all, 3000)).collect();
     wait_for_outgoing(&server, 10 << 19..=10 << 19);
     drop(held);
     wait_for_outgoing(&server, 0..=0);
@@ -211,11 +211,11 @@ fn clients_that_do_not_read_hold_half_of_the_memory_and_other_tokens_are_answere
 }
 
 #[test]
-fn answers_below_a_large_page_count_too() {
+fn responses_smaller_than_a_chunk_count_too() {
     let (_folder, server) =
         serve(&cases(200, 1000, "x"), ServiceOptions { outgoing_bytes: 200_000, ..Default::default() });
     let (mut client, all) = (server.client(), key("all"));
-    // 32 KiB are free for each answer, and a token has half of the rest.
+    // 32 KiB of each response do not count, and a token has half of the memory.
     for (limit, status) in [(20, 200), (100, 200), (150, 503), (30, 200), (200, 503)] {
         let answer = page(&mut client, &all, &format!("limit={limit}"));
         assert_eq!(answer.status, status, "{limit}: {} bytes", answer.body.len());
@@ -230,9 +230,9 @@ fn a_client_that_reads_slowly_is_cut_off_after_the_write_timeout() {
     let (_folder, server) =
         serve(&cases(4000, 8000, "x"), ServiceOptions { write_timeout: timeout, ..Default::default() });
     let all = key("all");
-    let slow = deaf(&server, &all, 4000);
+    let slow = send_unread_search(&server, &all, 4000);
     let start = Instant::now();
-    // More than a buffer of the service in each timeout: that alone keeps no answer alive.
+    // The client reads more than one chunk per timeout: that does not extend the deadline of the response.
     let mut piece = vec![0; 256 << 10];
     let mut read = 0;
     loop {
@@ -243,15 +243,15 @@ fn a_client_that_reads_slowly_is_cut_off_after_the_write_timeout() {
         assert!(start.elapsed() < timeout * 10, "{read} bytes were read, and it goes on");
         thread::sleep(Duration::from_millis(150));
     }
-    assert!(read < 30 << 20, "the system took all: {read}");
+    assert!(read < 30 << 20, "the system buffered everything: {read}");
     wait_for_outgoing(&server, 0..=0);
-    // A client that reads is not.
+    // A client that reads fast enough is not cut off.
     let mut client = server.client();
     for _ in 0..3 {
         page(&mut client, &all, "limit=4000").good();
         page(&mut client, &all, "limit=1").good();
     }
-    // Nor is one that waits long between two answers.
+    // Nor is one that waits for a long time between two requests.
     thread::sleep(timeout * 2);
     page(&mut client, &all, "limit=4000").good();
     server.stop();
@@ -267,13 +267,13 @@ fn import(server: &Server, file: &Path) {
 
 #[cfg(unix)]
 #[test]
-fn an_update_does_not_change_a_page_that_is_being_sent() {
+fn an_import_does_not_change_a_page_that_is_being_sent() {
     let (folder, server) = serve(&cases(3000, 8000, "before"), ServiceOptions::default());
     let all = key("all");
     let mut client = server.client();
     let expected = page(&mut client, &all, "limit=3000");
     expected.good();
-    let mut slow = deaf(&server, &all, 3000);
+    let mut slow = send_unread_search(&server, &all, 3000);
     wait_for_outgoing(&server, 1 << 19..=1 << 19);
     let path = folder.path().join("after.ndjson");
     std::fs::write(&path, cases(3000, 8000, "after")).unwrap();
@@ -287,11 +287,11 @@ fn an_update_does_not_change_a_page_that_is_being_sent() {
 }
 
 #[test]
-fn a_large_page_is_sent_to_its_end_on_shutdown() {
+fn a_large_page_is_sent_completely_during_a_shutdown() {
     let (_folder, server) = serve(&cases(3000, 8000, "x"), ServiceOptions::default());
     let all = key("all");
     let expected = page(&mut server.client(), &all, "limit=3000");
-    let mut slow = deaf(&server, &all, 3000);
+    let mut slow = send_unread_search(&server, &all, 3000);
     wait_for_outgoing(&server, 1 << 19..=1 << 19);
     let (_database, thread) = server.ask_to_stop();
     thread::sleep(Duration::from_millis(400));
@@ -301,7 +301,7 @@ fn a_large_page_is_sent_to_its_end_on_shutdown() {
 }
 
 #[test]
-fn requests_sent_at_once_are_answered_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let (_folder, server) = serve(&cases(1000, 1000, "x"), ServiceOptions::default());
     let (mut client, all) = (server.client(), key("all"));
     let mut requests = Vec::new();

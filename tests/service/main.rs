@@ -1,15 +1,16 @@
 //! The service over real sockets: in this process, and as the binary that users run.
 //!
-//! With the variable `CASEFILTER_TEST_POSTGRES` every service searches PostgreSQL: `tests/postgres/run`.
+//! If the environment variable `CASEFILTER_TEST_POSTGRES` is set, every service searches PostgreSQL: see
+//! `tests/postgres/run`.
 
-#![cfg(feature = "cli")]
+#![cfg(feature = "full")]
 
 #[cfg(unix)]
 mod admin;
 mod answers;
+mod authentication;
 mod bounds;
 mod client;
-mod doors;
 mod hostile;
 mod large;
 mod process;

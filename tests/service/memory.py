@@ -4,13 +4,13 @@
     tests/service/memory.py --casefilter target/release/casefilter [--cases 200000] [--seconds 60] [--rounds 1]
                             [--at-most MB] [--readers 8] [--deaf N]
 
-It needs Python 3.9, Linux and about 2 GB of disk for 200,000 cases. Everything it makes is in a temporary folder.
-For each round it prints the memory at the start, the largest and the last one, in MB, and the requests per second.
-With --at-most the exit status is 1 when the largest one is above. To compare allocators, set LD_PRELOAD for the
-server alone by --preload FILE, or MALLOC_ARENA_MAX in the environment.
+The script needs Python 3.9, Linux and about 2 GB of disk for 200,000 cases. All its files are in a temporary folder.
+For each round it prints the first, the largest and the last memory size in MB, and the requests per second.
+With --at-most, the exit status is 1 if the largest size is above MB. To compare allocators, set LD_PRELOAD for the
+server only with --preload FILE, or MALLOC_ARENA_MAX in the environment.
 
-With --deaf N a round is N clients that each ask for a page of 10,000 cases and read nothing, instead; printed is how
-many of them were answered, how many were told 503, and how long a search for one case by another token took meanwhile.
+With --deaf N, a round instead has N clients that each request a page of 10,000 cases and do not read it. The script then
+prints the number of responses by status, and the longest time of a search for one case by another token.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def resident_mb(pid):
 
 
 class Load:
-    """Everything that runs beside the measuring: each part until `end` is set."""
+    """The background load: each part runs until `end` is set."""
 
     def __init__(self, casefilter, folder, port, key, readers):
         self.casefilter, self.folder, self.port, self.key = casefilter, folder, port, key
@@ -98,7 +98,7 @@ class Load:
 
 
 class Deaf:
-    """Clients that ask for a large page each and read no more than the status of the answer."""
+    """Clients that each request a large page and read only the status of the response."""
 
     def __init__(self, port, key, count):
         target, self.statuses, self.connections = f"{SEARCH}?limit=10000", {}, []
@@ -117,7 +117,7 @@ class Deaf:
             try:
                 status = int(connection.recv(12)[9:])
             except (OSError, ValueError):
-                status = "no answer yet"
+                status = "no response yet"
             self.statuses[status] = self.statuses.get(status, 0) + 1
 
     def close(self):
@@ -130,16 +130,16 @@ def deaf_round(pid, port, keys, count, seconds):
     deaf, until = Deaf(port, keys[0], count), time.monotonic() + seconds
     other = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     while time.monotonic() < until:
-        asked = time.monotonic()
+        sent = time.monotonic()
         search(other, keys[1], 1)
-        slowest = max(slowest, time.monotonic() - asked)
+        slowest = max(slowest, time.monotonic() - sent)
         peak = max(peak, resident_mb(pid))
         time.sleep(0.05)
     deaf.read_statuses()
     deaf.close()
     time.sleep(2)
     print(f"{count} deaf clients: start {start:.0f} MB, largest {peak:.0f} MB, last {resident_mb(pid):.0f} MB, "
-          f"answers {deaf.statuses}, slowest search of another token {slowest:.3f} s", flush=True)
+          f"responses {deaf.statuses}, slowest search of another token {slowest:.3f} s", flush=True)
     return peak
 
 

@@ -1,4 +1,4 @@
-//! The binary that users run: killed, stopped, wrongly started, and what it writes to its log.
+//! The `casefilter serve` process: signals, configuration errors, tokens and logs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ impl Process {
         Self::with_source(database, arguments, database.source())
     }
 
-    /// One whose searches are answered by PostgreSQL, if any is named.
+    /// Starts a service that searches PostgreSQL, if a source is given.
     pub(crate) fn with_source(
         database: &Database,
         arguments: &[&str],
@@ -48,7 +48,7 @@ impl Process {
         Self::run(casefilter(), database, arguments, source)
     }
 
-    /// One that is run by another command than usual.
+    /// Starts a service by the given command.
     pub(crate) fn run(
         mut command: Command,
         database: &Database,
@@ -90,7 +90,7 @@ impl Process {
         Client::new(self.address)
     }
 
-    /// Ends it where it stands, and gives its log.
+    /// Kills the process and returns its log.
     #[cfg(target_os = "linux")]
     pub(crate) fn kill(mut self) -> String {
         self.child.kill().unwrap();
@@ -98,13 +98,13 @@ impl Process {
         self.log.take().unwrap().join().unwrap()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
     }
 
-    /// Asks it to end, and gives its log.
+    /// Stops the process with SIGTERM and returns its log.
     pub(crate) fn terminate(mut self) -> String {
         self.signal("TERM");
         assert!(self.child.wait().unwrap().success());
@@ -113,7 +113,7 @@ impl Process {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle_of_updates() {
+fn acknowledged_updates_survive_a_kill() {
     let database = Database::new("plain.cases.ndjson");
     let all = key("all");
     let fields = ["firstName", "lastName", "placeOfBirth", "stateOfBirth"];
@@ -153,14 +153,14 @@ fn nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle_of_updates() {
         process.child.wait().unwrap();
         let last: Vec<Option<u64>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
 
-        // It starts again on what is there.
+        // Restart on the same file.
         let process = Process::start(&database, &[]);
         let mut client = process.client();
         let info = client.call(&all, "PATCH", &info_of("dana"), b"{\"dob\":null}").good();
         for ((field, last), seen) in fields.iter().zip(last).zip(&mut acknowledged) {
             let found: Option<u64> =
                 info[*field].as_str().map(|text| text.strip_prefix("Ян ").unwrap().parse().unwrap());
-            // The one behind the last acknowledged may be there, whole.
+            // The update after the last acknowledged one may be stored, but only completely.
             let next = last.map_or(0, |last| last + 1);
             assert!(
                 found == last || found == Some(next),
@@ -181,7 +181,7 @@ fn nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle_of_updates() {
 }
 
 #[test]
-fn the_log_tells_what_happened_and_no_secrets() {
+fn the_log_has_every_request_and_no_secrets() {
     let database = Database::new("plain.cases.ndjson");
     let process = Process::start(&database, &["--log", "debug"]);
     let mut client = process.client();
@@ -224,7 +224,7 @@ fn the_log_tells_what_happened_and_no_secrets() {
     assert_eq!((&event(3)["token"], &event(5)["operation"]), (&json!("none"), &json!("other")));
     assert!(event(6).get("token").is_none_or(Value::is_null), "an unsigned request has no token");
     assert_eq!(events.last().unwrap()["message"], "everything is on disk");
-    // What was sent, signed with, or stored is nowhere.
+    // The log contains no bodies, signatures, secrets or stored data.
     for secret in [&all.secret, &bad.secret, &all.token, &signature, &database.share_token, "Geheimrat", "Ян"]
     {
         assert!(!log.contains(secret), "{secret}");
@@ -235,7 +235,7 @@ fn the_log_tells_what_happened_and_no_secrets() {
 }
 
 #[test]
-fn it_starts_with_a_good_file_of_tokens_only() {
+fn it_starts_only_with_a_valid_token_file() {
     let database = Database::new("plain.cases.ndjson");
     let path = database.folder().join("tokens.json");
     let good = json!({"token": "t", "secret": "0123456789abcdef", "permissions": ["viewCases"]});
@@ -249,13 +249,13 @@ fn it_starts_with_a_good_file_of_tokens_only() {
     for (text, expected) in [
         (String::new(), "EOF"),
         ("[]".to_owned(), "expected struct TokenFile"),
-        (json!({"tokens": [good, good]}).to_string(), "token 2: `t` stands there before"),
+        (json!({"tokens": [good, good]}).to_string(), "token 2: `t` is a duplicate"),
         (json!({"tokens": [], "more": 1}).to_string(), "unknown field `more`"),
         (with("role", json!("admin")), "unknown field `role`"),
         (with("permissions", json!(["viewAll"])), "unknown variant `viewAll`"),
         (with("secret", json!("short")), "token 2: `secret` needs at least 16 bytes"),
         (with("secret", json!(["SECRETSECRETSECRET"])), "a secret is a string"),
-        (with("token", json!("a b")), "token 2: `token` has to be visible ASCII"),
+        (with("token", json!("a b")), "token 2: `token` must be visible ASCII"),
         (with("filter", json!("clientId = ")), "token 2: `filter`"),
         (with("fields", json!(["name", "clientID"])), "token 2: `fields`"),
     ] {
@@ -281,7 +281,7 @@ fn make_token(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String
 }
 
 #[test]
-fn app_tokens_are_made_with_secrets_of_their_own() {
+fn each_app_token_has_its_own_secret() {
     let folder = TempDir::new().unwrap();
     let make = |arguments: &[&str]| make_token(folder.path(), arguments);
     let arguments = ["--file", "tokens.json", "--allow", "viewCases,viewApplicants", "--name", "board"];
@@ -312,7 +312,7 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // A name is unique, also that of a token without one, which is its number.
+    // Names are unique. The name of a token without one is its number.
     let before = fs::read(&path).unwrap();
     for (name, found) in
         [("board", "tokens.json has a token named `board` already"), ("2", "named `2` already")]
@@ -323,7 +323,7 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         assert!(said.contains(found) && said.contains("give another --name"), "{said}");
     }
     assert!(!folder.path().join("app.json").exists());
-    // One without a name does not get the number that another is called.
+    // A token without a name is rejected if its number is already the name of another token.
     let of_numbers = ["--file", "numbers.json", "--allow", "viewCases"];
     assert_eq!(make(&[&of_numbers[..], &["--name", "2"]].concat()).0, Some(0));
     assert_eq!(make(&of_numbers).0, Some(2));
@@ -334,13 +334,13 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         (status, &*said),
         (
             Some(0),
-            "warning: --filter and --fields hold searches of cases only: changePersonalData, viewAmlScreening are for all \
-             applicants, those of other clients too; leave them out unless they do no harm\n\
-             warning: createdByType is hidden, but a case that has createdByRule.title tells it\n"
+            "warning: --filter and --fields restrict searches of cases only: changePersonalData, viewAmlScreening apply to \
+             all applicants, including those of other clients; remove them if that is not intended\n\
+             warning: createdByType is hidden, but the presence of createdByRule.title reveals it\n"
         )
     );
     let (_, _, said) = make(&["--allow", "viewApplicants", "--filter", "clientId = a"]);
-    assert!(said.contains("viewApplicants is for all applicants"), "{said}");
+    assert!(said.contains("viewApplicants applies to all applicants"), "{said}");
     for fine in [
         &["--allow", "viewCases,viewPersonalData", "--filter", "clientId = a"][..],
         &["--allow", "viewApplicants"],
@@ -367,7 +367,7 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         let mode = fs::metadata(folder.path().join("app.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    // A secret is written over nothing, and then no token is added.
+    // A secret does not overwrite a file; then no token is added either.
     let output = ["--file", "tokens.json", "--allow", "viewCases", "--name", "fourth", "-o", "app.json"];
     let (status, _, said) = make(&output);
     assert_eq!(status, Some(1));
@@ -382,7 +382,7 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
 }
 
 #[test]
-fn it_warns_of_two_tokens_of_one_name() {
+fn it_warns_about_two_tokens_with_one_name() {
     let database = Database::new("plain.cases.ndjson");
     let path = database.folder().join("twins.json");
     let token = |token: &str, name: &str| json!({"token": token, "name": name, "secret": "0123456789abcdef", "permissions": []});
@@ -391,7 +391,7 @@ fn it_warns_of_two_tokens_of_one_name() {
         json!({"tokens": [token("a", "twin"), token("b", "twin"), token("c", "other")]}).to_string(),
     )
     .unwrap();
-    // It ends at once, since there is no such certificate.
+    // The process ends at once because the certificate does not exist.
     let output = casefilter()
         .args(["serve", "--tls-cert", "no.pem", "--tls-key", "no.pem", "--db"])
         .arg(database.path())
@@ -408,7 +408,7 @@ fn it_warns_of_two_tokens_of_one_name() {
 
 #[cfg(unix)]
 #[test]
-fn a_hangup_does_not_end_it() {
+fn sighup_does_not_stop_the_service() {
     let database = Database::new("plain.cases.ndjson");
     for command in [None, Some("nohup")] {
         let run = match command {
@@ -424,7 +424,7 @@ fn a_hangup_does_not_end_it() {
         for _ in 0..3 {
             process.signal("HUP");
             thread::sleep(Duration::from_millis(100));
-            assert!(process.child.try_wait().unwrap().is_none(), "it ended");
+            assert!(process.child.try_wait().unwrap().is_none(), "the process ended");
             assert_eq!(process.client().get("/readyz").status, 200);
         }
         let log = process.terminate();
@@ -435,7 +435,7 @@ fn a_hangup_does_not_end_it() {
 
 #[cfg(unix)]
 #[test]
-fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
+fn it_drains_before_it_stops_and_serves_metrics_on_its_listener() {
     let database = Database::new("plain.cases.ndjson");
     let mut process =
         Process::run(casefilter(), &database, &["--drain", "1s", "--metrics-listen", "127.0.0.1:0"], None);
@@ -444,7 +444,7 @@ fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
     process.signal("TERM");
     let start = std::time::Instant::now();
     while process.client().get("/readyz").status != 503 {
-        assert!(start.elapsed() < Duration::from_millis(800), "it is still ready");
+        assert!(start.elapsed() < Duration::from_millis(800), "the service is still ready");
     }
     process.client().call(&key("all"), "GET", &status_of("anna"), b"").good();
     // Another signal would end it at once.
@@ -489,16 +489,16 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn the_environment_sets_what_flags_do() {
+fn environment_variables_set_the_same_options_as_flags() {
     let database = Database::new("plain.cases.ndjson");
-    // Switches in the spellings that are usual for them.
+    // Boolean options in all accepted spellings.
     for (value, is_refused) in [("1", true), ("true", true), ("on", true), ("0", false), ("no", false)] {
         let mut command = casefilter();
         command.env("CASEFILTER_REFUSE_REPLAYS", value).env("CASEFILTER_NO_ADMIN_SOCKET", value);
         command.env("CASEFILTER_MAX_LIMIT", "7");
         let socket = database.folder().join("own.sock");
         if cfg!(unix) {
-            // Where the socket would be is no matter when there is to be none.
+            // The path of the socket does not matter if the socket is disabled.
             command.env("CASEFILTER_ADMIN_SOCKET", &socket);
         }
         let process = Process::run(command, &database, &[], None);
@@ -518,7 +518,7 @@ fn the_environment_sets_what_flags_do() {
 }
 
 #[test]
-fn it_says_what_is_wrong_with_its_flags() {
+fn wrong_flags_are_explained() {
     let database = Database::new("plain.cases.ndjson");
     let file = |name: &str| super::server::data(&format!("tls/{name}.pem")).display().to_string();
     let (certificate, private) = (file("cert"), file("key"));
@@ -532,13 +532,9 @@ fn it_says_what_is_wrong_with_its_flags() {
         (
             &["--tls-cert", &certificate, "--tls-key", &certificate],
             1,
-            "cert.pem and .*cert.pem: there is no private key",
+            "cert.pem and .*cert.pem: found no private key",
         ),
-        (
-            &["--tls-cert", &private, "--tls-key", &private],
-            1,
-            "key.pem and .*key.pem: there is no certificate",
-        ),
+        (&["--tls-cert", &private, "--tls-key", &private], 1, "key.pem and .*key.pem: found no certificate"),
     ] {
         let output = casefilter()
             .args(["serve", "--db"])
@@ -558,7 +554,7 @@ fn it_says_what_is_wrong_with_its_flags() {
     }
 }
 
-/// `script` of util-linux runs a command on a terminal of its own; where it is not, nothing is tested.
+/// `script` of util-linux runs a command on a pseudo-terminal. Without it, the test does nothing.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_it_logs_text() {
@@ -586,8 +582,8 @@ fn on_a_terminal_it_logs_text() {
     assert!(said.contains("listening address=127.0.0.1:"), "{said}");
 }
 
-/// How many requests the log tells of: by lines of their own, and by numbers of lines that were left out.
-fn told_of(log: &str) -> (u64, u64) {
+/// Returns the number of requests that the log has lines for, and the number of suppressed lines that it counts.
+fn logged_requests(log: &str) -> (u64, u64) {
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let written =
         events.iter().filter(|event| event["status"] == 404 && event["message"] == "answered").count() as u64;
@@ -595,7 +591,7 @@ fn told_of(log: &str) -> (u64, u64) {
 }
 
 #[test]
-fn refused_requests_do_not_fill_the_log() {
+fn rejected_requests_do_not_fill_the_log() {
     let database = Database::new("plain.cases.ndjson");
     let process = Process::start(&database, &[]);
     let mut client = process.client();
@@ -605,17 +601,17 @@ fn refused_requests_do_not_fill_the_log() {
         assert_eq!(client.receive().unwrap().status, 404);
     }
     let start = std::time::Instant::now();
-    // Counted in a line of its own within a second or two, though nobody asks for anything any more.
+    // The suppressed lines are counted within a second or two, even without further requests.
     thread::sleep(Duration::from_millis(2500));
     let elapsed = start.elapsed().as_secs();
     let log = process.terminate();
-    let (written, left_out) = told_of(&log);
+    let (written, left_out) = logged_requests(&log);
     assert_eq!(written + left_out, REQUESTS, "{elapsed} s");
     assert!(written < REQUESTS / 4, "{written}");
 }
 
 #[test]
-fn lines_that_were_left_out_are_counted_when_the_service_ends() {
+fn suppressed_lines_are_counted_when_the_service_stops() {
     let database = Database::new("plain.cases.ndjson");
     let process = Process::start(&database, &[]);
     let mut client = process.client();
@@ -625,8 +621,8 @@ fn lines_that_were_left_out_are_counted_when_the_service_ends() {
     for _ in 0..REQUESTS {
         assert_eq!(client.receive().unwrap().status, 404);
     }
-    // In the second in which lines were left out.
-    let (written, left_out) = told_of(&process.terminate());
+    // Stop within the same second in which lines are suppressed.
+    let (written, left_out) = logged_requests(&process.terminate());
     assert!(left_out > 0, "{written} lines were written");
     assert_eq!(written + left_out, REQUESTS);
 }

@@ -1,4 +1,4 @@
-//! The blocks of README.md that start the service and call it, run as they stand there, with the binary and nothing else.
+//! Runs the code blocks of README.md that start the service and call it, unchanged, with only the binary.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The block of README.md behind a comment.
+/// Returns the code block of README.md after a comment.
 fn block(name: &str) -> String {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let (_, rest) = readme.split_once(&format!("<!-- {name} -->\n```sh\n")).unwrap();
@@ -24,7 +24,7 @@ fn run(folder: &Path, script: &str) -> Output {
 }
 
 #[test]
-fn the_quick_start_works_in_an_empty_folder_and_again() {
+fn the_quick_start_works_in_an_empty_folder_and_a_second_time() {
     for tool in ["openssl", "curl"] {
         if Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
             return;
@@ -38,7 +38,7 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
             .replace("127.0.0.1:9100", &format!("127.0.0.1:{metrics}"))
     };
     let [service, calls, admin] = ["service", "calls", "admin"].map(|name| on_ports(block(name)));
-    // Whatever happens, the service ends; its log is apart from what the calls print.
+    // The service stops in any case. Its log goes to a file, separate from the output of the calls.
     let script = format!(
         "umask 022\n{}\npid=$!\ntrap 'kill $pid; wait $pid' EXIT\n\
          for _ in $(seq 200); do curl -s http://127.0.0.1:{port}/readyz >/dev/null && break; sleep 0.1; done\n\
@@ -56,7 +56,7 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
         .filter(|line| line.starts_with(['{', '[']))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    // The last is that of /readyz.
+    // The last call is `/readyz`.
     let answers = &answers[answers.len() - 7..];
     assert!(answers[0]["list"]["totalItems"].as_u64().unwrap() > 100, "{out}");
     assert_eq!(answers[0]["list"]["items"].as_array().unwrap().len(), 2);
@@ -68,7 +68,7 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
     assert!(out.contains("casefilter_build_info"), "{out}");
     assert!(administered.contains("\"cases\":10000") || administered.contains("10000"), "{administered}");
 
-    // All that it made is in one folder that others cannot enter, and git ignores.
+    // All files are in one folder, which others cannot enter and git ignores.
     let made: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(made, ["demo"], "{made:?}");
     let ignored = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".gitignore")).unwrap();
@@ -83,7 +83,7 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
         }
     }
 
-    // A second time there is one token still, and all calls are answered.
+    // The second time there is still one token, and all calls are answered.
     let tokens = fs::read(folder.path().join("demo/tokens.json")).unwrap();
     fs::remove_file(folder.path().join("demo/monday.db")).unwrap();
     let again = run(folder.path(), &script);

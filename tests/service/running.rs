@@ -1,4 +1,4 @@
-//! Commands on a database that a service has open: they do what they do on the file, while the service goes on.
+//! Commands on a database that a running service has open: they do the same as on the file.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,14 +19,14 @@ fn run(command: &mut Command) -> Output {
     command.output().unwrap()
 }
 
-/// What a command prints, to both, and its status.
-fn said(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+/// Returns the exit status of a command, its standard output and its standard error.
+fn output_of(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = run(casefilter().current_dir(folder).args(arguments));
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// Without what differs each time: the times.
+/// Removes the times from an output.
 fn without_times(text: &str, command: &[&str]) -> String {
     if !command.contains(&"--analyze") {
         return text.split(" · searched in ").next().unwrap_or_default().to_owned();
@@ -39,7 +39,7 @@ fn without_times(text: &str, command: &[&str]) -> String {
     (0..words.len()).filter(|place| !is_time(*place)).map(|place| words[place]).collect::<Vec<_>>().join(" ")
 }
 
-/// A service knows the normal form of a filter, so that its hints do not say where in the filter.
+/// Removes the positions of hints: a service receives the normal form of a filter, so it cannot give positions.
 fn without_places(text: &str) -> String {
     let hint = |line: &str| match line.strip_prefix("hint: criteria[") {
         Some(rest) => format!("hint: {}", rest.split_once(": ").unwrap().1),
@@ -53,7 +53,7 @@ fn serve(database: &Database) -> Process {
 }
 
 #[test]
-fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file() {
+fn commands_print_the_same_through_a_service_as_on_the_file() {
     let database = Database::new("weird.cases.ndjson");
     let folder = database.folder();
     let lines: String = include_str!("../data/weird.requests.ndjson")
@@ -91,7 +91,7 @@ fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file()
         "tags <> vip and (priority = high or totalAmountInDefaultCurrency > 1.5)",
         "id in (none, such)",
     ];
-    // Hints, ids that no case has, and pages that are written as they come.
+    // Hints, unknown ids, and streamed pages.
     commands.push(vec!["search", "cases.db", "--where", "status = OPEN and id <> none"]);
     commands.push(vec!["explain", "cases.db", "--where", "status = OPEN"]);
     commands.push(vec!["why", "cases.db", "--id", &id, "--where", "id <> none", "--limit", "2"]);
@@ -104,19 +104,20 @@ fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file()
             ["search", "cases.db", "--order", "-createdAt", "--offset", "2", "--limit", "3", "--count"];
         commands.push([&page[..], &["--format", format]].concat());
     }
-    let here: Vec<_> = commands.iter().map(|command| said(folder, command)).collect();
+    let here: Vec<_> = commands.iter().map(|command| output_of(folder, command)).collect();
     assert!(here.iter().filter(|said| said.0 == Some(0)).count() > 20, "{here:#?}");
     assert!(here.iter().any(|said| said.2.contains("hint: ")), "{here:#?}");
     let process = serve(&database);
     for (command, here) in commands.iter().zip(&here) {
-        let there = said(folder, command);
+        let there = output_of(folder, command);
         assert_eq!(there.0, here.0, "{command:?}: {there:?}");
         assert_eq!(without_times(&there.1, command), without_times(&here.1, command), "{command:?}");
         assert_eq!(there.2, without_places(&here.2), "{command:?}");
     }
-    // bench measures on a copy, which goes again.
+    // `bench` measures on a copy, and removes it.
     let before = fs::read_dir(folder).unwrap().count();
-    let (status, times, _) = said(folder, &["bench", "cases.db", "--requests", "few.ndjson", "--runs", "2"]);
+    let (status, times, _) =
+        output_of(folder, &["bench", "cases.db", "--requests", "few.ndjson", "--runs", "2"]);
     assert_eq!(status, Some(0));
     let timed: Vec<Value> = times.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(
@@ -128,7 +129,7 @@ fn commands_print_of_a_database_that_a_service_has_what_they_print_of_the_file()
 }
 
 #[test]
-fn requests_are_answered_one_by_one_as_they_come() {
+fn requests_from_standard_input_are_answered_one_by_one() {
     let database = Database::new("plain.cases.ndjson");
     let process = serve(&database);
     let mut child = casefilter()
@@ -142,7 +143,7 @@ fn requests_are_answered_one_by_one_as_they_come() {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     for limit in [1, 5, 600] {
         let line = json!({"body": {"ids": [], "criteria": []}, "limit": limit});
-        // Neither is a filter that selects all: this one is of a field that all have.
+        // An empty filter matches nothing. To match all cases, this filter tests a field that every case has.
         let line = line.to_string().replace(
             r#"{"criteria":[],"ids":[]}"#,
             r#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#,
@@ -159,7 +160,7 @@ fn requests_are_answered_one_by_one_as_they_come() {
 }
 
 #[test]
-fn a_service_compacts_its_database_while_it_searches_and_nothing_acknowledged_is_lost() {
+fn an_online_compaction_loses_no_acknowledged_update() {
     let database = Database::new("plain.cases.ndjson");
     let folder = database.folder().to_owned();
     let process = serve(&database);
@@ -168,7 +169,7 @@ fn a_service_compacts_its_database_while_it_searches_and_nothing_acknowledged_is
         .map(|case| format!("{{\"id\":\"more-{case}\",\"name\":\"{}\"}}\n", "n".repeat(300)))
         .collect();
     fs::write(folder.join("more.ndjson"), lines).unwrap();
-    let import = || said(&folder, &["import", "--db", "cases.db", "more.ndjson"]);
+    let import = || output_of(&folder, &["import", "--db", "cases.db", "more.ndjson"]);
     assert_eq!(import().0, Some(0));
     assert_eq!(import().0, Some(0));
     let update = |client: &mut Client, name: &str| {
@@ -206,7 +207,7 @@ fn a_service_compacts_its_database_while_it_searches_and_nothing_acknowledged_is
             kept
         });
         for _ in 0..3 {
-            let (status, told, error) = said(&folder, &["compact", "--db", "cases.db"]);
+            let (status, told, error) = output_of(&folder, &["compact", "--db", "cases.db"]);
             assert_eq!(status, Some(0), "{error}");
             let told: Value = serde_json::from_str(&told).unwrap();
             assert!(told["bytes_after"].as_u64() <= told["bytes_before"].as_u64(), "{told}");
@@ -216,8 +217,8 @@ fn a_service_compacts_its_database_while_it_searches_and_nothing_acknowledged_is
     });
     assert!(searches.load(Ordering::Relaxed));
     assert!(size() * 3 < before * 2, "{} of {before}", size());
-    // The socket knows the new file, and others do not open it.
-    assert_eq!(said(&folder, &["search", "cases.db", "--format", "ids", "--limit", "1"]).0, Some(0));
+    // The socket knows the new file, and other processes cannot open it.
+    assert_eq!(output_of(&folder, &["search", "cases.db", "--format", "ids", "--limit", "1"]).0, Some(0));
     assert!(Store::open(database.path(), Catalog::cases(), StoreOptions::default()).is_err());
     let databases =
         fs::read_dir(&folder).unwrap().filter(|entry| casefilter::is_store(&entry.as_ref().unwrap().path()));
@@ -274,17 +275,17 @@ fn a_service_killed_while_it_compacts_leaves_the_file_before_or_the_file_after()
         store.close().unwrap();
     }
     assert_eq!(kept, 8);
-    // None of the copies is left.
+    // No copy remains.
     assert_eq!(names(&folder), before);
 }
 
-/// Keeps a database to itself until it is dropped.
-fn hold(path: &Path) -> Store {
+/// Opens a database, which locks it until the store is dropped.
+fn lock(path: &Path) -> Store {
     Store::open(path, Catalog::cases(), StoreOptions::default()).unwrap()
 }
 
 #[test]
-fn commands_wait_for_another_process_as_long_as_they_are_told() {
+fn commands_wait_for_a_locked_database_up_to_their_timeout() {
     let database = Database::new("plain.cases.ndjson");
     let folder = database.folder().to_owned();
     fs::write(folder.join("one.ndjson"), "{\"id\":\"one\"}\n").unwrap();
@@ -296,9 +297,9 @@ fn commands_wait_for_another_process_as_long_as_they_are_told() {
         &["verify", "--db", "cases.db"],
         &["compact", "--db", "cases.db"],
     ];
-    let store = hold(&database.path());
+    let store = lock(&database.path());
     for command in commands {
-        let (status, _, error) = said(&folder, command);
+        let (status, _, error) = output_of(&folder, command);
         assert_eq!(status, Some(1), "{command:?}: {error}");
         assert!(error.contains("--wait"), "{command:?}: {error}");
         if cfg!(target_os = "linux") {
@@ -307,27 +308,27 @@ fn commands_wait_for_another_process_as_long_as_they_are_told() {
         }
     }
     let start = Instant::now();
-    let (status, _, error) = said(&folder, &["search", "cases.db", "--wait", "300ms"]);
+    let (status, _, error) = output_of(&folder, &["search", "cases.db", "--wait", "300ms"]);
     assert_eq!(status, Some(1), "{error}");
     assert!(start.elapsed() >= Duration::from_millis(300) && error.contains("waited 0.3 s"), "{error}");
-    assert_eq!(said(&folder, &["search", "cases.db", "--wait", "soon"]).0, Some(2));
+    assert_eq!(output_of(&folder, &["search", "cases.db", "--wait", "soon"]).0, Some(2));
 
     thread::scope(|scope| {
         let folder = &folder;
-        // An import goes first, so that there is a case to ask for.
-        let import =
-            scope.spawn(move || said(folder, &["import", "--db", "cases.db", "one.ndjson", "--wait", "60s"]));
+        // The import runs first, so that there is a case to search for.
+        let import = scope
+            .spawn(move || output_of(folder, &["import", "--db", "cases.db", "one.ndjson", "--wait", "60s"]));
         thread::sleep(Duration::from_millis(300));
         assert!(!import.is_finished());
         drop(store);
         assert_eq!(import.join().unwrap().0, Some(0));
     });
-    let store = hold(&database.path());
+    let store = lock(&database.path());
     thread::scope(|scope| {
         let folder = &folder;
         let waiting: Vec<_> = commands
             .iter()
-            .map(|command| scope.spawn(move || said(folder, &[*command, &["--wait", "60s"]].concat())))
+            .map(|command| scope.spawn(move || output_of(folder, &[*command, &["--wait", "60s"]].concat())))
             .collect();
         thread::sleep(Duration::from_millis(300));
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
@@ -340,7 +341,7 @@ fn commands_wait_for_another_process_as_long_as_they_are_told() {
 }
 
 #[test]
-fn a_reader_that_prints_slowly_does_not_keep_a_writer_out() {
+fn a_slow_reader_does_not_block_a_writer() {
     let database = Database::new("plain.cases.ndjson");
     let folder = database.folder().to_owned();
     {
@@ -354,7 +355,7 @@ fn a_reader_that_prints_slowly_does_not_keep_a_writer_out() {
         store.close().unwrap();
     }
     fs::write(folder.join("one.ndjson"), "{\"id\":\"one\"}\n").unwrap();
-    // More than a pipe holds, which nobody reads.
+    // More output than fits into a pipe, and it is not read yet.
     let mut reader = casefilter()
         .current_dir(&folder)
         .args(["search", "cases.db", "--limit", "2000", "--format", "ndjson"])
@@ -364,8 +365,8 @@ fn a_reader_that_prints_slowly_does_not_keep_a_writer_out() {
     let mut output = BufReader::new(reader.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
-    let (status, _, error) = said(&folder, &["import", "--db", "cases.db", "one.ndjson"]);
+    let (status, _, error) = output_of(&folder, &["import", "--db", "cases.db", "one.ndjson"]);
     assert_eq!(status, Some(0), "{error}");
-    assert_eq!(output.lines().count(), 1_999, "the page is of one moment");
+    assert_eq!(output.lines().count(), 1_999, "the page comes from one snapshot");
     assert!(reader.wait().unwrap().success());
 }

@@ -1,4 +1,4 @@
-//! A token that is held to some fields and some cases lives in a world that has no others.
+//! A token with `fields` and `filter` gets the same responses as if no other fields and cases existed.
 
 use std::fs;
 
@@ -15,8 +15,8 @@ pub(crate) const FIELDS: [&str; 6] =
     ["name", "status", "createdAt", "tags", "priority", "caseReview.checklistState.checklist.checked"];
 pub(crate) const FILTER: &str = "clientId in (client01, client02) and createdByType <> byOfficer";
 
-/// What is left of a document: written apart from the service.
-fn cut(document: &Value) -> Value {
+/// Removes hidden fields from a document: a second implementation, independent of the service.
+fn visible_part(document: &Value) -> Value {
     let mut left = Map::new();
     for name in ["id", "name", "createdAt", "tags", "priority"] {
         if let Some(value) = document.get(name) {
@@ -28,7 +28,7 @@ fn cut(document: &Value) -> Value {
         if let Some(status) = review.get("status") {
             own.insert("status".to_owned(), status.clone());
         }
-        // Of a list that is none of objects, nothing; items and parents of which nothing is left go.
+        // Lists of other values than objects are removed, as are items and parents without visible members.
         if let Some(items) = review.get("checklistState").and_then(|state| state["checklist"].as_array()) {
             let checked = |item: &Value| Some(json!({"checked": item.get("checked")?}));
             let items: Vec<Value> = items.iter().filter_map(checked).collect();
@@ -43,7 +43,7 @@ fn cut(document: &Value) -> Value {
     Value::Object(left)
 }
 
-/// The cases that the token may know of.
+/// An engine with only the visible cases and fields of a token.
 struct Small {
     engine: Engine,
     catalog: Catalog,
@@ -68,7 +68,7 @@ impl Small {
         Self { engine, catalog }
     }
 
-    /// Asks the service, and the small world.
+    /// Compares the response of the service with that of this engine.
     fn check(&self, client: &mut Client, name: &str, body: &[u8], order: &str, is_narrow: bool) {
         let target = format!("{SEARCH}?countTotalItems=true&limit=50&order={order}");
         let answer = client.call(&key(name), "POST", &target, body);
@@ -82,7 +82,7 @@ impl Small {
                     serde_json::from_str(&self.engine.search(&request).unwrap().to_json()).unwrap();
                 if is_narrow {
                     for item in expected["list"]["items"].as_array_mut().unwrap() {
-                        *item = cut(item);
+                        *item = visible_part(item);
                     }
                 }
                 assert_eq!(answer.good(), expected, "{name} {order} {text}");
@@ -91,7 +91,7 @@ impl Small {
     }
 }
 
-/// A criterion that tries to see more than it may.
+/// Generates criteria that try to reach hidden cases and fields.
 fn criterion() -> impl Strategy<Value = Value> {
     let field = prop::sample::select(vec![
         "id",
@@ -120,7 +120,7 @@ fn criterion() -> impl Strategy<Value = Value> {
     ]);
     let op = prop::sample::select(vec!["=", "<>", "$contains", "$all", ">", "<="]);
     let leaf = (field, op, value).prop_map(|(field, op, value)| {
-        // Some do not compile: then both say the same of them.
+        // Some criteria do not compile: then both report the same errors.
         json!({"field": field, "op": op, "values": [value]})
     });
     leaf.prop_recursive(3, 16, 4, |inner| {
@@ -131,7 +131,7 @@ fn criterion() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn criteria_cannot_reach_around_what_a_token_is_held_to() {
+fn criteria_cannot_bypass_the_fields_and_the_filter_of_a_token() {
     let server = Server::start();
     let worlds = [
         ("held", Small::new(true, Some(FILTER)), true),
@@ -145,7 +145,7 @@ fn criteria_cannot_reach_around_what_a_token_is_held_to() {
         .collect();
     let mut client = server.client();
     for (name, world, is_narrow) in &worlds {
-        // By id, by what is true of every case, by its negation, and by nothing.
+        // Bodies with ids, with criteria that every case matches, with their negation, and without anything.
         for body in [
             json!({ "ids": everything }),
             json!({"ids": [], "criteria": [{"field": "id", "op": "<>", "values": [""]}]}),
@@ -160,7 +160,7 @@ fn criteria_cannot_reach_around_what_a_token_is_held_to() {
             }
         }
     }
-    // The vectors, whose fields are hidden from some.
+    // The vectors, some of whose fields are hidden from some tokens.
     for line in fs::read_to_string(data("plain.requests.ndjson")).unwrap().lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         let body = match &line["request"]["body"] {
@@ -187,7 +187,7 @@ fn criteria_cannot_reach_around_what_a_token_is_held_to() {
 }
 
 #[test]
-fn hidden_fields_are_named_nowhere() {
+fn hidden_fields_are_never_named() {
     let server = Server::with("plain.cases.ndjson", ServiceOptions::default());
     let mut client = server.client();
     let names = client.call(&key("held"), "GET", FILTERS, b"").good();

@@ -1,4 +1,4 @@
-//! Services to test: a database of its own, tokens of every sort, a runtime in this process.
+//! Starts services for the tests: each with its own database, tokens and runtime in this process.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use super::client::{Answer, Client, Key};
+use super::client::{Client, Key, Response};
 use super::tables;
 
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
@@ -42,7 +42,7 @@ pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The name of the table of the cases in a file, which is made when it is first asked for.
+/// Returns the name of the PostgreSQL table with the cases of a file. The first call creates it.
 pub(crate) fn table_of(url: &str, file: &Path) -> String {
     static MADE: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
     let key = format!("{url} {}", file.display());
@@ -57,7 +57,7 @@ pub(crate) fn table_of(url: &str, file: &Path) -> String {
     name.clone()
 }
 
-/// A server that runs until it is told to stop.
+/// A server that runs until [`stop`](Self::stop).
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     metrics: SocketAddr,
@@ -97,7 +97,7 @@ impl Database {
         let mint = |at| mint_share_token(&store, "anna", TimeDelta::hours(1), at).unwrap();
         let used_share_token = mint(now);
         use_share_token(&store, &used_share_token, now).unwrap();
-        // Making a token forgets those that have expired.
+        // Creating a token removes expired ones, so the expired one is created last.
         let share_token = mint(now);
         let expired_share_token = mint(now - TimeDelta::hours(2));
         store.close().unwrap();
@@ -112,7 +112,7 @@ impl Database {
         self.folder.path()
     }
 
-    /// The server and the table that have the cases too, if tests are run on one.
+    /// Returns the URL of PostgreSQL and the table with the cases, if the tests run with PostgreSQL.
     pub(crate) fn source(&self) -> Option<(String, String)> {
         let url = std::env::var("CASEFILTER_TEST_POSTGRES").ok()?;
         let table = table_of(&url, &self.cases);
@@ -133,12 +133,12 @@ pub(crate) const PERMISSIONS: [&str; 6] = [
     "viewPersonalData",
 ];
 
-/// The key of a token in [`tokens`].
+/// Returns the key of a token in [`tokens`].
 pub(crate) fn key(name: &str) -> Key {
-    Key { token: format!("token-{name}"), secret: format!("the secret of {name}, which nobody knows") }
+    Key { token: format!("token-{name}"), secret: format!("the secret of {name}, known to no one") }
 }
 
-/// A token for everything, one for each permission, and those that are held to something.
+/// Returns a token with all permissions, one for each permission, and some with `fields` and `filter`.
 pub(crate) fn tokens() -> Value {
     let token = |name: &str, rest: Value| {
         let key = key(name);
@@ -180,7 +180,7 @@ impl Server {
         Self::with_source(database, options, tls, source)
     }
 
-    /// A server whose searches are answered by PostgreSQL, if any is named.
+    /// Starts a server that searches PostgreSQL, if a source is given.
     pub(crate) fn with_source(
         database: Database,
         options: ServiceOptions,
@@ -225,8 +225,8 @@ impl Server {
         Client::new(self.address)
     }
 
-    /// What it counts.
-    pub(crate) fn metrics(&self) -> Answer {
+    /// Returns the metrics.
+    pub(crate) fn metrics(&self) -> Response {
         Client::new(self.metrics).get("/metrics")
     }
 
@@ -234,18 +234,18 @@ impl Server {
         self.metrics
     }
 
-    /// A client of the listener of metrics.
+    /// Connects to the metrics listener.
     pub(crate) fn metrics_client(&self) -> Client {
         Client::new(self.metrics)
     }
 
-    /// Asks it to stop, and gives the thread that it ends with.
+    /// Starts a shutdown and returns the database and the thread of the server.
     pub(crate) fn ask_to_stop(self) -> (Database, JoinHandle<Result<(), StoreError>>) {
         self.stop.send(()).unwrap();
         (self.database, self.thread)
     }
 
-    /// Stops it, which has to go well.
+    /// Stops the server and checks that it stopped without an error.
     pub(crate) fn stop(self) -> Database {
         let (database, thread) = self.ask_to_stop();
         thread.join().unwrap().unwrap();

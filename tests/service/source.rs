@@ -1,4 +1,4 @@
-//! A service whose searches are answered by PostgreSQL, when that is slow, gone, and there again.
+//! A service that searches PostgreSQL while PostgreSQL is slow, unavailable, and available again.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
     assert_eq!(client.get("/readyz").failure(503), "the cases cannot be searched; the log says why");
     client.get("/healthz").good();
     client.call(&all, "GET", &status_of("anna"), b"").good();
-    // What is wrong with a request is said as ever.
+    // Errors in a request are reported as usual.
     client.call(&all, "POST", &target, b"{}").failure(400);
     let metrics = server.metrics();
     let line = "casefilter_source_searches_total{outcome=\"unavailable\"} 5";
@@ -56,7 +56,7 @@ fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
     control("start");
     let start = Instant::now();
     while client.get("/readyz").status != 200 {
-        assert!(start.elapsed() < Duration::from_secs(20), "it is not ready again");
+        assert!(start.elapsed() < Duration::from_secs(20), "the service does not become ready again");
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(client.call(&all, "POST", &target, BODY).text(), before.text());
@@ -68,7 +68,7 @@ fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
 fn what_takes_too_long_is_503() {
     let url = variable("CASEFILTER_TEST_POSTGRES");
     let database = Database::new("plain.cases.ndjson");
-    // A table of its own, since nobody else can read it meanwhile.
+    // The test locks its table, so it uses a table of its own.
     let name = tables::unique("slow");
     tables::psql(&url, &format!("CREATE TABLE {name} (LIKE {} INCLUDING ALL)", database.source().unwrap().1));
     let options = PostgresOptions { statement_timeout: Duration::from_millis(300), ..tables::options(&name) };
@@ -91,7 +91,7 @@ fn what_takes_too_long_is_503() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn its_pages_are_bounded_too() {
+fn pages_from_postgres_are_limited_too() {
     let url = variable("CASEFILTER_TEST_POSTGRES");
     let table = table_of(&url, &data("plain.cases.ndjson"));
     let served = |options| {
@@ -111,7 +111,7 @@ fn its_pages_are_bounded_too() {
     assert_eq!(answer.good()["list"]["totalItems"], 700);
     client.call(&all, "POST", &target(limit + 1), BODY).failure(400);
     server.stop();
-    // Room for the page of another token is left, and what was held is given back.
+    // Memory remains for the page of another token, and all memory is released afterwards.
     let server = served(ServiceOptions { outgoing_bytes: 400_000, ..ServiceOptions::default() });
     let mut client = server.client();
     for _ in 0..5 {
@@ -123,7 +123,7 @@ fn its_pages_are_bounded_too() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn the_command_line_searches_it_too() {
+fn the_command_line_searches_postgres_too() {
     let url = variable("CASEFILTER_TEST_POSTGRES");
     let cases = data("plain.cases.ndjson");
     let table = table_of(&url, &cases);
@@ -159,7 +159,7 @@ fn the_command_line_searches_it_too() {
         let (expected, found) = (run(&[&[cases], selection].concat()), run(&[&server, selection].concat()));
         assert_eq!((found.0, &found.1), (Some(0), &expected.1), "{selection:?}");
         assert_eq!(expected.0, Some(0));
-        // What a server would have to count is not told of a page that was cut.
+        // A total that would need a count in PostgreSQL is not reported for a page that was cut.
         let cut = |said: &str| said.contains(" cases written");
         assert_eq!((cut(&found.2), found.2.lines().count()), (cut(&expected.2), expected.2.lines().count()));
         assert!(found.2.is_empty() || cut(&found.2), "{}", found.2);

@@ -1,4 +1,4 @@
-//! What clients see beside the answers: codes of errors, names of parameters, correlation ids, metrics, and how it ends.
+//! The public surface besides the operations: error codes, parameter names, correlation ids, metrics, shutdown.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::client::Client;
 use super::server::{FILTERS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
 
 #[test]
-fn the_public_port_does_not_tell_how_many_rows_were_examined() {
+fn the_public_port_has_no_metrics() {
     let server = Server::start();
     let (mut client, own) = (server.client(), key("own"));
     let body = br#"{"criteria":[{"field":"applicantReference.applicantId","op":"=","values":["x"]}]}"#;
@@ -31,7 +31,7 @@ fn the_public_port_does_not_tell_how_many_rows_were_examined() {
         let answer = Client::new(server.address).get(target);
         assert!(!answer.text().contains("rows_examined"), "{target}");
     }
-    // It is where only operators are.
+    // The metrics listener, for operators only, has them.
     assert!(server.metrics().text().contains("\ncasefilter_rows_examined_total "));
     let mut metrics = server.metrics_client();
     for target in ["/healthz", "/readyz", "/openapi.json", "/", SEARCH] {
@@ -44,7 +44,7 @@ fn the_public_port_does_not_tell_how_many_rows_were_examined() {
 }
 
 #[test]
-fn more_connections_for_metrics_than_are_served_wait_for_one_to_end() {
+fn metrics_connections_over_the_limit_wait_until_one_ends() {
     let server = Server::start();
     let mut idle: Vec<Client> = (0..16).map(|_| server.metrics_client()).collect();
     for client in &mut idle {
@@ -54,13 +54,13 @@ fn more_connections_for_metrics_than_are_served_wait_for_one_to_end() {
     one_more.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     idle.pop();
     assert_eq!(one_more.receive().unwrap().status, 200);
-    // Clients of the public port wait for none of them.
+    // Clients of the public port do not wait for them.
     assert_eq!(server.client().get("/healthz").status, 200);
     server.stop();
 }
 
 #[test]
-fn every_failure_has_the_code_and_the_type_of_its_cause() {
+fn every_error_has_the_code_and_the_type_of_its_cause() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     let none = key("none");
@@ -109,7 +109,7 @@ fn every_failure_has_the_code_and_the_type_of_its_cause() {
 }
 
 #[test]
-fn a_parameter_near_a_known_one_is_refused_with_what_was_meant() {
+fn a_misspelt_parameter_is_rejected_with_a_suggestion() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     for (query, meant) in [
@@ -125,7 +125,7 @@ fn a_parameter_near_a_known_one_is_refused_with_what_was_meant() {
             "{told}"
         );
     }
-    // Beside what is wrong with the body.
+    // Together with the errors of the body.
     let told = client.call(&all, "POST", &format!("{SEARCH}?oder=id"), b"{}").failure(400);
     assert!(told.contains("found neither") && told.contains("did you mean `order`?"), "{told}");
     client.call(&all, "POST", &format!("{SEARCH}?_=1&trace=a&limit=1"), b"{\"ids\":[]}").good();
@@ -138,22 +138,22 @@ fn a_parameter_near_a_known_one_is_refused_with_what_was_meant() {
     for name in ["unsetFields", "unsetfields"] {
         let target = format!("{}?{name}=lastName", info_of("anna"));
         let told = client.call(&all, "PATCH", &target, b"{\"firstName\":\"Anna\"}").failure(400);
-        assert!(told.contains("a member that is `null` in the body"), "{told}");
+        assert!(told.contains("set it to `null` in the body"), "{told}");
     }
-    // Nothing was changed by them.
+    // The rejected updates changed nothing.
     let info = client.call(&all, "PATCH", &format!("{}?x=1", info_of("anna")), b"{\"dob\":null}").good();
     assert_eq!(info["firstName"], "Änne");
     for target in [FILTERS.to_owned(), status_of("anna"), aml_of("anna")] {
         client.call(&all, "GET", &format!("{target}?limit=1&unsetFields=a"), b"").good();
     }
-    // Those without a valid signature learn nothing of it.
+    // Without a valid signature the response does not mention it.
     let unsigned = client.get(&format!("{PREVIEW}?ShareToken=x"));
     unsigned.failure(401);
     server.stop();
 }
 
 #[test]
-fn a_number_that_does_not_fit_is_refused() {
+fn a_number_out_of_range_is_rejected() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     for (query, expected) in [
@@ -181,7 +181,7 @@ fn correlation_ids_do_not_count_requests() {
         .collect();
     let unique: HashSet<&u128> = ids.iter().collect();
     assert_eq!(unique.len(), ids.len());
-    // Neither half is a constant or a counter.
+    // Neither half of an id is a constant or a counter.
     for shift in [0, 64] {
         let words: Vec<u64> = ids.iter().map(|id| (id >> shift) as u64).collect();
         let steps: HashSet<u64> = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
@@ -191,7 +191,7 @@ fn correlation_ids_do_not_count_requests() {
 }
 
 #[test]
-fn while_it_drains_it_is_not_ready_and_new_connections_are_served() {
+fn while_draining_it_is_not_ready_but_serves_new_connections() {
     let drain = Duration::from_millis(1_500);
     let server = Server::with("plain.cases.ndjson", ServiceOptions { drain, ..ServiceOptions::default() });
     let (address, metrics, all) = (server.address, server.metrics_address(), key("all"));
@@ -199,7 +199,7 @@ fn while_it_drains_it_is_not_ready_and_new_connections_are_served() {
     let start = Instant::now();
     let (_database, thread) = server.ask_to_stop();
     while Client::new(address).get("/readyz").status != 503 {
-        assert!(start.elapsed() < drain / 2, "it is still ready");
+        assert!(start.elapsed() < drain / 2, "the service is still ready");
     }
     let told = Client::new(address).get("/readyz").failure(503);
     assert_eq!(told, "the service is shutting down");
@@ -208,7 +208,7 @@ fn while_it_drains_it_is_not_ready_and_new_connections_are_served() {
         let mut client = Client::new(address);
         let answer = client.call(&all, "POST", SEARCH, b"{\"ids\":[\"x\"]}");
         answer.good();
-        // Clients that keep connections look for another service.
+        // Persistent connections are closed, so that their clients connect to another instance.
         assert_eq!(answer.header("connection"), Some("close"));
         assert_eq!(Client::new(metrics).get("/metrics").status, 200);
         served += 1;
@@ -222,7 +222,7 @@ fn while_it_drains_it_is_not_ready_and_new_connections_are_served() {
 }
 
 #[test]
-fn the_examples_of_the_openapi_document_are_right() {
+fn the_examples_of_the_openapi_document_are_valid() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
     let document = client.get("/openapi.json").good();
@@ -268,8 +268,8 @@ mod operators {
 
     use super::super::server::Server;
 
-    /// Sends a request over the admin socket, and gives status and body of the answer.
-    fn ask(server: &Server, method: &str, target: &str, body: &str) -> (u16, String) {
+    /// Sends a request over the admin socket and returns status and body of the response.
+    fn admin_request(server: &Server, method: &str, target: &str, body: &str) -> (u16, String) {
         let mut stream = UnixStream::connect(server.database.folder().join("cases.db.sock")).unwrap();
         let length = body.len();
         let request = format!(
@@ -285,14 +285,14 @@ mod operators {
     #[test]
     fn the_admin_socket_has_the_metrics() {
         let server = Server::start();
-        let (status, text) = ask(&server, "GET", "/metrics", "");
+        let (status, text) = admin_request(&server, "GET", "/metrics", "");
         assert_eq!(status, 200);
         assert!(text.contains("\ncasefilter_rows_examined_total 0\n"), "{text}");
         server.stop();
     }
 
     #[test]
-    fn the_admin_socket_takes_each_parameter_once_and_suggests_what_was_meant() {
+    fn the_admin_socket_accepts_each_parameter_once_and_suggests_known_ones() {
         let server = Server::start();
         let case = "{\"id\":\"a-1\"}";
         for (query, expected) in [
@@ -303,19 +303,20 @@ mod operators {
             ("Mode=lenient", "expected `mode`, `source` or `format`; did you mean `mode`?"),
             ("formt=parquet", "expected `mode`, `source` or `format`; did you mean `format`?"),
             ("lenient=true", "found the query parameter `lenient`, expected `mode`, `source` or `format`"),
-            ("mode=Lenient", "`mode` is strict or lenient"),
+            ("mode=Lenient", "`mode` must be `strict` or `lenient`"),
         ] {
-            let (status, told) = ask(&server, "POST", &format!("/imports/cases?{query}"), case);
+            let (status, told) = admin_request(&server, "POST", &format!("/imports/cases?{query}"), case);
             assert_eq!(status, 400, "{query}: {told}");
             assert!(told.contains(expected), "{query}: {told}");
         }
-        let (status, told) = ask(&server, "POST", "/imports/cases?mode=lenient&source=x&format=ndjson", case);
+        let (status, told) =
+            admin_request(&server, "POST", "/imports/cases?mode=lenient&source=x&format=ndjson", case);
         assert_eq!(status, 200, "{told}");
         server.stop();
     }
 
     #[test]
-    fn the_admin_socket_takes_objects_and_names_that_fit() {
+    fn the_admin_socket_accepts_only_objects_and_valid_paths() {
         let server = Server::start();
         let folder = server.database.folder().display().to_string();
         for body in [
@@ -325,19 +326,20 @@ mod operators {
             " [ ]".to_owned(),
         ] {
             for target in ["/backups", "/share-tokens"] {
-                let (status, told) = ask(&server, "POST", target, &body);
+                let (status, told) = admin_request(&server, "POST", target, &body);
                 assert_eq!(status, 400, "{target} {body}: {told}");
                 assert!(told.contains("expected an object"), "{told}");
             }
         }
         for long in ["n".repeat(256), "n/".repeat(3_000)] {
             let body = format!("{{\"path\":\"{folder}/{long}\"}}");
-            let (status, told) = ask(&server, "POST", "/backups", &body);
+            let (status, told) = admin_request(&server, "POST", "/backups", &body);
             assert_eq!(status, 400, "{told}");
-            assert!(told.contains("longer than the system takes"), "{told}");
+            assert!(told.contains("longer than the system allows"), "{told}");
         }
         assert!(!server.database.folder().join("copy.db").exists());
-        let (status, told) = ask(&server, "POST", "/backups", &format!(" {{\"path\":\"{folder}/copy.db\"}}"));
+        let (status, told) =
+            admin_request(&server, "POST", "/backups", &format!(" {{\"path\":\"{folder}/copy.db\"}}"));
         assert_eq!(status, 200, "{told}");
         server.stop();
     }

@@ -1,4 +1,4 @@
-//! The service over TLS, with a certificate that is made for these tests and good for nothing else.
+//! The service over TLS, with a certificate that is only for these tests.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ fn pem(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn tls_carries_what_http_does_and_nothing_else() {
+fn requests_work_over_tls_and_plain_http_is_rejected() {
     let tls = Tls::from_pem(&pem("cert"), &pem("key")).unwrap();
     let options = ServiceOptions { read_timeout: Duration::from_millis(500), ..ServiceOptions::default() };
     let server = Server::with_tls(Database::new("plain.cases.ndjson"), options, Some(tls));
@@ -41,7 +41,7 @@ fn tls_carries_what_http_does_and_nothing_else() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer:.300}");
     assert!(answer.len() > 100_000 && answer.ends_with("\"pageInfo\":{\"limit\":700,\"offset\":0}}}"));
 
-    // Whoever speaks HTTP, and whoever says nothing, is cut off.
+    // A client that sends plain HTTP and one that sends nothing are disconnected.
     let start = Instant::now();
     for words in [&b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n"[..], b""] {
         let mut stream = TcpStream::connect(server.address).unwrap();
@@ -59,12 +59,16 @@ fn tls_carries_what_http_does_and_nothing_else() {
 fn a_certificate_needs_its_key() {
     let (certificate, key) = (pem("cert"), pem("key"));
     for (certificate, key, expected) in [
-        (&b""[..], &key[..], "there is no certificate"),
-        (b"nonsense", &key, "there is no certificate"),
-        (&key, &key, "there is no certificate"),
-        (&certificate, b"", "there is no private key"),
-        (&certificate, &certificate, "there is no private key"),
-        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", &key, "are of no use"),
+        (&b""[..], &key[..], "found no certificate"),
+        (b"nonsense", &key, "found no certificate"),
+        (&key, &key, "found no certificate"),
+        (&certificate, b"", "found no private key"),
+        (&certificate, &certificate, "found no private key"),
+        (
+            b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            &key,
+            "cannot use certificate and key",
+        ),
     ] {
         let error = Tls::from_pem(certificate, key).unwrap_err();
         assert!(error.contains(expected), "{error}");

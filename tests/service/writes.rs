@@ -1,4 +1,4 @@
-//! Writes that wait for each other, that find no room, and that nobody waits for any more.
+//! Writes that wait for other writes, that meet a full disk, and whose clients disconnect.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use casefilter::service::{AdminSocket, ServiceOptions};
 use serde_json::{Value, json};
 
-use super::client::{Answer, Client, Key, head};
+use super::client::{Client, Key, Response, head};
 use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key, status_of};
 
-/// A service whose updates hardly wait for their turn, and which searches its file, into which is imported.
-fn impatient() -> Server {
+/// Starts a service with a short `turn_timeout` that searches its file, even if the tests run with PostgreSQL.
+fn server_with_short_turn() -> Server {
     let options = ServiceOptions { turn_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
     Server::with_source(Database::new("plain.cases.ndjson"), options, None, None)
 }
 
-/// Cases whose ids begin with a word, and which take a while to be stored.
+/// Returns cases whose ids begin with a word, enough that storing them takes a while.
 fn cases(word: &str, count: usize) -> String {
     let name = "n".repeat(100);
     (0..count).map(|case| format!("{{\"id\":\"{word}-{case}\",\"name\":\"{name} {case}\"}}\n")).collect()
 }
 
-/// Sends an import whole, and reads nothing.
+/// Sends a complete import and does not read the response.
 fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
     let mut stream = UnixStream::connect(AdminSocket::beside(&database.path())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -36,7 +36,7 @@ fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
     stream
 }
 
-/// The status of what is answered there, and the body.
+/// Reads a response and returns its status and body.
 fn answer(mut stream: UnixStream) -> (u16, Value) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -44,17 +44,17 @@ fn answer(mut stream: UnixStream) -> (u16, Value) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
 }
 
-fn update(client: &mut Client, body: &Value) -> Answer {
+fn update(client: &mut Client, body: &Value) -> Response {
     client.call(&key("all"), "PATCH", &info_of("anna"), body.to_string().as_bytes())
 }
 
-/// The info of anna, as it is read.
+/// Reads the info of the applicant `anna`.
 fn info(client: &mut Client, database: &Database) -> Value {
     let target = format!("{PREVIEW}?shareToken={}", database.share_token);
     client.call(&key("all"), "GET", &target, b"").good()["info"].clone()
 }
 
-/// How many cases have an id that begins with this word, of so many that may.
+/// Returns the number of cases among the `count` ids that begin with a word.
 fn found(client: &mut Client, word: &str, count: usize) -> u64 {
     let ids: Vec<String> = (0..count).map(|case| format!("{word}-{case}")).collect();
     let target = format!("{SEARCH}?limit=0&countTotalItems=true");
@@ -64,8 +64,8 @@ fn found(client: &mut Client, word: &str, count: usize) -> u64 {
 }
 
 #[test]
-fn an_update_that_waits_too_long_for_its_turn_changes_nothing_and_may_come_again() {
-    let server = impatient();
+fn an_update_that_waits_too_long_changes_nothing_and_can_be_retried() {
+    let server = server_with_short_turn();
     let mut client = server.client();
     update(&mut client, &json!({"firstName": "before"})).good();
     let import = || {
@@ -82,16 +82,16 @@ fn an_update_that_waits_too_long_for_its_turn_changes_nothing_and_may_come_again
         } else {
             assert_eq!(
                 answer.failure(503),
-                "other writes have not ended yet, try again in a moment; nothing was changed"
+                "other writes are still running, try again in a moment; nothing was changed"
             );
             assert_eq!((answer.header("retry-after"), answer.header("connection")), (Some("1"), None));
-            // Reads do not wait.
+            // Reads do not wait for writes.
             assert_eq!(info(&mut client, &server.database)["firstName"], kept);
             refused += 1;
         }
         match is_over {
             false => {}
-            // On a busy machine none may have come while it was stored.
+            // On a busy machine, no update may have arrived while the import was stored.
             true if refused == 0 && imports.len() < 5 => imports.push(import()),
             true => break,
         }
@@ -107,15 +107,15 @@ fn an_update_that_waits_too_long_for_its_turn_changes_nothing_and_may_come_again
 }
 
 #[test]
-fn an_import_whose_client_leaves_while_it_is_stored_is_whole_or_absent() {
+fn an_import_whose_client_disconnects_is_stored_completely_or_not_at_all() {
     const COUNT: usize = 25_000;
-    let server = impatient();
+    let server = server_with_short_turn();
     let mut client = server.client();
     let (mut kept, mut seen) = (0, 0);
     for (word, wait_ms) in [("at-once", 0), ("soon", 10), ("later", 40), ("last", 160)] {
         let stream = send_import(&server.database, "cases", &cases(word, COUNT));
         let start = Instant::now();
-        // It is being stored when updates have to wait, which on a busy machine may be missed.
+        // Updates have to wait while the import is being stored. On a busy machine, this may be missed.
         while start.elapsed() < Duration::from_secs(2) {
             let status = update(&mut client, &json!({"firstName": format!("name {kept}")})).status;
             if status == 503 {
@@ -129,7 +129,7 @@ fn an_import_whose_client_leaves_while_it_is_stored_is_whole_or_absent() {
         drop(stream);
         let start = Instant::now();
         while update(&mut client, &json!({"firstName": format!("name {kept}")})).status != 200 {
-            assert!(start.elapsed() < Duration::from_secs(20), "the turn is never given back");
+            assert!(start.elapsed() < Duration::from_secs(20), "the write lock is never released");
         }
         kept += 1;
         let stored = found(&mut client, word, COUNT);
@@ -137,7 +137,7 @@ fn an_import_whose_client_leaves_while_it_is_stored_is_whole_or_absent() {
         assert_eq!(info(&mut client, &server.database)["firstName"], format!("name {}", kept - 1));
     }
     assert!(seen > 0, "no update had to wait");
-    // Whoever stays is served.
+    // A client that stays connected is served.
     let stream = send_import(&server.database, "cases", &cases("stays", 10));
     assert_eq!(answer(stream).0, 200);
     assert_eq!(found(&mut client, "stays", 10), 10);
@@ -149,8 +149,8 @@ fn an_import_whose_client_leaves_while_it_is_stored_is_whole_or_absent() {
     server.stop();
 }
 
-/// Sends an update, or as much of it as is said, and leaves after a while.
-fn leave(server: &Server, key: &Key, body: &str, sent: usize, wait: Duration) {
+/// Sends the first `sent` bytes of an update, and disconnects after a while.
+fn send_and_disconnect(server: &Server, key: &Key, body: &str, sent: usize, wait: Duration) {
     let mut client = server.client();
     let request = head(key, "PATCH", &info_of("anna"), body.as_bytes()) + "\r\n" + &body[..sent];
     client.send(request.as_bytes()).unwrap();
@@ -159,7 +159,7 @@ fn leave(server: &Server, key: &Key, body: &str, sent: usize, wait: Duration) {
 }
 
 #[test]
-fn an_update_whose_client_leaves_is_whole_or_absent() {
+fn an_update_whose_client_disconnects_is_stored_completely_or_not_at_all() {
     let server = Server::start();
     let all = key("all");
     let mut client = server.client();
@@ -168,26 +168,26 @@ fn an_update_whose_client_leaves_is_whole_or_absent() {
     for round in 0..60_i64 {
         let body = json!({"firstName": round.to_string(), "lastName": round.to_string()}).to_string();
         let wait = Duration::from_micros(50 * round.cast_unsigned());
-        // Every third leaves before it said all.
+        // Every third client disconnects before it has sent everything.
         let is_whole = round % 3 != 0;
-        leave(&server, &all, &body, if is_whole { body.len() } else { body.len() - 1 }, wait);
+        send_and_disconnect(&server, &all, &body, if is_whole { body.len() } else { body.len() - 1 }, wait);
         let seen = update(&mut client, &json!({"stateOfBirth": round.to_string()})).good();
         assert_eq!(seen["firstName"], seen["lastName"], "half an update");
         assert_eq!(seen["stateOfBirth"], round.to_string());
-        // One that was left behind may come to its turn a little later, but none comes back.
+        // An abandoned update may be stored a little later, but an older one never replaces a newer one.
         let now: i64 = seen["firstName"].as_str().unwrap().parse().unwrap();
         assert!(now <= round && (now == -1 || now % 3 != 0), "{now} in round {round}");
         stored += u32::from(now != last);
         last = now;
     }
-    assert!(stored > 0, "none was ever stored");
+    assert!(stored > 0, "no update was ever stored");
     let database = server.stop();
     let text = database.open().records().unwrap().get("applicant", "anna").unwrap().unwrap();
     let info = &serde_json::from_str::<Value>(&text).unwrap()["info"];
     assert_eq!((&info["firstName"], &info["stateOfBirth"]), (&info["lastName"], &json!("59")));
 }
 
-/// Limits on the size of files are set by a shell, and full disks look the same.
+/// Full disks, simulated by a limit on the file size that a shell sets.
 #[cfg(target_os = "linux")]
 mod full {
     use std::fs;
@@ -197,11 +197,11 @@ mod full {
     use super::super::process::{Process, casefilter};
     use super::*;
 
-    /// The service as a process that can write no file beyond so many bytes.
+    /// Starts a service process that can write no file beyond `bytes`.
     fn serve(database: &Database, bytes: u64) -> Process {
         let inner = casefilter();
         let mut shell = Command::new("sh");
-        // Instead of the signal, which would end the process, there is an error. The limit can be raised again.
+        // The signal is ignored, so a write returns an error instead of ending the process. The limit can be raised again.
         let script = format!("trap '' XFSZ; ulimit -S -f {}; exec \"$0\" \"$@\"", bytes / 512);
         shell.args(["-c", &script]).arg(inner.get_program()).stdin(Stdio::null());
         shell.env_remove("CASEFILTER_DB").env_remove("CASEFILTER_ADMIN_SOCKET");
@@ -212,14 +212,14 @@ mod full {
         fs::read_dir(folder).unwrap().count()
     }
 
-    /// Gives a process room on the disk again.
-    fn make_room(process: &Process) {
+    /// Removes the limit of a process.
+    fn lift_limit(process: &Process) {
         let id = process.child.id().to_string();
         let done = Command::new("prlimit").args(["--pid", &id, "--fsize=unlimited"]).status();
         assert!(done.expect("prlimit is of util-linux").success());
     }
 
-    /// The value of a metric without labels.
+    /// Returns the value of a metric without labels.
     fn metric(database: &Database, name: &str) -> u64 {
         let mut stream = UnixStream::connect(AdminSocket::beside(&database.path())).unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
@@ -230,9 +230,9 @@ mod full {
     }
 
     #[test]
-    fn once_a_full_disk_has_room_updates_go_on_without_a_restart() {
+    fn updates_resume_without_a_restart_once_the_disk_has_space() {
         let database = Database::new("plain.cases.ndjson");
-        // Hardly more than it has.
+        // Hardly more than the file has now.
         let most = (fs::metadata(database.path()).unwrap().len() / 512 + 1) * 512;
         let process = serve(&database, most);
         let mut client = process.client();
@@ -249,18 +249,18 @@ mod full {
                 break;
             }
         }
-        // What is larger than all free pages finds no room in any case.
+        // An update larger than all free pages never fits.
         let (status, told) = answer(send_import(&database, "cases", &cases("large", 9_000)));
         assert!([500, 503, 507].contains(&status), "{told}");
         let seen = info(&mut client, &database);
         assert_eq!(seen["firstName"].as_str(), kept.as_deref().or(Some("Änne")));
         assert_eq!(client.get("/readyz").good()["status"], "ready");
 
-        make_room(&process);
-        // Without any write it is found out that there is room.
+        lift_limit(&process);
+        // The service notices the free space without any write.
         let start = Instant::now();
         while metric(&database, "casefilter_writes_failing ") != 0 {
-            assert!(start.elapsed() < Duration::from_secs(20), "it never recovers");
+            assert!(start.elapsed() < Duration::from_secs(20), "the service never recovers");
             thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(client.get("/readyz").good(), json!({"status": "ready"}));
@@ -276,7 +276,7 @@ mod full {
     }
 
     #[test]
-    fn what_finds_no_room_on_disk_is_absent_and_searches_go_on() {
+    fn a_full_disk_fails_writes_and_leaves_searches_working() {
         let database = Database::new("plain.cases.ndjson");
         let most = fs::metadata(database.path()).unwrap().len() + (1 << 20);
         let process = serve(&database, most);
@@ -284,13 +284,13 @@ mod full {
         update(&mut client, &json!({"firstName": "kept"})).good();
         let count = files(database.folder());
 
-        // The body finds no room beside the database, which is left alone: updates go on.
+        // The spooled body does not fit on the disk. The database is not affected, so updates still work.
         let large = cases("large", usize::try_from(most).unwrap() / 100);
         for kind in ["cases", "levels"] {
             let (status, told) = answer(send_import(&database, kind, &large));
             assert_eq!((status, &told["code"], &told["type"]), (507, &json!(507), &json!("io")));
             let description = told["description"].as_str().unwrap();
-            assert!(description.contains("cannot be put aside"), "{description}");
+            assert!(description.contains("cannot spool the body"), "{description}");
         }
         fs::write(database.folder().join("large.ndjson"), &large).unwrap();
         let path = AdminSocket::beside(&database.path());
@@ -301,22 +301,22 @@ mod full {
             .output()
             .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), said.contains("cannot be put aside")), (Some(1), true), "{said}");
+        assert_eq!((output.status.code(), said.contains("cannot spool the body")), (Some(1), true), "{said}");
         fs::remove_file(database.folder().join("large.ndjson")).unwrap();
         assert_eq!(found(&mut client, "large", 5_000), 0);
         assert_eq!(client.get("/readyz").status, 200);
         update(&mut client, &json!({"lastName": "kept too"})).good();
-        assert!(path.exists() && files(database.folder()) == count, "something is left");
+        assert!(path.exists() && files(database.folder()) == count, "a file remains");
 
-        // The body finds room, what comes of it does not: all is read as it was.
+        // The spooled body fits, but its import does not: the data is unchanged.
         let (status, told) = answer(send_import(&database, "cases", &cases("small", 7_000)));
         assert_eq!((status, &told["type"]), (500, &json!("io")), "{told}");
         assert_eq!(found(&mut client, "small", 7_000), 0);
-        // Searches are answered, so that it is ready; that writes fail is said beside, until one is tried again.
+        // The service is ready because searches work. It also reports failing writes, until one succeeds again.
         let ready = client.get("/readyz").good();
         assert_eq!(ready["status"], "ready");
         assert!(ready["writes"].is_null() || ready["writes"] == "failing", "{ready}");
-        // Documents that nobody has read before, too.
+        // This includes documents that were not read before.
         let body = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
         let page = client.call(&key("all"), "POST", &format!("{SEARCH}?limit=10000"), body).good();
         assert!(page["list"]["items"].as_array().unwrap().len() > 500);
@@ -328,7 +328,7 @@ mod full {
         let seen = info(&mut client, &database);
         assert_eq!((&seen["firstName"], &seen["lastName"]), (&json!("kept"), &json!("kept too")));
         drop(client);
-        // Whoever is told that the log says why finds it there.
+        // The response refers to the log, so the log must have the cause.
         let log = process.kill();
         let faults: Vec<Value> = log
             .lines()
@@ -339,7 +339,7 @@ mod full {
         assert_eq!(statuses, [507, 507, 507, 500], "{log}");
         assert!(faults.iter().all(|event| event["cause"].is_string()), "{log}");
 
-        // With room again it goes on from what was acknowledged.
+        // With free space, the service continues with the acknowledged data.
         let process = Process::run(casefilter(), &database, &[], None);
         let mut client = process.client();
         let seen = info(&mut client, &database);

@@ -23,8 +23,8 @@ CACHED_NOTE = (
 
 
 def build():
-    """Builds the command line in release mode, with Parquet input if available."""
-    features = "cli,arrow" if "\narrow = [" in (ROOT / "Cargo.toml").read_text() else "cli"
+    """Builds the command line in release mode with everything: the feature `full`, or `cli` of older checkouts."""
+    features = "full" if "\nfull = [" in (ROOT / "Cargo.toml").read_text() else "cli"
     command = ["cargo", "build", "--release", "--bin", "casefilter", "--features", features]
     done = subprocess.run(
         [*command, "--message-format=json"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True

@@ -11,7 +11,8 @@
     )
 )]
 
-/// glibc's allocator has arenas for threads, which keep what a service frees: README.md has the measurements.
+/// The allocator of the binary. glibc's own keeps per-thread arenas, so that a service does not give freed memory back;
+/// README.md has measurements.
 #[cfg(all(feature = "jemalloc", target_os = "linux", target_env = "gnu"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -42,33 +43,35 @@ struct Cli {
 const FIRST_STEPS: &str = "\
 First steps:
   casefilter demo
-      what it does, in one minute
+      shows what casefilter does, in one minute
   casefilter generate --cases 100000 -o cases.ndjson
-      sample cases to try things on
+      makes sample cases
   casefilter fields
-      what can be filtered by
+      lists the fields that a filter can name
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
-      cases that are selected, in an order
+      finds cases, newest first
   casefilter import --db cases.db cases.ndjson
-      into a database, which opens at once and can be searched like a file
+      stores cases in a database, which opens fast and is searched like a file
   casefilter serve --db cases.db --tokens tokens.json
-      answers over HTTP; make tokens by `casefilter token app`
+      answers over HTTP; `casefilter token app` makes tokens
   casefilter check --where 'status = opne'
-      what a filter means, or where it is wrong
+      shows what a filter means, or where it is wrong
   casefilter why cases.ndjson --id c-17 --where 'priority = high'
-      why a case is selected, or is not
+      shows why a case is selected, or is not
   casefilter explain cases.ndjson --where 'priority = high' --analyze
-      how the answer is found, and what that costs
+      shows how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides
-otherwise. Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter
-that does not compile; 3 case data refused, or left out under --lenient; 4 a filter
-with warnings under check --deny-warnings.";
+otherwise. Exit status: 0 done, also when no case is found; 1 could not be done;
+2 wrong usage or a filter that does not compile, a bad line of --requests only under
+--fail-on-error; 3 case data rejected, or left out under --lenient; 4 a filter with
+warnings under check --deny-warnings.";
 
-/// Where this process panicked last, if the store did not catch it.
+/// The place of this process's last panic, except those that the store catches.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Runs the command. A panic of this program is told as an error like others; the store turns those of its library into errors.
+/// Runs the command. A panic of this program is reported like other errors; the store turns those of its dependency into
+/// errors.
 fn main() -> ExitCode {
     let command = help::parse::<Cli>().command;
     std::panic::set_hook(Box::new(|panic| {
@@ -79,8 +82,8 @@ fn main() -> ExitCode {
     }));
     catch_unwind(AssertUnwindSafe(|| run(&command))).unwrap_or_else(|_panic| {
         let place = PANICKED_AT.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
-        let message = format!("stopped by a fault in casefilter itself, at {place}; please report it");
+        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
+        let message = format!("stopped by a bug in casefilter, at {place}; please report it");
         Failure::Failed(message).report()
     })
 }
@@ -93,7 +96,7 @@ fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// Ends as clap does when it finds the arguments of a subcommand wrong.
+/// Ends the process as clap does for wrong arguments of a subcommand.
 fn wrong_usage(subcommand: &str, message: &str) -> ! {
     let mut cli = Cli::command();
     cli.build();

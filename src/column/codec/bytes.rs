@@ -2,11 +2,11 @@
 
 /// Bytes being written.
 #[derive(Debug, Default)]
-pub(crate) struct Writer {
+pub(crate) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
+impl ByteWriter {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -19,7 +19,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Values one behind the other, without their number.
+    /// Writes values without their number.
     pub(crate) fn all<V: Fixed>(&mut self, values: &[V]) {
         self.bytes.reserve(size_of_val(values));
         for value in values {
@@ -51,19 +51,19 @@ impl Writer {
 ///
 /// Nothing is allocated for values before the bytes that hold them are seen to be there.
 #[derive(Debug)]
-pub(crate) struct Reader<'b> {
+pub(crate) struct ByteReader<'b> {
     rest: &'b [u8],
 }
 
-/// What bytes do not mean.
+/// The reason why bytes are rejected.
 pub(crate) type Fault = String;
 
-impl<'b> Reader<'b> {
+impl<'b> ByteReader<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// The next so many bytes.
+    /// Reads the next `len` bytes.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'b [u8], Fault> {
         let found = self.rest.split_at_checked(count);
         let (taken, rest) =
@@ -81,13 +81,13 @@ impl<'b> Reader<'b> {
         self.one()
     }
 
-    /// The next so many values.
+    /// Reads the next `len` values.
     pub(crate) fn all<V: Fixed>(&mut self, count: usize) -> Result<Vec<V>, Fault> {
         let bytes = self.bytes(count.saturating_mul(size_of::<V>()))?;
         Ok(bytes.chunks_exact(size_of::<V>()).filter_map(V::read).collect())
     }
 
-    /// So many ascending offsets, from the distances between them.
+    /// Reads `len` ascending offsets, from the distances between them.
     pub(crate) fn ends(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
         let lengths: &mut dyn Iterator<Item = u32> = match self.u8()? {
             1 => &mut self.bytes(count)?.iter().map(|length| u32::from(*length)),
@@ -116,7 +116,7 @@ impl<'b> Reader<'b> {
         self.rest
     }
 
-    /// Refuses bytes behind what was read.
+    /// Rejects bytes after those that were read.
     pub(crate) fn finish(self) -> Result<(), Fault> {
         match self.rest.len() {
             0 => Ok(()),
@@ -155,16 +155,16 @@ mod tests {
     #[test]
     fn offsets_come_back_in_every_width() {
         for ends in [vec![], vec![0, 0, 255], vec![1, 256 + 1, 65_536], vec![7, u32::MAX, u32::MAX]] {
-            let mut writer = Writer::default();
+            let mut writer = ByteWriter::default();
             writer.lengths(&ends);
             let bytes = writer.into_bytes();
-            let mut reader = Reader::new(&bytes);
+            let mut reader = ByteReader::new(&bytes);
             assert_eq!(reader.ends(ends.len()), Ok(ends.clone()));
             assert_eq!(reader.finish(), Ok(()));
-            assert!(Reader::new(&bytes).ends(ends.len() + 1).is_err());
-            assert!(Reader::new(&bytes).ends(usize::MAX).is_err());
+            assert!(ByteReader::new(&bytes).ends(ends.len() + 1).is_err());
+            assert!(ByteReader::new(&bytes).ends(usize::MAX).is_err());
         }
         let beyond = [4, 255, 255, 255, 255, 1, 0, 0, 0];
-        assert_eq!(Reader::new(&beyond).ends(2), Err("offsets beyond 32 bits".to_owned()));
+        assert_eq!(ByteReader::new(&beyond).ends(2), Err("offsets beyond 32 bits".to_owned()));
     }
 }

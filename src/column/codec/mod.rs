@@ -7,7 +7,7 @@
 //! | layout | 0: no row has a value · 1: each has one · 2: those of a bitmap, a bit a row · 3: many, the number of each row's values |
 //! | strings | number of distinct ones, their bytes in all, the bytes, the length of each; codes in the width that holds them |
 //! | numbers | a double a value; sorted rows |
-//! | timestamps | 0: milliseconds of 64 bits · 1: the least, the step, steps of 32 bits; sorted rows |
+//! | other ordered types, by ordinal | 0: ordinals of 64 bits · 1: the least, the step, steps of 32 bits; sorted rows |
 //! | booleans | a bit a value |
 //! | sorted rows | 0: none, since many-valued or stored in order · 1: their number, a `u16` each |
 //!
@@ -20,16 +20,16 @@
 
 mod bytes;
 
-pub(crate) use bytes::{Fault, Reader, Writer};
+pub(crate) use bytes::{ByteReader, ByteWriter, Fault};
 
 use super::dictionary::{Codes, Dictionary};
 use super::index_values;
 use super::ordinals::Ordinals;
-use super::sealed::{Column, Data, Layout};
+use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted_rows::SortedRows;
-use crate::catalog::{Field, FieldType};
+use crate::catalog::Field;
 use crate::rows::{Bitmap, LANES, Selection};
-use crate::value::{Number, OrderedType, OrdinalRange};
+use crate::value::{Number, OrderedType, OrdinalRange, ValueClass};
 
 const NONE: u8 = 0;
 const ALL: u8 = 1;
@@ -43,25 +43,25 @@ const AS_STORED: u8 = 0;
 const LISTED: u8 = 1;
 
 /// Writes a column of a field.
-pub(crate) fn write(field: &Field, column: &Column, out: &mut Writer) {
+pub(crate) fn write(field: &Field, column: &Column, out: &mut ByteWriter) {
     match &column.layout {
-        Layout::Single(Selection::None) if field.is_many() => {
+        ColumnLayout::Single(Selection::None) if field.is_many() => {
             out.u8(MANY);
             out.lengths(&vec![0; column.rows]);
         }
-        Layout::Single(Selection::None) => out.u8(NONE),
-        Layout::Single(Selection::All) => out.u8(ALL),
-        Layout::Single(Selection::Bitmap(bitmap)) => {
+        ColumnLayout::Single(Selection::None) => out.u8(NONE),
+        ColumnLayout::Single(Selection::All) => out.u8(ALL),
+        ColumnLayout::Single(Selection::Bitmap(bitmap)) => {
             out.u8(BITMAP);
             out.all(bitmap.words());
         }
-        Layout::Many(ends) => {
+        ColumnLayout::Many(ends) => {
             out.u8(MANY);
             out.lengths(ends);
         }
     }
     match &column.data {
-        Data::Strings { dictionary, codes, .. } => {
+        ColumnData::Strings { dictionary, codes, .. } => {
             let (text, ends) = dictionary.parts();
             out.all(&[ends.len() as u64, text.len() as u64]);
             out.bytes(text.as_bytes());
@@ -72,17 +72,17 @@ pub(crate) fn write(field: &Field, column: &Column, out: &mut Writer) {
                 Codes::U32(codes) => out.all(codes),
             }
         }
-        Data::Ordered { kind, values, sorted, .. } => {
+        ColumnData::Ordered { kind, values, sorted, .. } => {
             match (kind, values) {
                 (OrderedType::Number, values) => {
                     let double = |ordinal: &i64| Number::of_ordinal(*ordinal).map_or(0.0, Number::get);
                     out.all(&values.to_wide().iter().map(double).collect::<Vec<f64>>());
                 }
-                (OrderedType::Timestamp, Ordinals::Wide(values)) => {
+                (_, Ordinals::Wide(values)) => {
                     out.u8(WIDE);
                     out.all(values);
                 }
-                (OrderedType::Timestamp, Ordinals::Steps { base, step, steps }) => {
+                (_, Ordinals::Steps { base, step, steps }) => {
                     out.u8(STEPS);
                     out.all(&[*base]);
                     out.all(&[*step]);
@@ -91,11 +91,11 @@ pub(crate) fn write(field: &Field, column: &Column, out: &mut Writer) {
             }
             write_sorted(sorted.as_ref(), out);
         }
-        Data::Booleans { values, .. } => out.all(values.words()),
+        ColumnData::Booleans { values, .. } => out.all(values.words()),
     }
 }
 
-fn write_sorted(sorted: Option<&SortedRows>, out: &mut Writer) {
+fn write_sorted(sorted: Option<&SortedRows>, out: &mut ByteWriter) {
     match sorted {
         None => out.u8(AS_STORED),
         Some(sorted) => {
@@ -108,58 +108,72 @@ fn write_sorted(sorted: Option<&SortedRows>, out: &mut Writer) {
 
 /// Reads the column of a field in a batch of `rows` rows, at most 65,536.
 pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, Fault> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = ByteReader::new(bytes);
     let layout = read_layout(field, rows, &mut reader)?;
     let values = match &layout {
-        Layout::Single(Selection::None) => 0,
-        Layout::Single(_) => rows,
-        Layout::Many(ends) => ends.last().map_or(0, |end| *end as usize),
+        ColumnLayout::Single(Selection::None) => 0,
+        ColumnLayout::Single(_) => rows,
+        ColumnLayout::Many(ends) => ends.last().map_or(0, |end| *end as usize),
     };
-    let data = match field.kind() {
-        FieldType::String => read_strings(rows, &layout, values, &mut reader)?,
-        FieldType::Number => {
+    let data = match ValueClass::of_field(field.kind()) {
+        ValueClass::Strings => read_strings(rows, &layout, values, &mut reader)?,
+        ValueClass::Ordered(kind @ OrderedType::Number) => {
             let values = read_doubles(values, &mut reader)?;
             let (sorted, zone) =
                 read_order(rows, &layout, |at| values.get(at).copied(), values.len(), &mut reader)?;
             let values = index_values::ordinals(values, &layout, zone);
-            Data::Ordered { kind: OrderedType::Number, values, zone, sorted }
+            ColumnData::Ordered { kind, values, zone, sorted }
         }
-        FieldType::Timestamp => {
-            let values = read_millis(values, &mut reader)?;
-            let (sorted, zone) = read_order(rows, &layout, |at| values.get(at), values.len(), &mut reader)?;
-            Data::Ordered { kind: OrderedType::Timestamp, values, zone, sorted }
+        ValueClass::Ordered(kind) => {
+            let values = read_ordinals(values, &mut reader)?;
+            let (sorted, zone) = read_order(
+                rows,
+                &layout,
+                |at| (at < values.len()).then(|| values.get(at)),
+                values.len(),
+                &mut reader,
+            )?;
+            if zone.is_some_and(|(low, high)| low < kind.range().0 || high > kind.range().1) {
+                return Err("values beyond those of the field's type".to_owned());
+            }
+            ColumnData::Ordered { kind, values, zone, sorted }
         }
-        FieldType::Boolean => {
+        ValueClass::Booleans => {
             let values = read_bitmap(values, &mut reader)?;
             let holders = Box::new(index_values::holders(rows, &layout, &values));
-            Data::Booleans { values, holders }
+            ColumnData::Booleans { values, holders }
         }
     };
     reader.finish()?;
     Ok(Column { rows, layout, data })
 }
 
-fn read_layout(field: &Field, rows: usize, reader: &mut Reader<'_>) -> Result<Layout, Fault> {
+fn read_layout(field: &Field, rows: usize, reader: &mut ByteReader<'_>) -> Result<ColumnLayout, Fault> {
     let layout = match (reader.u8()?, field.is_many()) {
-        (NONE, false) => Layout::Single(Selection::None),
-        (ALL, false) => Layout::Single(Selection::All),
+        (NONE, false) => ColumnLayout::Single(Selection::None),
+        (ALL, false) => ColumnLayout::Single(Selection::All),
         (BITMAP, false) => match Selection::from_bitmap(read_bitmap(rows, reader)?) {
-            Selection::Bitmap(bitmap) => Layout::Single(Selection::Bitmap(bitmap)),
+            Selection::Bitmap(bitmap) => ColumnLayout::Single(Selection::Bitmap(bitmap)),
             _ => return Err("a bitmap of all rows or none".to_owned()),
         },
-        (MANY, true) => Layout::many(reader.ends(rows)?),
+        (MANY, true) => ColumnLayout::many(reader.ends(rows)?),
         (layout, _) => return Err(format!("layout {layout} where it does not belong")),
     };
     Ok(layout)
 }
 
-fn read_bitmap(rows: usize, reader: &mut Reader<'_>) -> Result<Bitmap, Fault> {
+fn read_bitmap(rows: usize, reader: &mut ByteReader<'_>) -> Result<Bitmap, Fault> {
     let words: Vec<u64> = reader.all(rows.div_ceil(LANES))?;
     let bitmap = Bitmap::filled_by(rows, |own| own.copy_from_slice(&words));
     if bitmap.words() == words { Ok(bitmap) } else { Err("bits behind the last row".to_owned()) }
 }
 
-fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader<'_>) -> Result<Data, Fault> {
+fn read_strings(
+    rows: usize,
+    layout: &ColumnLayout,
+    values: usize,
+    reader: &mut ByteReader<'_>,
+) -> Result<ColumnData, Fault> {
     let mut count = || reader.one::<u64>().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     let (distinct, length) = (count()?, count()?);
     let text = str::from_utf8(reader.bytes(length)?).map_err(|fault| fault.to_string())?;
@@ -179,19 +193,23 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
     }?;
     let wanted = index_values::are_postings_wanted(rows, values, dictionary.len());
     let postings = wanted.then(|| index_values::postings(rows, layout, &dictionary, &codes));
-    Ok(Data::Strings { dictionary, codes, postings })
+    Ok(ColumnData::Strings { dictionary, codes, postings })
 }
 
 /// Refuses a code that the dictionary lacks, and a string that no row has.
-fn check_codes<C: Copy + Into<u32>>(codes: &[C], layout: &Layout, distinct: usize) -> Result<(), Fault> {
+fn check_codes<C: Copy + Into<u32>>(
+    codes: &[C],
+    layout: &ColumnLayout,
+    distinct: usize,
+) -> Result<(), Fault> {
     let mut used = vec![false; distinct];
     // A code without a value is never looked up, but is held to the dictionary all the same.
     for (at, code) in codes.iter().enumerate() {
         match used.get_mut((*code).into() as usize) {
             Some(flag) => {
                 *flag |= match layout {
-                    Layout::Single(present) => present.contains(at),
-                    Layout::Many(_) => true,
+                    ColumnLayout::Single(present) => present.contains(at),
+                    ColumnLayout::Many(_) => true,
                 };
             }
             None => return Err("a code that the dictionary lacks".to_owned()),
@@ -204,14 +222,14 @@ fn check_codes<C: Copy + Into<u32>>(codes: &[C], layout: &Layout, distinct: usiz
 }
 
 /// The ordinals of finite doubles.
-fn read_doubles(values: usize, reader: &mut Reader<'_>) -> Result<Vec<i64>, Fault> {
+fn read_doubles(values: usize, reader: &mut ByteReader<'_>) -> Result<Vec<i64>, Fault> {
     let doubles: Vec<f64> = reader.all(values)?;
     let ordinal =
         |double: f64| Number::new(double).map(Number::ordinal).ok_or_else(|| format!("the number {double}"));
     doubles.into_iter().map(ordinal).collect()
 }
 
-fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Ordinals, Fault> {
+fn read_ordinals(values: usize, reader: &mut ByteReader<'_>) -> Result<Ordinals, Fault> {
     match reader.u8()? {
         WIDE => Ok(Ordinals::Wide(reader.all(values)?.into())),
         STEPS => {
@@ -233,10 +251,10 @@ fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Ordinals, Fault
 /// Sorted rows, and the least and greatest value.
 fn read_order(
     rows: usize,
-    layout: &Layout,
+    layout: &ColumnLayout,
     value: impl Fn(usize) -> Option<i64>,
     values: usize,
-    reader: &mut Reader<'_>,
+    reader: &mut ByteReader<'_>,
 ) -> Result<(Option<SortedRows>, Option<OrdinalRange>), Fault> {
     let sorted = read_sorted(rows, layout, |at| value(at).unwrap_or(0), values, reader)?;
     let zone = zone(layout, values, sorted.as_ref(), value);
@@ -246,19 +264,19 @@ fn read_order(
 /// Sorted rows that are the present ones, ascending by value, then by row.
 fn read_sorted(
     rows: usize,
-    layout: &Layout,
+    layout: &ColumnLayout,
     ordinal: impl Fn(usize) -> i64,
     values: usize,
-    reader: &mut Reader<'_>,
+    reader: &mut ByteReader<'_>,
 ) -> Result<Option<SortedRows>, Fault> {
     let wrong = || Err("sorted rows that are not the rows in order".to_owned());
     match (reader.u8()?, layout) {
-        (AS_STORED, Layout::Many(_)) => Ok(None),
-        (AS_STORED, Layout::Single(present)) => {
+        (AS_STORED, ColumnLayout::Many(_)) => Ok(None),
+        (AS_STORED, ColumnLayout::Single(present)) => {
             let in_order = (0..values).is_sorted_by_key(&ordinal);
             if in_order && present.count(rows) == values { Ok(None) } else { wrong() }
         }
-        (LISTED, Layout::Single(present)) => {
+        (LISTED, ColumnLayout::Single(present)) => {
             let count = usize::try_from(reader.one::<u64>()?).unwrap_or(usize::MAX);
             let sorted: Vec<u16> = reader.all(count)?;
             // Ascending without a repetition, and as many as are present, all of them present: so
@@ -278,15 +296,15 @@ fn read_sorted(
 
 /// The least and greatest value.
 fn zone(
-    layout: &Layout,
+    layout: &ColumnLayout,
     values: usize,
     sorted: Option<&SortedRows>,
     value: impl Fn(usize) -> Option<i64>,
 ) -> Option<OrdinalRange> {
     match (sorted.map(SortedRows::rows), layout) {
         (Some(rows), _) => value((*rows.first()?).into()).zip(value((*rows.last()?).into())),
-        (None, Layout::Single(_)) => value(0).zip(value(values.checked_sub(1)?)),
-        (None, Layout::Many(_)) => {
+        (None, ColumnLayout::Single(_)) => value(0).zip(value(values.checked_sub(1)?)),
+        (None, ColumnLayout::Many(_)) => {
             let all = || (0..values).filter_map(&value);
             all().min().zip(all().max())
         }
@@ -296,6 +314,7 @@ fn zone(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::FieldType;
 
     #[track_caller]
     fn assert_refused(kind: FieldType, path: &str, rows: usize, parts: &[&[u8]], fault: &str) {

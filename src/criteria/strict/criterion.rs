@@ -1,11 +1,39 @@
 //! Checks the keys of one criterion against each other.
 
-use super::super::advice::{Advice, advise, for_several};
-use super::super::ast::Criterion;
+use super::super::advice::{Advice, Habit, Holds, for_several, meant_by_time};
+use super::super::ast::{Criterion, Text};
+use super::super::unsupported::{Unsupported, meant_by_value};
 use super::open::{CRITERION_KEYS, OpenCriterion, Slot};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote};
-use crate::operator::{Connective, Operator, Syntax};
+use crate::operator::{Arity, Connective, Operator, Syntax};
+
+/// Returns the advice for an unknown operator before these values.
+fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
+    // Values that are missing or wrong were reported, and are some.
+    let Some(habit) = Habit::find(written) else { return Advice::Nothing };
+    let advice = habit.advice(holds, values.len().max(1));
+    let is_time = holds.is_some_and(|holds| holds.is_timestamp);
+    let unsupported = values.iter().filter(|_| is_time).find_map(|value| meant_by_time(advice, &value.text));
+    if let Some(unsupported) = unsupported {
+        return Advice::Cannot(unsupported);
+    }
+    if !matches!(advice, Advice::Cannot(_) | Advice::Nothing)
+        && let Some(unsupported) = values.iter().find_map(|value| meant_by_value(&value.text, true))
+    {
+        return Advice::Cannot(unsupported);
+    }
+    match (advice, values) {
+        // One value is too few or too many.
+        (Advice::Operator(Operator::Equal), [_, _, ..]) if holds.is_some_and(|holds| !holds.is_list) => {
+            Advice::Operator(Operator::Contains)
+        }
+        (Advice::Operator(Operator::NotEqual), [_, _, ..]) => Advice::NoneOf,
+        (Advice::Operator(operator), [_, _, ..]) if operator.arity() == Arity::One => Advice::Nothing,
+        (Advice::Between, values) if values.len() != 2 => Advice::Nothing,
+        (advice, _) => advice,
+    }
+}
 
 impl<'a> Parser<'a, '_> {
     /// Returns the criterion of the keys that were read; `None` when it has none that lowering could go on with.
@@ -35,18 +63,20 @@ impl<'a> Parser<'a, '_> {
         let mut valid = !open.broken;
         match &open.op {
             Slot::Given(op) if connective.is_none() => {
-                let suggestion = match advise(&op.text, None) {
-                    meant @ Advice::Connective(_) => meant.meant(Syntax::Json),
-                    _ => None,
+                let habit = Habit::find(&op.text);
+                let connective = habit.and_then(Habit::connective);
+                let note = match habit {
+                    Some(habit) if habit.is_negation() => "; `<>` is the only negation",
+                    _ => "",
                 };
                 self.report(
                     Error::new(
                         ErrorKind::UnknownOperator,
                         op.offset,
                         quote(&op.text),
-                        "`$and` or `$or` beside `children`",
+                        format!("`$and` or `$or` beside `children`{note}"),
                     )
-                    .suggest(suggestion),
+                    .suggest(connective.map(|connective| quote(connective.name()))),
                 );
                 valid = false;
             }
@@ -106,11 +136,15 @@ impl<'a> Parser<'a, '_> {
                 let operator = Operator::find(&op.text);
                 if operator.is_none() {
                     let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
-                    let (suggestion, note) = match advise(&op.text, holds) {
-                        // They cannot be meant where there is a field.
-                        Advice::Connective(_) => (None, None),
-                        Advice::Cannot(note) => (None, Some(note)),
-                        advice => (advice.meant(Syntax::Json), None),
+                    let values = match &open.values {
+                        Slot::Given(values) => self.body.texts(values),
+                        _ => &[],
+                    };
+                    let (suggestion, note) = match advice(&op.text, holds, values) {
+                        // A connective cannot be meant where there is a field.
+                        Advice::Connective(_) | Advice::Cannot(Unsupported::Connective) => (None, None),
+                        Advice::Cannot(unsupported) => (None, Some(unsupported.note())),
+                        advice => (advice.in_words(Syntax::Json), None),
                     };
                     let note = note.map(|note| format!("; {note}")).unwrap_or_default();
                     self.report(

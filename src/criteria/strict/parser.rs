@@ -1,8 +1,10 @@
 //! Walks the text of a body and makes a tree of what has no error.
 
-use super::super::advice::{Fields, suggest_key};
+use super::super::advice::Fields;
 use super::super::ast::{Body, Criterion, Text};
 use super::super::bounds::over_limit;
+use super::super::keys::suggest_key;
+use super::super::unsupported::Unsupported;
 use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::{JsonType, Reader, Result};
@@ -313,6 +315,7 @@ impl<'a> Parser<'a, '_> {
                     ahead.skip_scalar()?;
                     format!("a string: write `\"{}\"`", self.reader.between(offset, ahead.offset()))
                 }
+                JsonType::Null => format!("a string; {}", Unsupported::Absence.note()),
                 _ => "a string".to_owned(),
             };
             match self.text(&expected)? {

@@ -2,10 +2,15 @@
 
 use std::borrow::Cow;
 
+use super::super::advice::{Advice, Habit, Holds, meant_by_time};
 use super::super::ast::{Criterion, Text};
+use super::super::unsupported::{Unsupported, is_relative_time, meant_by_value};
 use super::lexer::{Lexer, Result, Token};
+use super::operands::{Join, Operands, ends_value};
+use super::operator::phrase;
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::operator::Operator;
 use crate::value::{Number, Timestamp, is_reserved_word};
 
 /// Quotes that word processors put in place of straight ones.
@@ -24,65 +29,92 @@ fn has_clause(phrase: &str) -> bool {
     })
 }
 
-impl<'a> Parser<'a, '_> {
-    /// The two criteria that `between LEAST and GREATEST` stands for, with both read over; `None` when something else stands there.
-    pub(super) fn range_between(&mut self, field: &str) -> Result<Option<String>> {
-        let mut ahead = self.lexer.clone();
-        let mut bounds = Vec::new();
-        loop {
-            let (Token::Word(_) | Token::Quoted(_)) = ahead.next else { return Ok(None) };
-            let (start, end) = (ahead.start, ahead.at);
-            let (token, _) = ahead.bump()?;
-            let value = match token {
-                Token::Word(word) => Cow::Borrowed(word),
-                Token::Quoted(text) => text,
-                _ => return Ok(None),
-            };
-            bounds.push((ahead.text.get(start..end).unwrap_or_default(), value));
-            match bounds.as_slice() {
-                [_] if ahead.next.is_word("and") => ahead.bump().map(drop)?,
-                [least, greatest] => {
-                    let at_least = |(written, value): &(&str, Cow<'_, str>)| match Timestamp::respell(value) {
-                        Some(span) => format!("{:?}", span.start),
-                        None => (*written).to_owned(),
-                    };
-                    let at_most = match Timestamp::respell(&greatest.1) {
-                        Some(span) if span.end.is_some() => format!("< {:?}", span.end.unwrap_or_default()),
-                        _ => format!("<= {}", at_least(greatest)),
-                    };
-                    let meant = quote_whole(&format!(">= {} and {field} {at_most}", at_least(least)));
-                    self.lexer = ahead;
-                    return Ok(Some(meant.unwrap_or_else(|| "`>=` and `<=` joined by `and`".to_owned())));
-                }
-                _ => return Ok(None),
-            }
+/// True when a criterion, or one in parentheses, stands next.
+pub(super) fn begins_criterion(lexer: &Lexer<'_>) -> bool {
+    let mut ahead = lexer.clone();
+    match &ahead.next {
+        Token::Open => true,
+        token if token.is_word("not") => true,
+        Token::Word(_) | Token::Quoted(_) => {
+            ahead.bump().is_ok()
+                && (matches!(ahead.next, Token::Symbol(_)) || matches!(phrase(&ahead), Ok(Some(_))))
         }
+        _ => false,
     }
+}
 
-    /// Returns the criterion that means the same as a negated one after `not` or `!`, which stands next; `None` when there is none.
-    pub(super) fn negated(&self) -> Option<String> {
+impl<'a> Parser<'a, '_> {
+    /// Returns the criterion that means the opposite of one after `not` or `!`, which stands next, and the note on one that cannot be
+    /// asked; with the range of the negation.
+    pub(super) fn negated(&self) -> (Option<(usize, String)>, Option<Unsupported>) {
+        const NONE: (Option<(usize, String)>, Option<Unsupported>) = (None, None);
         let mut ahead = self.lexer.clone();
-        ahead.bump().ok()?;
-        let is_open = ahead.next == Token::Open;
-        if is_open {
-            ahead.bump().ok()?;
+        let step = |ahead: &mut Lexer<'a>| ahead.bump().is_ok();
+        if !step(&mut ahead) {
+            return NONE;
         }
-        let text = |lexer: &Lexer<'a>| lexer.text.get(lexer.start..lexer.at).unwrap_or_default();
-        let is_text = |token: &Token<'_>| {
-            matches!(token, Token::Quoted(_)) || matches!(token, Token::Word(word) if !is_reserved_word(word))
+        let is_open = ahead.next == Token::Open;
+        if is_open && !step(&mut ahead) {
+            return NONE;
+        }
+        let name = match &ahead.next {
+            Token::Word(word) if !is_reserved_word(word) => {
+                let unsupported = Habit::find(word).and_then(Habit::unsupported);
+                if unsupported.is_some() && (self.fields)(word).is_none() {
+                    return (None, unsupported);
+                }
+                Cow::Borrowed(*word)
+            }
+            Token::Quoted(text) => text.clone(),
+            _ => return NONE,
         };
-        let field = is_text(&ahead.next).then(|| text(&ahead))?;
-        ahead.bump().ok()?;
-        let Token::Symbol("=" | "==") = ahead.next else { return None };
-        ahead.bump().ok()?;
-        let value = is_text(&ahead.next).then(|| text(&ahead))?;
-        ahead.bump().ok()?;
-        let ends = match &ahead.next {
+        let field = ahead.text.get(ahead.start..ahead.at).unwrap_or_default();
+        let mut stop = ahead.at;
+        if !step(&mut ahead) {
+            return NONE;
+        }
+        let holds = (self.fields)(&name);
+        let is_end = |lexer: &Lexer<'a>| match &lexer.next {
             Token::Close => true,
             Token::End => !is_open,
             token => !is_open && token.connective().is_some(),
         };
-        quote_whole(&format!("{field} <> {value}")).filter(|_| ends)
+        let meant = if is_end(&ahead) {
+            // A field by itself is true when it has a value, and a boolean one when it is that value.
+            match holds {
+                Some(holds) if holds.is_boolean => Some(format!("{field} <> true")),
+                Some(_) => return (None, Some(Unsupported::Absence)),
+                None => None,
+            }
+        } else {
+            let Ok(Some(phrase)) = phrase(&ahead) else { return NONE };
+            let operands = Operands::read(&phrase.rest);
+            let count = operands.as_ref().map_or(0, |operands| operands.values.len());
+            let advice = match phrase.habit.negated().advice(holds, count) {
+                Advice::Cannot(unsupported) => return (None, Some(unsupported)),
+                advice => advice,
+            };
+            let Some(operands) = operands.filter(|operands| !operands.has_keyword()) else { return NONE };
+            if let Some(unsupported) = operands.unsupported() {
+                return (None, Some(unsupported));
+            }
+            let time = operands.values.iter().find_map(|value| meant_by_time(advice, &value.value));
+            if let Some(unsupported) = time.filter(|_| holds.is_some_and(|holds| holds.is_timestamp)) {
+                return (None, Some(unsupported));
+            }
+            ahead = operands.rest.clone();
+            stop = operands.stop;
+            let is_list = holds.is_some_and(|holds| holds.is_list);
+            let meant = operands.after_field(advice, field, is_list).filter(|_| is_end(&ahead));
+            meant.map(|meant| match advice {
+                Advice::NotAllOf => format!("({field} {meant})"),
+                _ => format!("{field} {meant}"),
+            })
+        };
+        if is_open {
+            stop = ahead.at;
+        }
+        (meant.map(|meant| (stop, meant)), None)
     }
 
     /// The field of `field:value`, as search boxes have it; `None` for a word that is a field itself, or does not begin with one.
@@ -91,34 +123,79 @@ impl<'a> Parser<'a, '_> {
         ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
     }
 
+    /// Returns a value after a colon as a value of a criterion; `None` where it is a word or a pattern of another language.
+    pub(super) fn value_after_colon(&self, value: &str) -> Option<String> {
+        let is_number = self.holds.is_some_and(|holds| holds.is_number);
+        let is_other = Habit::find(value).is_some_and(|habit| habit.connective().is_none())
+            || self.unsupported_after_colon(value).is_some()
+            // A day is no point in time that `=` could compare with.
+            || Timestamp::respell(value).is_some()
+            || is_number && Number::parse(value).is_none() && Number::respell(value).is_none()
+            || !ends_value(&self.lexer.next) || self.lexer.next == Token::Comma;
+        let is_bare = !is_reserved_word(value) || matches!(value, "true" | "false");
+        (!is_other).then(|| if is_bare { value.to_owned() } else { format!("\"{value}\"") })
+    }
+
+    /// Returns the test that a value after a colon stands for, if it is none that the language has.
+    pub(super) fn unsupported_after_colon(&self, value: &str) -> Option<Unsupported> {
+        let is_cut = matches!(self.lexer.next, Token::Other('*' | '?' | '%'));
+        let is_time = self.holds.is_some_and(|holds| holds.is_timestamp) && is_relative_time(value);
+        meant_by_value(value, true)
+            .or(is_cut.then_some(Unsupported::Inside))
+            .or(is_time.then_some(Unsupported::RelativeTime))
+    }
+
     /// Reads over `field:value`, which stands next, and reports it; `expected` is what may stand there.
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
+        self.holds = (self.fields)(name);
         let offset = self.lexer.start;
         let word_end = self.lexer.at;
         let value = self.lexer.text.get(offset..word_end).and_then(|word| word.get(name.len()..));
         let value = value.and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
         self.skip()?;
         let mut end = word_end;
+        let mut unsupported = None;
         let meant = match &self.lexer.next {
-            // A day is no point in time that `=` could compare with.
-            _ if Timestamp::respell(value).is_some() => None,
             _ if !value.is_empty() => {
-                let is_bare = !is_reserved_word(value) || matches!(value, "true" | "false");
-                Some(format!("{name} = {}", if is_bare { value.to_owned() } else { format!("\"{value}\"") }))
+                unsupported = self.unsupported_after_colon(value);
+                self.value_after_colon(value).map(|value| format!("{name} = {value}"))
             }
-            Token::Word(next) if is_reserved_word(next) => None,
             Token::Word(_) | Token::Quoted(_) => {
+                let operands = Operands::read(&self.lexer).filter(|operands| operands.is_whole);
                 end = self.lexer.at;
-                let one = self.next_text();
-                Timestamp::respell(one.trim_matches('"')).is_none().then(|| format!("{name} = {one}"))
+                unsupported = operands.as_ref().and_then(Operands::unsupported);
+                let is_value = |operands: &Operands<'_>| {
+                    let is_day = operands.values.iter().any(|one| Timestamp::respell(&one.value).is_some());
+                    operands.join.is_none() && unsupported.is_none() && !operands.has_keyword() && !is_day
+                };
+                operands.filter(is_value).map(|_| format!("{name} = {}", self.lexer.next_text()))
             }
-            Token::Open => Some(format!("{name} in")),
-            Token::Symbol(_) => Some(name.to_owned()),
+            Token::Open => {
+                let operands = Operands::read(&self.lexer).filter(|operands| operands.is_whole);
+                unsupported = operands.as_ref().and_then(Operands::unsupported);
+                let is_list = operands.filter(|operands| {
+                    matches!(operands.join, None | Some(Join::Comma))
+                        && unsupported.is_none()
+                        && !operands.has_keyword()
+                });
+                is_list.map(|_| format!("{name} in"))
+            }
+            Token::Symbol(symbol) => Operator::find_word(symbol).map(|_| name.to_owned()),
+            Token::Other('*' | '%' | '?') => {
+                unsupported = Some(self.unsupported_wildcard());
+                None
+            }
             _ => None,
         };
+        let note = unsupported.map(|unsupported| format!("; {}", unsupported.note()));
+        let expected = format!("{expected}{}", note.unwrap_or_default());
         let written = self.lexer.text.get(offset..end).unwrap_or_default();
         let error = Error::new(ErrorKind::Syntax, offset, quote(written), expected);
-        self.report(error.suggest(meant.and_then(|meant| quote_whole(&meant))));
+        let error = error.suggest(meant.and_then(|meant| quote_whole(&meant)));
+        if let Token::Other(_) = self.lexer.next {
+            return Err(error);
+        }
+        self.report(error);
         if let Token::Symbol(_) = self.lexer.next {
             self.skip()?;
         }
@@ -165,26 +242,41 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn is_phrase(&mut self, first: &Text<'a>) -> Result<bool> {
         let mut end = None;
         let mut ahead = self.lexer.clone();
+        // One of the words is an operator or a connective of another language, or may be one.
+        let mut has_keyword = Habit::find(&first.text).is_some();
         while matches!(ahead.next, Token::Word(word) if !is_reserved_word(word)) {
             let after = ahead.at;
             let before = ahead.clone();
             ahead.bump()?;
+            let is_connective =
+                Habit::find(before.next_text()).and_then(Habit::unsupported) == Some(Unsupported::Connective);
             // A word before an operator is a field.
             if matches!(ahead.next, Token::Symbol(_)) || ahead.next.word_operator().is_some() {
                 ahead = before;
+                has_keyword = true;
                 break;
             }
+            if is_connective && begins_criterion(&ahead) {
+                ahead = before;
+                break;
+            }
+            has_keyword |= is_connective;
             end = Some(after);
         }
         let Some(end) = end else { return Ok(false) };
         let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
-        let is_number = self.holds.is_some_and(|holds| holds.is_number);
-        let (expected, meant) = if is_number {
-            ("one number", Number::respell(phrase))
+        let is = |property: fn(Holds) -> bool| self.holds.is_some_and(property);
+        let is_time = || Timestamp::parse(phrase).is_ok() || Timestamp::respell(phrase).is_some();
+        let (expected, meant) = if is(|holds| holds.is_number) {
+            ("one number".to_owned(), Number::respell(phrase))
         } else if has_clause(phrase) {
-            ("a value; the order and the page are no part of a filter", None)
+            ("a value; the order and the page are no part of a filter".to_owned(), None)
+        } else if is(|holds| holds.is_timestamp) && !is_time() {
+            let note = is_relative_time(phrase).then(|| format!("; {}", Unsupported::RelativeTime.note()));
+            (format!("one timestamp{}", note.unwrap_or_default()), None)
         } else {
-            ("a value with spaces in double quotes", Some(format!("\"{phrase}\"")))
+            let quoted = (!has_keyword && !is(|holds| holds.is_boolean)).then(|| format!("\"{phrase}\""));
+            ("a value with spaces in double quotes".to_owned(), quoted)
         };
         let suggestion = meant.and_then(|meant| quote_whole(&meant));
         self.report(Error::new(ErrorKind::Syntax, first.offset, quote(phrase), expected).suggest(suggestion));

@@ -130,12 +130,34 @@ impl<'a> Lexer<'a> {
         Ok((std::mem::replace(&mut self.next, next), offset))
     }
 
+    /// True when a word stands next, and directly after it a parenthesis.
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.next, Token::Word(_)) && self.rest().starts_with('(')
+    }
+
+    /// Makes `next` a contraction such as `isn't`, if an apostrophe and `t` follow it.
+    pub(super) fn extend_contraction(&mut self) {
+        let is_cut = matches!(self.next, Token::Word(word) if word.ends_with(['n', 'N']));
+        let rest = self.rest();
+        if let Some(after) = rest.strip_prefix(['\'', '’']).and_then(|rest| rest.strip_prefix(['t', 'T']))
+            && is_cut
+            && !after.starts_with(is_bare_char)
+        {
+            self.at = self.text.len().saturating_sub(after.len());
+        }
+    }
+
+    /// Returns the text of `next`.
+    pub(super) fn next_text(&self) -> &'a str {
+        self.text.get(self.start..self.at).unwrap_or_default()
+    }
+
     /// Returns the text of `next`, for a message.
     pub(super) fn found(&self) -> String {
         match &self.next {
             Token::End => "the end of the text".to_owned(),
             Token::Other('\u{feff}') => "a byte-order mark".to_owned(),
-            _ => quote(self.text.get(self.start..self.at).unwrap_or_default()),
+            _ => quote(self.next_text()),
         }
     }
 }

@@ -23,6 +23,8 @@
 mod criterion;
 mod habits;
 mod lexer;
+mod operands;
+mod operator;
 mod parser;
 #[cfg(test)]
 mod tests;

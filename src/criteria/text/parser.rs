@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::advice::{Fields, Holds};
+use super::super::advice::{Fields, Habit, Holds};
 use super::super::ast::{Body, Criterion};
 use super::super::bounds::over_limit;
+use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
@@ -274,6 +275,17 @@ impl<'a> Parser<'a, '_> {
         let error = self.unexpected(expected);
         match &self.lexer.next {
             Token::End if self.open.is_empty() => return Ok(None),
+            Token::Other('*' | '%' | '?') => {
+                return Err(self.unexpected(&format!("{expected}; {}", Unsupported::Inside.note())));
+            }
+            Token::Word(word)
+                if Habit::find(word).and_then(Habit::unsupported) == Some(Unsupported::Connective) =>
+            {
+                return Err(self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note())));
+            }
+            Token::Other('^') => {
+                return Err(self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note())));
+            }
             Token::Symbol(symbol @ ("&&" | "&" | "||" | "|")) => {
                 let connective = if symbol.starts_with('&') { Connective::And } else { Connective::Or };
                 self.report(error.suggest(Some(quote(connective.word()))));

@@ -191,7 +191,7 @@ fn an_operator_of_another_language_is_recognised() {
         ("tags has vip", 5, "has", "`in`"),
         ("tags any (vip)", 5, "any", "`in`"),
         ("tags containsAll (vip)", 5, "containsAll", "`all`"),
-        ("name not in (a, b)", 5, "not in", "one `<>` for each value, joined by `and`"),
+        ("name not in (a, b)", 5, "not in (a, b)", "`<> a and name <> b`"),
         ("name not x", 5, "not", "`<>`"),
     ] {
         assert_eq!(errors_with(&Limits::default(), text), [error(offset, written, meant)], "{text}");
@@ -248,12 +248,14 @@ fn what_is_not_the_syntax_is_named() {
     fails(
         "not name = x",
         &[
-            "0 syntax: found `not`, expected a criterion; `<>` is the only negation; did you mean `name <> x`?",
+            "0 syntax: found `not name = x`, expected a criterion; `<>` is the only negation; did you mean `name <> x`?",
         ],
     );
     fails(
         "!(name = x)",
-        &["0 syntax: found `!`, expected a criterion; `<>` is the only negation; did you mean `name <> x`?"],
+        &[
+            "0 syntax: found `!(name = x)`, expected a criterion; `<>` is the only negation; did you mean `name <> x`?",
+        ],
     );
     fails(
         "{\"criteria\":[]}",
@@ -339,7 +341,18 @@ fn values_that_are_none_are_named() {
         );
     }
     fails("name =", &["6 syntax: found the end of the text, expected a value"]);
-    fails("name = = x", &["7 syntax: found `=`, expected a value"]);
+    fails(
+        "name = = x",
+        &[
+            "5 unknown_operator: found `= =`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`; did you mean `=`?",
+        ],
+    );
+    fails(
+        "name = ! x",
+        &[
+            "5 unknown_operator: found `= !`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`; did you mean `<>`?",
+        ],
+    );
     fails("name = \"x", &["9 syntax: found the end of the text, expected `\"` at the end of the string"]);
     fails("name = 'x", &["9 syntax: found the end of the text, expected `'` at the end of the string"]);
     fails(
@@ -361,7 +374,7 @@ fn independent_errors_come_together_in_order() {
             "4 unknown_operator: found `!=`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`; did you mean `<>`?",
             "9 syntax: found `&&`, expected `and`, `or` or the end of the text; did you mean `and`?",
             "25 bad_timestamp: found `yesterday`, expected `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as \
-             `+0000` or `+00:00`, since `createdAt` is a timestamp field",
+             `+0000` or `+00:00`, since `createdAt` is a timestamp field; times are absolute: write the time itself",
             "47 syntax: found `vip`, expected `(` behind `in`; did you mean `in (vip)`?",
             "86 bad_number: found `1,5`, expected a number without marks between its digits; did you mean `1.5`?",
         ],

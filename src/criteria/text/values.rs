@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::super::advice::{NO_SEARCH_INSIDE, for_several};
+use super::super::advice::{Holds, for_several};
 use super::super::ast::Text;
+use super::super::unsupported::{Unsupported, is_relative_time};
 use super::habits::CURLY_QUOTES;
 use super::lexer::{Result, Token};
+use super::operands::{Join, Operands, ends_value};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::{Operator, Syntax};
@@ -18,7 +20,7 @@ impl<'a> Parser<'a, '_> {
             let offset = self.lexer.start;
             let mut count: usize = 0;
             self.list("", false, &mut |_, _| count = count.saturating_add(1))?;
-            if let Some(operator) = operator {
+            if let Some(operator) = operator.filter(|_| count > 0) {
                 let suggestion = (operator == Operator::Equal).then(|| for_several(self.holds, Syntax::Text));
                 self.report(
                     Error::new(
@@ -72,22 +74,24 @@ impl<'a> Parser<'a, '_> {
             // A list may contain a value. Of a string, it is a part that is looked for.
             let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
             let is_list = self.holds.is_some_and(|holds| holds.is_list);
-            let error = match self.holds {
-                Some(_) if is_contains && !is_list => {
-                    self.unexpected(&format!("`=` and the whole value: {NO_SEARCH_INSIDE}"))
-                }
-                _ => error,
-            };
-            let one = match &self.lexer.next {
-                Token::Word(text) if !is_reserved_word(text) => (*text).to_owned(),
-                Token::Quoted(_) => {
-                    self.lexer.text.get(self.lexer.start..self.lexer.at).unwrap_or_default().to_owned()
-                }
-                _ => return Err(error),
-            };
-            let is_meant = !is_contains || is_list;
-            self.report(error.suggest(quote_whole(&format!("{word} ({one})")).filter(|_| is_meant)));
-            self.skip()?;
+            let Some(operands) = Operands::read(&self.lexer) else { return Err(error) };
+            // Of an unknown field, `contains` may ask for a part of a string.
+            let is_meant = operands.is_whole
+                && matches!(operands.join, None | Some(Join::Comma))
+                && operands.unsupported().is_none()
+                && !operands.has_keyword()
+                && (!is_contains || is_list);
+            let mut written = self.lexer.text.get(self.lexer.start..operands.stop).unwrap_or_default();
+            if !is_meant {
+                written = self.lexer.next_text();
+            }
+            let error = Error { found: quote(written), ..error };
+            self.report(error.suggest(quote_whole(&format!("{word} ({written})")).filter(|_| is_meant)));
+            if is_meant {
+                self.lexer = operands.rest;
+            } else {
+                self.skip()?;
+            }
             return Ok(false);
         }
         let open = self.lexer.start;
@@ -123,17 +127,35 @@ impl<'a> Parser<'a, '_> {
                     && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
             {
                 let error = self.unexpected("a value; this word of the syntax needs quotes to be one");
-                let joins = self.lexer.next.connective().is_some() && self.is_followed()?;
-                self.report(error.suggest((!joins).then(|| quote(&format!("\"{word}\"")))));
+                let is_followed = self.is_followed()?;
+                let joins = self.lexer.next.connective().is_some() && is_followed;
+                let is_string = self.holds.is_none_or(Holds::is_string);
+                let is_value = is_string && !is_followed && !self.lexer.next.is_word("not");
+                self.report(error.suggest(is_value.then(|| quote(&format!("\"{word}\"")))));
                 if !joins {
                     self.skip()?;
                 }
                 Ok(None)
             }
+            Token::Word(word) if self.lexer.is_call() => {
+                let unsupported =
+                    if is_relative_time(word) { Unsupported::RelativeTime } else { Unsupported::Function };
+                Err(self.unexpected(&format!("{or}a value; {}", unsupported.note())))
+            }
             Token::Word(_) | Token::Quoted(_) => self.text(),
+            Token::Other('*' | '%' | '?') => {
+                Err(self.unexpected(&format!("{or}a value; {}", self.unsupported_wildcard().note())))
+            }
             Token::Other(mark) if CURLY_QUOTES.contains(mark) => self.curly(*mark),
             _ => Err(self.unexpected(&format!("{or}a value"))),
         }
+    }
+
+    /// Returns the test that the wildcard stands for which stands next: a value at all where it is alone.
+    pub(super) fn unsupported_wildcard(&self) -> Unsupported {
+        let mut ahead = self.lexer.clone();
+        let is_alone = ahead.bump().is_err() || ends_value(&ahead.next);
+        if is_alone { Unsupported::Absence } else { Unsupported::Inside }
     }
 
     /// True when a criterion may stand after the next word.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The bytes that an answer asks for in all.
+/// Makes an answer. Also returns the number of bytes that it asks for in all.
 fn asked<T>(answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>) -> (usize, T) {
     let mut most = 0;
     let answer = answer(&mut Room::new(&mut |bytes| {
@@ -12,7 +12,7 @@ fn asked<T>(answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>) -> (us
     (most, answer.unwrap())
 }
 
-/// Answers that have room for so many bytes.
+/// Makes an answer that has room for `room` bytes; `None` if that is not enough.
 fn within<T: std::fmt::Debug>(
     room: usize,
     answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>,

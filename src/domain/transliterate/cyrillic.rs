@@ -1,7 +1,7 @@
 //! Cyrillic letters, by the rules of one language.
 
 use super::language::Language;
-use super::letters::is_apostrophe;
+use super::letters::{is_apostrophe, small};
 
 /// The context of a letter in its word: the small form of the character before it, and whether it is the first or the last one.
 #[derive(Clone, Copy)]
@@ -71,6 +71,12 @@ fn bulgarian(small: char, place: Place) -> Option<&'static str> {
         'я' => "ya",
         _ => return None,
     })
+}
+
+/// Returns whether a text begins with the word България, which the Transliteration Act writes by custom as Bulgaria.
+pub(super) fn is_bulgaria(text: &[char]) -> bool {
+    let mut letters = text.iter().map(|c| small(*c));
+    "българия".chars().all(|c| letters.next() == Some(c)) && !letters.next().is_some_and(char::is_alphabetic)
 }
 
 /// The letters of ICAO's table for all languages, and those of Kazakh without their marks.

@@ -43,7 +43,7 @@ tables! { armenian belarusian bulgarian georgian greek kazakh macedonian serbian
 
 #[test]
 fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
-    let cases: [(&str, &[&str], &[&str], &str); 36] = [
+    let cases: [(&str, &[&str], &[&str], &str); 39] = [
         // The spelling decides before the countries.
         ("Згурський", &[], &["DEU"], "Zghurskyi"),
         ("Згурська", &[], &["DEU"], "Zghurska"),
@@ -59,6 +59,10 @@ fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
         ("Объедков", &[], &[], "Obieedkov"),
         ("Търновски", &[], &["DEU"], "Tarnovski"),
         ("Гайдук", &[], &["SRB"], "Gaiduk"),
+        // The name of the state is an exception of the Bulgarian act.
+        ("София, България", &[], &["DEU"], "Sofia, Bulgaria"),
+        ("БЪЛГАРИЯ", &[], &[], "BULGARIA"),
+        ("Българиянов", &[], &["BGR"], "Balgariyanov"),
         ("Құлыбаев", &[], &["DEU"], "Kulybaev"),
         // The other names and the place decide if the text does not, unless they are in another language.
         ("Гнатюк", &["Юлія"], &["DEU"], "Hnatiuk"),

@@ -1,17 +1,23 @@
 //! Explains requests.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "batches of one view, those that are visited among them; a plan and a measurement for each node of the filter, which \
+              has at least one"
+)]
 
 use std::time::Duration;
 
 use super::bound::BoundRequest;
 use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
-use super::strategy::{self, Found, PageStrategy, TotalStrategy};
+use super::strategy::{self, PageStrategy, SearchOutcome, TotalStrategy};
 use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
 use crate::filter::Request;
 use crate::filter::order::SortKey;
-use crate::topk::Walk;
+use crate::topk::BatchWalk;
 
 impl Engine {
     /// Explains how a request would be answered, without a search.
@@ -89,15 +95,15 @@ impl Engine {
             by_gathering: 0,
         };
         for visit in bound.visits() {
-            asked = asked.saturating_add(1);
+            asked += 1;
             exec::explain(query, visit.number, visit.batch, visit.live, &mut plans);
-            let walk = match Walk::new(visit.batch, bound.sort_by()) {
-                Walk::Sorted(_) => &mut page.by_sorted_rows,
-                Walk::Strings(_) => &mut page.by_strings,
-                Walk::Gather => &mut page.by_gathering,
+            let walk = match BatchWalk::new(visit.batch, bound.sort_by()) {
+                BatchWalk::Sorted(_) => &mut page.by_sorted_rows,
+                BatchWalk::Strings(_) => &mut page.by_strings,
+                BatchWalk::Gather => &mut page.by_gathering,
             };
             if let PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted = page_by {
-                *walk = walk.saturating_add(1);
+                *walk += 1;
             }
         }
         let measured = clock.map(|clock| {
@@ -108,14 +114,14 @@ impl Engine {
             measured
         });
 
-        let root = plans.len().saturating_sub(1);
+        let root = plans.len() - 1;
         let all = view.slots().count() as u64;
-        let known_batches = plans.get(root).map_or(0, |plan| plan.exact);
-        let selected = measured.as_ref().and_then(|nodes| nodes.get(root)).map_or(0, |node| node.rows);
+        let known_batches = plans[root].exact;
+        let selected = measured.as_ref().map_or(0, |nodes| nodes[root].rows);
         let from_index = (total_by == TotalStrategy::Directory).then(|| bound.index_total()).flatten();
         Ok(Explanation {
             cases: view.cases() as u64,
-            batches: Batches { all, ruled_out: all.saturating_sub(asked) },
+            batches: Batches { all, ruled_out: all - asked },
             nodes: nodes(request, &plans, measured.as_deref(), asked),
             page,
             total: Total { by: total_by, cases: from_index.map(|counted| counted.selected), known_batches },
@@ -135,7 +141,7 @@ impl Engine {
         (request, order): (&Request, Option<SortKey>),
         view: &View,
         clock: &Clock<'_>,
-    ) -> (Found, Work, Vec<Phase>) {
+    ) -> (SearchOutcome, Work, Vec<Phase>) {
         let trace = Trace::new(clock);
         let start = trace.now();
         let found = strategy::run(&BoundRequest::new(&self.catalog, (request, order), view, Some(&trace)));
@@ -150,14 +156,11 @@ impl Engine {
 /// Returns the nodes in the order of evaluation.
 fn nodes(request: &Request, plans: &[Explained], measured: Option<&[Measured]>, asked: u64) -> Vec<Node> {
     let lines = request.filter.lines(|parent, children| {
-        if let Some(plan) = plans.get(parent) {
-            children.sort_by_key(|child| plan.places.get(child).copied());
-        }
+        children.sort_by_key(|child| plans[parent].places.get(child).copied());
     });
-    let none = Explained::default();
     let lines = lines.into_iter().map(|line| {
-        let plan = plans.get(line.node).unwrap_or(&none);
-        let measured = measured.and_then(|measured| measured.get(line.node));
+        let plan = &plans[line.node];
+        let measured = measured.map(|measured| &measured[line.node]);
         let answered = plan.by.iter().map(|((by, settles), batches)| Answered {
             by: *by,
             settles: *settles,

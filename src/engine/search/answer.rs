@@ -1,4 +1,5 @@
 //! Answers to searches.
+#![expect(clippy::arithmetic_side_effects, reason = "sizes of documents in memory")]
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -153,8 +154,7 @@ impl Answer {
         // for a short answer, moving it would take longer than the rest.
         let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
         documents.extend(self.documents());
-        let bytes = documents.iter().map(|document| document.len().saturating_add(1));
-        out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
+        out.reserve(FRAME_BYTES + documents.iter().map(|document| document.len() + 1).sum::<usize>());
         for (document, at) in documents.iter().zip(&self.rows) {
             if document.is_empty() {
                 page.id(out, self.id(*at));
@@ -188,7 +188,7 @@ impl Page {
     /// Returns the bytes that a document takes, with its separator.
     #[cfg(feature = "service")]
     pub(crate) fn bytes(&self, document: &str) -> usize {
-        document.len().saturating_add(usize::from(!self.is_empty))
+        document.len() + usize::from(!self.is_empty)
     }
 
     /// Like [`bytes`](Self::bytes), but more documents follow.

@@ -1,16 +1,19 @@
 //! A request bound to one view.
+#![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::{LazyCell, OnceCell};
 
 use super::counting::{self, Counted};
-use crate::batch::{Batch, RowAddr};
+use crate::batch::{Batch, MAX_BATCHES, MAX_ROWS, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
-use crate::exec::{self, Known, Query, Scan, Spread, Trace, Visit};
+use crate::exec::{self, Known, Query, Scan, ScatteredRows, Trace, Visit};
 use crate::filter::Request;
 use crate::filter::order::SortKey;
-use crate::index::{Leader, Leading, split};
-use crate::topk::{Page, SortBy, SortedSearch, StoredPage, TopRows, listed_page, listed_page_as_stored};
+use crate::index::{TopRow, TopRows, split};
+use crate::topk::{
+    PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
+};
 
 /// A request bound to one view, on which the [strategies](super::strategy) are chosen and run.
 ///
@@ -56,9 +59,10 @@ impl<'s> BoundRequest<'s> {
         SortBy::new(self.order, self.catalog.fields())
     }
 
-    /// Returns the offset and the limit of the page.
+    /// Returns the offset and the limit of the page, both at most the rows that a view can have, so that sums do not overflow.
     pub(super) fn page(&self) -> (usize, usize) {
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        const MOST_ROWS: u64 = MAX_BATCHES as u64 * MAX_ROWS as u64;
+        let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX);
         (number(self.request.offset), number(self.request.limit))
     }
 
@@ -66,7 +70,7 @@ impl<'s> BoundRequest<'s> {
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-            let query = Query::new(self.request.filter.predicate(), self.view.directory(), batch);
+            let query = Query::new(self.request.filter.predicate(), self.view.index(), batch);
             match self.trace {
                 Some(trace) => query.traced(trace),
                 None => query,
@@ -81,7 +85,7 @@ impl<'s> BoundRequest<'s> {
 
     fn numbers_of(&self, query: &Query<'_>) -> Vec<usize> {
         let mut numbers = query.batches();
-        numbers.retain(|number| self.view.directory().covers(*number));
+        numbers.retain(|number| self.view.index().covers(*number));
         numbers.extend(self.view.uncovered_numbers());
         numbers
     }
@@ -99,7 +103,7 @@ impl<'s> BoundRequest<'s> {
             if unindexed.is_empty() {
                 // Looking up the strings is cheaper than building a query.
                 let predicate = self.request.filter.predicate();
-                if let Some((field, found)) = exec::counted_strings(predicate, self.view.directory()) {
+                if let Some((field, found)) = exec::counted_strings(predicate, self.view.index()) {
                     let selected = self.view.known_count(&Known::Strings(field, &found))?;
                     return Some(Counted { selected, examined: 0 });
                 }
@@ -117,7 +121,7 @@ impl<'s> BoundRequest<'s> {
 
     /// Counts the selected rows: those of branches that the key index lists, and those of the other branches.
     pub(super) fn counted_beside(&self) -> Counted {
-        let others = self.query().others();
+        let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
         let beside = counting::count(&others, self.view, &self.numbers_of(&others));
         let listed = Counted { selected: self.view.count_live(listed), examined: listed.len() as u64 };
@@ -143,7 +147,7 @@ impl<'s> BoundRequest<'s> {
     }
 
     /// Returns the page in the order in which rows are stored.
-    pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> Page {
+    pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> PageRows {
         let mut page = StoredPage::new(self.page(), with_total);
         scan.run(self.visits(), &mut page);
         page.finish()
@@ -151,33 +155,33 @@ impl<'s> BoundRequest<'s> {
 
     /// Returns the top rows of all indexed batches in the order of the page, if they are known and row-at-a-time evaluation is
     /// fast.
-    fn leading(&self) -> Option<(SortKey, &'s Leading)> {
+    fn top_rows(&self) -> Option<(SortKey, &'s TopRows)> {
         let order = self.order.filter(|_| self.query().asks_rows_fast())?;
-        Some((order, self.view.directory().first(order.field, order.descending)?))
+        Some((order, self.view.index().first(order.field, order.descending)?))
     }
 
     /// Returns true if the index has enough top rows for the page.
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
-        let wanted = offset.saturating_add(limit);
-        self.leading().is_some_and(|(_, leading)| TopRows::may_have(leading.leaders(), wanted))
+        let wanted = offset + limit;
+        self.top_rows().is_some_and(|(_, top_rows)| TopRowsPage::may_have(top_rows.rows(), wanted))
     }
 
     /// Returns the page from the top rows; `None` if they are not known, or if another strategy is faster.
     pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
-        let (order, leading) = self.leading()?;
+        let (order, top_rows) = self.top_rows()?;
         let view: &'q View = self.view;
         let InOrder { numbers, kept, all, others } = self.in_order();
         let batch = |number| view.slot(number).map(|slot| &*slot.batch);
-        let scattered = LazyCell::new(|| Spread::new(self.query(), leading, batch));
-        let top_rows = TopRows {
-            leaders: leading.leaders(),
+        let scattered = LazyCell::new(|| ScatteredRows::new(self.query(), top_rows, batch));
+        let top_rows = TopRowsPage {
+            rows: top_rows.rows(),
             is_descending: order.descending,
             first: view.visits(numbers.map(|number| number as usize)).next(),
             kept,
             all,
             batch: &batch,
-            select_leaders: &|chunk, leaders| self.select_leaders(scan, &scattered, chunk, leaders),
+            select_top_rows: &|chunk, rows| self.select_top_rows(scan, &scattered, chunk, rows),
         };
         top_rows.page(scan, view.visits(others.iter().copied()), self.sort_by(), self.page())
     }
@@ -199,8 +203,7 @@ impl<'s> BoundRequest<'s> {
         let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
         let (indexed, others) = numbers.split_at(numbers.partition_point(|number| *number < unindexed));
-        let order =
-            self.order.and_then(|order| self.view.directory().in_order(order.field, order.descending));
+        let order = self.order.and_then(|order| self.view.index().in_order(order.field, order.descending));
         let (in_order, others) = match order {
             Some(in_order) => (in_order, others),
             None => (&[][..], numbers),
@@ -212,17 +215,17 @@ impl<'s> BoundRequest<'s> {
     }
 
     /// Evaluates at most 64 top rows from `64 * chunk` on. Returns a bit for each live, selected one.
-    fn select_leaders<'q>(
+    fn select_top_rows<'q>(
         &'q self,
         scan: &Scan<'q>,
-        scattered: &Spread<'_, 'q, impl Fn(usize) -> Option<&'q Batch>>,
+        scattered: &ScatteredRows<'_, 'q, impl Fn(usize) -> Option<&'q Batch>>,
         chunk: usize,
-        leaders: &[Leader],
+        rows: &[TopRow],
     ) -> u64 {
-        scan.examine(leaders.len() as u64);
-        let mut selected = scattered.select(chunk, leaders);
-        for (at, leader) in leaders.iter().enumerate() {
-            if selected >> at & 1 == 1 && !self.view.is_live(leader.row) {
+        scan.examine(rows.len() as u64);
+        let mut selected = scattered.select(chunk, rows);
+        for (at, top_row) in rows.iter().enumerate() {
+            if selected >> at & 1 == 1 && !self.view.is_live(top_row.row) {
                 selected &= !(1 << at);
             }
         }

@@ -1,4 +1,8 @@
 //! Counts the selected rows of all batches, on several threads if that takes long.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of rows, in 64 bits, of which those left out were counted before; estimates of work saturate"
+)]
 
 #[cfg(feature = "parallel")]
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::engine::snapshot::View;
-use crate::exec::{Collector, Need, Query, Ready, Scan, Selected, Visit};
+use crate::exec::{Collector, Need, Query, RangeCount, Scan, Selected, Visit};
 #[cfg(feature = "parallel")]
 use crate::exec::{Notes, Trace};
 
@@ -21,10 +25,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            selected: self.selected.saturating_add(other.selected),
-            examined: self.examined.saturating_add(other.examined),
-        }
+        Self { selected: self.selected + other.selected, examined: self.examined + other.examined }
     }
 }
 
@@ -64,7 +65,7 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
     };
     let helped = Mutex::new((counted, Vec::new()));
     let enough = expected.checked_div(long / 4).unwrap_or(usize::MAX).saturating_sub(1);
-    let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK).saturating_sub(1));
+    let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK) - 1);
     let (fork, clock) = (query.fork(), query.trace().map(Trace::clock));
     let own = rayon::in_place_scope(|scope| {
         for _ in 0..helpers {
@@ -103,18 +104,18 @@ const LONG: usize = 2_000_000;
 /// Counts on this thread. Returns the count and its effort.
 fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usize>) -> (Counted, usize) {
     let scan = Scan::new(query);
-    let ready = Ready::new(query);
-    let mut count = RowCount { ready, query, next: None, selected: 0, left_out: 0, effort: 0 };
+    let range_count = RangeCount::new(query);
+    let mut count = RowCount { range_count, query, next: None, selected: 0, left_out: 0, effort: 0 };
     scan.run(numbers.filter_map(|number| view.visit(number)), &mut count);
     count.take_next(None);
-    let selected = count.selected.saturating_sub(count.left_out);
+    let selected = count.selected - count.left_out;
     (Counted { selected, examined: scan.examined() }, count.effort)
 }
 
 /// A counter of the selected rows of each batch.
 struct RowCount<'q> {
     /// Precomputed counts, for a query that is a range, or a range and a string.
-    ready: Option<Ready<'q>>,
+    range_count: Option<RangeCount<'q>>,
     query: &'q Query<'q>,
     /// The next batch, planned and not yet counted. Its data are prefetched while the batch before it is counted.
     next: Option<Selected<'q>>,
@@ -129,7 +130,7 @@ impl<'q> RowCount<'q> {
     fn take_next(&mut self, next: Option<Selected<'q>>) {
         let planned = std::mem::replace(&mut self.next, next);
         let count = planned.as_ref().map_or(0, Selected::count);
-        self.selected = self.selected.saturating_add(count as u64);
+        self.selected += count as u64;
     }
 }
 
@@ -141,19 +142,18 @@ impl<'q> Collector<'q> for RowCount<'q> {
     }
 
     fn need(&mut self, visit: &Visit<'q>) -> Need {
-        let Some(ready) = &self.ready else { return Need::Rows };
-        let Some(rows) = ready.count(visit.number, visit.batch, visit.live) else { return Need::Rows };
-        self.query.note(|work| work.counts_known = work.counts_known.saturating_add(1));
-        self.effort = self.effort.saturating_add(ready.effort(visit.batch));
-        self.selected = self.selected.saturating_add(rows as u64);
+        let Some(range_count) = &self.range_count else { return Need::Rows };
+        let Some(rows) = range_count.count(visit.number, visit.batch, visit.live) else { return Need::Rows };
+        self.query.note(|work| work.counts_known += 1);
+        self.effort = self.effort.saturating_add(range_count.effort(visit.batch));
+        self.selected += rows as u64;
         Need::Answered
     }
 
     fn collect(&mut self, visit: &Visit<'q>, selected: Selected<'q>) {
         self.effort = self.effort.saturating_add(selected.effort());
-        selected.announce();
-        let left_out = selected.count_left_out(visit.number) as u64;
-        self.left_out = self.left_out.saturating_add(left_out);
+        selected.prefetch_start();
+        self.left_out += selected.count_left_out(visit.number) as u64;
         self.take_next(Some(selected));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::bound::BoundRequest;
-use super::strategy::{self, Found};
+use super::strategy::{self, SearchOutcome};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::filter::Filter;
@@ -41,7 +41,7 @@ impl Engine {
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
-        let Found { rows, total, examined, .. } = strategy::run(&bound);
+        let SearchOutcome { rows, total, examined, .. } = strategy::run(&bound);
         Ok(Answer::new(&snapshot, view, rows, total, request).with_examined(examined))
     }
 

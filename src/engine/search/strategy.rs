@@ -19,8 +19,8 @@ use serde::Serialize;
 use super::bound::BoundRequest;
 use super::counting::Counted;
 use crate::batch::RowAddr;
-use crate::exec::{Ready, Scan};
-use crate::topk::{LEAST_SOUGHT, Page};
+use crate::exec::{RangeCount, Scan};
+use crate::topk::{LEAST_SOUGHT, PageRows};
 
 /// A strategy to find the number of all selected cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -91,7 +91,7 @@ impl TotalStrategy {
             Self::Directory => bound.index_total().is_some(),
             Self::WithPage => bound.request().limit > 0 && !bound.query().is_listed(),
             Self::Beside => bound.query().is_partly_listed(),
-            Self::Ranges => Ready::new(bound.query()).is_some(),
+            Self::Ranges => RangeCount::new(bound.query()).is_some(),
             Self::Counting => true,
         }
     }
@@ -138,7 +138,7 @@ fn page<'q>(
     scan: &Scan<'q>,
     total: TotalStrategy,
     candidates: impl Iterator<Item = PageStrategy>,
-) -> Option<(PageStrategy, Page)> {
+) -> Option<(PageStrategy, PageRows)> {
     let with_total = total == TotalStrategy::WithPage;
     // All strategies for a sorted page use the batches in the same order.
     let mut sorted = None;
@@ -165,7 +165,7 @@ fn page<'q>(
 }
 
 /// The result of a search, with the strategy that found the page.
-pub(super) struct Found {
+pub(super) struct SearchOutcome {
     pub(super) rows: Vec<RowAddr>,
     /// The number of all selected cases, if the request asks for it.
     pub(super) total: Option<u64>,
@@ -175,21 +175,21 @@ pub(super) struct Found {
 }
 
 /// Runs the search.
-pub(super) fn run(bound: &BoundRequest<'_>) -> Found {
+pub(super) fn run(bound: &BoundRequest<'_>) -> SearchOutcome {
     let total_by = TotalStrategy::of(bound);
     let counted = total_by.run(bound);
     let Counted { selected, examined } = counted.unwrap_or_default();
     if bound.request().limit == 0 {
         // If the index determined the total, no query was built.
         let total = counted.map(|_| selected);
-        return Found { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
+        return SearchOutcome { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
     }
     let scan = Scan::new(bound.query());
     scan.examine(examined);
     let found = page(bound, &scan, total_by, PageStrategy::candidates(bound, total_by));
     let (page_by, (rows, with_page)) = found.unwrap_or((PageStrategy::Sorted, (Vec::new(), None)));
     let total = counted.map(|_| selected).or(with_page);
-    Found { rows, total, page_by, examined: scan.examined() }
+    SearchOutcome { rows, total, page_by, examined: scan.examined() }
 }
 
 #[cfg(test)]

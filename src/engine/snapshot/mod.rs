@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) use self::slot::{BatchId, Slot, StoredAddr, row_number};
 pub(crate) use self::view::View;
-use crate::batch::{Batch, Keep, OwnedRow};
+use crate::batch::{Batch, BufferedRow, Keep};
 use crate::catalog::Catalog;
 use crate::column::Selection;
 
@@ -21,7 +21,7 @@ use crate::column::Selection;
 #[derive(Debug)]
 pub(crate) struct Edit {
     before: Option<Arc<Edit>>,
-    pub(crate) stored: Option<Arc<OwnedRow>>,
+    pub(crate) stored: Option<Arc<BufferedRow>>,
     pub(crate) deleted: Option<StoredAddr>,
 }
 
@@ -59,7 +59,7 @@ impl Head {
     }
 
     /// Adds edits: stored cases, in order, and deletions of any rows.
-    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], deletions: impl Iterator<Item = StoredAddr>) {
+    pub(crate) fn extend(&mut self, rows: &[Arc<BufferedRow>], deletions: impl Iterator<Item = StoredAddr>) {
         let mut deletions = deletions.fuse();
         let mut rows = rows.iter();
         loop {
@@ -157,7 +157,7 @@ impl Snapshot {
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {
-            let batch = Batch::waiting(catalog, keep, rows);
+            let batch = Batch::lazy(catalog, keep, rows);
             view.push_uncovered(Slot::new(self.head.id, batch, Selection::All));
         }
         view.delete_rows(deletions);

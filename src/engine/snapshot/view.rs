@@ -7,7 +7,7 @@ use super::slot::{BatchId, Slot, StoredAddr};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::{Catalog, FieldId};
 use crate::exec::{Known, Visit, find_keys};
-use crate::index::{BatchKeys, Directory, GlobalRow, KeyWork, split};
+use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 
 /// The sealed batches at one moment. It never changes once it is shared.
 ///
@@ -17,7 +17,7 @@ use crate::index::{BatchKeys, Directory, GlobalRow, KeyWork, split};
 pub(crate) struct View {
     covered: Vec<Option<Slot>>,
     uncovered: Vec<Slot>,
-    directory: Arc<Directory>,
+    index: Arc<BatchIndex>,
     cases: usize,
     ordered: bool,
     /// The numbers of the covered batches with deleted rows, ascending.
@@ -30,15 +30,15 @@ impl View {
         Self {
             covered: Vec::new(),
             uncovered: Vec::new(),
-            directory: Arc::new(Directory::new(hasher)),
+            index: Arc::new(BatchIndex::new(hasher)),
             cases: 0,
             ordered: true,
             with_tombstones: Vec::new(),
         }
     }
 
-    pub(crate) fn directory(&self) -> &Directory {
-        &self.directory
+    pub(crate) fn index(&self) -> &BatchIndex {
+        &self.index
     }
 
     pub(crate) fn slot(&self, number: usize) -> Option<&Slot> {
@@ -100,7 +100,7 @@ impl View {
     /// Returns the live rows of covered batches with this id and its hash. There is at most one, except for deletions that the
     /// view does not contain yet.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
-        self.directory.probe_id(hash).filter_map(move |row| {
+        self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
             let slot = self.covered.get(number)?.as_ref()?;
             let is_it = slot.is_live(row) && slot.batch.id(usize::from(row)) == id;
@@ -110,11 +110,11 @@ impl View {
 
     /// Returns for each of many ids its hash, and its live row in the covered batches, if it has one.
     pub(crate) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<StoredAddr>)> {
-        let hasher = self.directory.hasher();
+        let hasher = self.index.hasher();
         let mut found: Vec<(u64, Option<StoredAddr>)> =
             ids.iter().map(|id| (hasher.hash_one(id), None)).collect();
         let batch = |number: usize| self.covered.get(number)?.as_ref().map(|slot| &*slot.batch);
-        find_keys(&self.directory, FieldId::ID, ids, &batch, |row, id| {
+        find_keys(&self.index, FieldId::ID, ids, &batch, |row, id| {
             if self.is_live(row)
                 && let ((number, row), Some((_, place))) = (split(row), found.get_mut(id as usize))
             {
@@ -221,13 +221,13 @@ impl View {
     }
 
     /// Adds a batch to the index. Adds it as an uncovered batch if the index has no free number. `keys` are those of
-    /// [`Directory::add`].
+    /// [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
-        let directory = Arc::make_mut(&mut self.directory);
-        let Some(number) = directory.add(catalog, &slot.batch, keys) else {
+        let index = Arc::make_mut(&mut self.index);
+        let Some(number) = index.add(catalog, &slot.batch, keys) else {
             return self.push_uncovered(slot);
         };
-        self.covered.resize(directory.numbers(), None);
+        self.covered.resize(index.numbers(), None);
         if let Some(place) = self.covered.get_mut(number) {
             *place = Some(slot);
         }
@@ -235,7 +235,7 @@ impl View {
 
     /// Stores the result of work on the index's keys.
     pub(crate) fn put_keys(&mut self, work: KeyWork) {
-        Arc::make_mut(&mut self.directory).put(work);
+        Arc::make_mut(&mut self.index).put(work);
     }
 
     /// Drops the batches for which `is_dropped` returns true.
@@ -243,7 +243,7 @@ impl View {
         self.uncovered.retain(|slot| !is_dropped(slot));
         for (number, place) in self.covered.iter_mut().enumerate() {
             if let Some(slot) = place.take_if(|slot| is_dropped(slot)) {
-                Arc::make_mut(&mut self.directory).retire(catalog, number, &slot.batch);
+                Arc::make_mut(&mut self.index).retire(catalog, number, &slot.batch);
             }
         }
     }
@@ -285,7 +285,7 @@ impl View {
             for row in slot.iter().flat_map(|slot| slot.live.iter(slot.batch.rows())) {
                 let id = slot.as_ref().map_or("", |slot| slot.batch.id(row));
                 let found: Vec<StoredAddr> =
-                    self.find_covered(self.directory.hasher().hash_one(id), id).collect();
+                    self.find_covered(self.index.hasher().hash_one(id), id).collect();
                 let own = (u32::try_from(number).ok(), u16::try_from(row).ok());
                 if !matches!((found.as_slice(), own), ([StoredAddr::Covered(n, r)], (Some(number), Some(row))) if (*n, *r) == (number, row))
                 {
@@ -295,7 +295,7 @@ impl View {
         }
         let covered: Vec<Option<&Batch>> =
             self.covered.iter().map(|slot| slot.as_ref().map(|slot| &*slot.batch)).collect();
-        self.directory.validate(catalog, &covered)?;
+        self.index.validate(catalog, &covered)?;
         let mut again = self.clone();
         again.settle();
         if ids.len() != self.cases || (again.cases, again.ordered) != (self.cases, self.ordered) {

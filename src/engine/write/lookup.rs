@@ -33,8 +33,8 @@ impl Lookup {
             let ids = (0..batch.rows()).map(|row| (hasher.hash_one(batch.id(row)), None)).collect();
             return Self { base: Weak::new(), ids, keys: Vec::new() };
         };
-        let directory = base.directory();
-        let keys_of = |field| Some((field, directory.keys_of(catalog, batch, field)?));
+        let index = base.index();
+        let keys_of = |field| Some((field, index.keys_of(catalog, batch, field)?));
         let is_covered = sizes.is_covered(batch.rows());
         let keys = if is_covered { catalog.field_ids().filter_map(keys_of).collect() } else { Vec::new() };
         let ids: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();

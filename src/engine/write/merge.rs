@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::sizes::Sizes;
-use crate::batch::{Batch, Gather, Keep, MAX_DOCUMENT_BYTES};
+use crate::batch::{Batch, BatchMerge, Keep, MAX_DOCUMENT_BYTES};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Slot, View, row_number};
-use crate::index::{BatchKeys, Directory, FieldDirectory};
+use crate::index::{BatchIndex, BatchKeys, FieldIndex};
 
 /// The number of batches of one class that are merged into one. Fewer are merged if they have [enough rows](Sizes::classes).
 const FAN_IN: usize = 8;
@@ -22,7 +22,7 @@ pub(crate) struct Merge {
 }
 
 enum Stage {
-    Copying(Box<Gather>),
+    Copying(Box<BatchMerge>),
     Copied(Copied),
 }
 
@@ -73,7 +73,7 @@ impl Merge {
         let batches = slots.iter().map(|slot| Arc::clone(&slot.batch)).collect();
         Self {
             sources: slots.iter().map(|slot| slot.id).collect(),
-            stage: Stage::Copying(Box::new(Gather::new(batches, rows.collect(), keep))),
+            stage: Stage::Copying(Box::new(BatchMerge::new(batches, rows.collect(), keep))),
         }
     }
 
@@ -87,7 +87,7 @@ impl Merge {
     pub(crate) fn step(
         &mut self,
         catalog: &Catalog,
-        directory: &Directory,
+        index: &BatchIndex,
         sizes: Sizes,
         budget: &mut usize,
     ) -> bool {
@@ -95,7 +95,7 @@ impl Merge {
             if !gather.step(catalog, budget) {
                 return false;
             }
-            let empty = Box::new(Gather::new(Vec::new(), Vec::new(), Keep::Nothing));
+            let empty = Box::new(BatchMerge::new(Vec::new(), Vec::new(), Keep::Nothing));
             let gather = std::mem::replace(gather, empty);
             let rows = gather.rows().to_vec();
             let batch = Arc::new(gather.finish());
@@ -103,7 +103,7 @@ impl Merge {
         }
         match &mut self.stage {
             Stage::Copied(copied) if sizes.is_covered(copied.rows.len()) => {
-                copied.step(catalog, directory, budget)
+                copied.step(catalog, index, budget)
             }
             _ => true,
         }
@@ -151,17 +151,17 @@ impl Merge {
 impl Copied {
     /// Makes the keys of field after field, as far as the budget reaches, and subtracts the work from it. Returns true when all
     /// are made.
-    fn step(&mut self, catalog: &Catalog, directory: &Directory, budget: &mut usize) -> bool {
+    fn step(&mut self, catalog: &Catalog, index: &BatchIndex, budget: &mut usize) -> bool {
         let cost = self.rows.len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
         for field in catalog.field_ids().skip(self.fields_done) {
-            if let FieldDirectory::Keys(_) = directory.field(field) {
+            if let FieldIndex::Keys(_) = index.field(field) {
                 if left < cost {
                     self.saved = left;
                     return false;
                 }
                 left -= cost;
-                self.keys.extend(directory.keys_of(catalog, &self.batch, field).map(|keys| (field, keys)));
+                self.keys.extend(index.keys_of(catalog, &self.batch, field).map(|keys| (field, keys)));
             }
             self.fields_done += 1;
         }
@@ -181,7 +181,7 @@ pub(crate) fn join_head(
     sizes: Sizes,
     is_merging: impl Fn(BatchId) -> bool,
 ) -> Option<Moved> {
-    let is_lazy = |slot: &&Slot| slot.batch.is_waiting() && !is_merging(slot.id);
+    let is_lazy = |slot: &&Slot| slot.batch.is_lazy() && !is_merging(slot.id);
     let head = view.slots().max_by_key(|slot| slot.id).filter(is_lazy)?;
     let joins = |slot: &&Slot| {
         let rows = slot.batch.rows() + head.batch.rows();

@@ -4,10 +4,10 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::writer::Writer;
-use crate::batch::{Batch, OwnedRow};
+use crate::batch::{Batch, BufferedRow};
 use crate::column::Selection;
-use crate::engine::current::Current;
 use crate::engine::handle::{Engine, EngineBuilder};
+use crate::engine::shared_state::SharedState;
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 
 /// The bound on batch ids, which share 64 bits with a row number. At a million writes a second they last for nine years.
@@ -23,7 +23,7 @@ pub(crate) struct Parts {
     /// The id of the batch that the head will become.
     pub(crate) head: BatchId,
     /// The cases stored in the head, in order, deleted ones included.
-    pub(crate) rows: Vec<OwnedRow>,
+    pub(crate) rows: Vec<BufferedRow>,
     /// Rows of batches or of the head that were deleted since the live rows were recorded.
     pub(crate) deleted: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
@@ -65,8 +65,8 @@ impl EngineBuilder {
                 view.push_uncovered(slot);
             }
         }
-        while let Some(mut work) = view.directory().key_work(usize::MAX) {
-            work.finish(view.directory());
+        while let Some(mut work) = view.index().key_work(usize::MAX) {
+            work.finish(view.index());
             view.put_keys(work);
         }
         view.settle();
@@ -76,7 +76,7 @@ impl EngineBuilder {
         if parts.next_batch >= MOST_BATCH_IDS || parts.next_place >= MOST_PLACES {
             return Err("batch ids or places out of range".into());
         }
-        let rows: Vec<Arc<OwnedRow>> = parts.rows.into_iter().map(Arc::new).collect();
+        let rows: Vec<Arc<BufferedRow>> = parts.rows.into_iter().map(Arc::new).collect();
         let deleted_in_head: Vec<StoredAddr> = deleted
             .iter()
             .filter(|(id, row)| *id == parts.head && usize::from(*row) < rows.len())
@@ -89,7 +89,7 @@ impl EngineBuilder {
             head: rows.clone(),
             ..Writer::default()
         };
-        let hasher = view.directory().hasher();
+        let hasher = view.index().hasher();
         for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
                 writer.uncovered.insert(hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row));
@@ -102,6 +102,6 @@ impl EngineBuilder {
         }
         let mut head = Head::new(parts.head);
         head.extend(&rows, deleted_in_head.into_iter());
-        Ok(Engine { current: Current::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
+        Ok(Engine { current: SharedState::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
     }
 }

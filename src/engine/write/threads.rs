@@ -122,7 +122,7 @@ impl<'s, R: Send + 's> Queue<'s, R> {
     }
 
     /// Returns the semaphore of the tasks.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "parallel"))]
     pub(crate) fn semaphore(&self) -> &Arc<Semaphore> {
         &self.semaphore
     }

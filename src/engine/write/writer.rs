@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::merge::Merge;
-use crate::batch::{Batch, MAX_ROWS, OwnedRow};
+use crate::batch::{Batch, BufferedRow, MAX_ROWS};
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View, row_number};
 use crate::index::KeyWork;
 
@@ -18,7 +18,7 @@ pub(crate) struct Writer {
     /// The live rows of uncovered batches and of the head, by id.
     pub(crate) uncovered: Locations,
     /// The cases stored in the head, by row, deleted ones included.
-    pub(crate) head: Vec<Arc<OwnedRow>>,
+    pub(crate) head: Vec<Arc<BufferedRow>>,
     /// Rows of covered batches that were deleted since the head was last sealed.
     pub(crate) deleted: Vec<StoredAddr>,
     /// The merge in progress.
@@ -100,7 +100,7 @@ impl Writer {
     }
 
     pub(crate) fn validate(&self, snapshot: &Snapshot, view: &View) -> Result<(), String> {
-        let hasher = view.directory().hasher();
+        let hasher = view.index().hasher();
         let mut rows: usize = 0;
         for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {

@@ -8,7 +8,7 @@ use super::super::ranges::parts;
 use super::super::step::Estimate;
 use super::*;
 use crate::catalog::Catalog;
-use crate::column::{Codes, Column, ColumnBuilder, Data, Sorted};
+use crate::column::{Codes, Column, ColumnBuilder, ColumnData, Sorted};
 use crate::rows::clear_tail;
 use crate::value::{Number, OrdinalRange, Value};
 
@@ -22,19 +22,19 @@ impl Random {
     }
 }
 
-/// Which string a row has.
+/// Returns the string of a row.
 fn code(row: usize) -> usize {
     row * 7919 % 50
 }
 
-/// What programs are made of.
+/// The columns that programs read.
 struct Sets {
     rows: usize,
     words: Vec<Vec<u64>>,
     lists: Vec<Vec<u16>>,
-    /// Of numbers below that of the rows, in no order; some rows have none.
+    /// A column of numbers below that of the rows, in no order; some rows have none.
     column: Column,
-    /// Of up to fifty strings, in no order; in the first some rows have none.
+    /// Columns of up to fifty strings, in no order; in the first some rows have none.
     strings: [Column; 2],
 }
 
@@ -77,7 +77,7 @@ impl Sets {
     fn scan(&self, random: &mut Random) -> Option<(AccessPath<'_>, Vec<bool>)> {
         let with_gaps = random.below(2) == 0;
         let column = &self.strings[usize::from(!with_gaps)];
-        let Data::Strings { dictionary, codes: Codes::U8(_), .. } = &column.data else { return None };
+        let ColumnData::Strings { dictionary, codes: Codes::U8(_), .. } = &column.data else { return None };
         let set: Box<[u64]> = [random.below(1 << 31) | random.below(1 << 31) << 31].into();
         let is_in = |row: usize| {
             let code = (0..dictionary.len()).find(|at| dictionary.get(*at) == format!("{:02}", code(row)));
@@ -87,10 +87,12 @@ impl Sets {
         Some((AccessPath::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
-    /// The rows whose number lies in a random range, as sorted rows have them, and the test for it; none, where that is no row or
+    /// The rows whose number is in a random range, as sorted rows have them, and the test for it; none, where that is no row or
     /// every one with a number.
     fn sorted(&self, random: &mut Random) -> Option<(AccessPath<'_>, Range<usize>)> {
-        let (Data::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else { return None };
+        let (ColumnData::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else {
+            return None;
+        };
         let sorted = Sorted::new(sorted, column)?;
         let low = random.below(self.rows as u64) as usize;
         let high = low + random.below((self.rows - low) as u64) as usize;
@@ -113,7 +115,7 @@ fn member<'s>(
     random: &mut Random,
     depth: u64,
     ops: &mut Vec<Op<'s>>,
-    steps: &mut Vec<Step<'s>>,
+    steps: &mut Vec<PlanStep<'s>>,
 ) -> Vec<bool> {
     let rows = sets.rows;
     let negated = random.below(4) == 0;
@@ -152,12 +154,12 @@ fn member<'s>(
             && let Some((path, scanned)) = sets.scan(random) =>
         {
             ops.push(Op::Computed { step: steps.len(), effort, negated });
-            steps.push(Step::Leaf { path, negated: false, estimate });
+            steps.push(PlanStep::Leaf { path, negated: false, estimate });
             having(&|row| scanned[row])
         }
         5 if let Some((path, range)) = sets.sorted(random) => {
             ops.push(Op::Computed { step: steps.len(), effort, negated });
-            steps.push(Step::Leaf { path, negated: false, estimate });
+            steps.push(PlanStep::Leaf { path, negated: false, estimate });
             having(&|row| sets.number(row).is_some_and(|number| range.contains(&number)))
         }
         5 => {

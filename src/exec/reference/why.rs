@@ -27,7 +27,7 @@ pub struct Why {
     pub criteria: Vec<Criterion>,
     /// The values of the case in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
-    /// Field values of the document that were refused, ten at most; such a field counts as absent.
+    /// Field values of the document that were rejected, ten at most; such a field counts as absent.
     pub faults: Vec<Error>,
 }
 
@@ -83,7 +83,7 @@ pub struct Stored {
 
 /// The truth of each criterion, as written, for the case in this document.
 ///
-/// It is as lenient as [`Mode::Lenient`](crate::Mode::Lenient): a field value that is refused counts as absent.
+/// It is as lenient as [`Mode::Lenient`](crate::Mode::Lenient): a field value that is rejected counts as absent.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};
@@ -109,19 +109,8 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     let none = Values::default();
     let values_of = |field: FieldId| values_of_fields.get(&field).unwrap_or(&none);
 
-    let mut truths: Vec<bool> = Vec::with_capacity(written.nodes().len());
-    for node in written.nodes() {
-        let truth = |child: &usize| truths.get(*child).copied().unwrap_or(false);
-        let value = match node {
-            Node::Constant(value) => *value,
-            Node::Leaf(Comparison { field, operator, values }) => {
-                operator.holds(values, &values_of(*field).set)
-            }
-            Node::Branch(Connective::And, children) => children.iter().all(truth),
-            Node::Branch(Connective::Or, children) => children.iter().any(truth),
-        };
-        truths.push(value);
-    }
+    let truths = written
+        .truths(|Comparison { field, operator, values }| operator.holds(values, &values_of(*field).set));
 
     let places = Places::new(&written);
     let mut criteria = Vec::with_capacity(written.nodes().len());

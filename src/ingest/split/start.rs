@@ -51,6 +51,14 @@ pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     }
 }
 
+/// Checks the start of a text that is to be JSON, as the start of a file of cases is checked.
+///
+/// # Errors
+/// The text is known not to be in UTF-8, or is a packed file.
+pub fn check_text(text: &[u8]) -> Result<(), Error> {
+    check(text.get(..LONGEST).unwrap_or(text))
+}
+
 /// Returns true for a byte that can start JSON text.
 fn is_text(byte: u8) -> bool {
     matches!(byte, b'{' | b'[' | b' ' | b'\t' | b'\n' | b'\r')

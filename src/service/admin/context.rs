@@ -1,22 +1,23 @@
-//! What all requests of operators share.
+//! The state that all requests of operators share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::socket::Identity;
+use super::socket::FileId;
 use crate::service::state::ServiceState;
 
-/// What all requests of operators share.
+/// The state that all requests of operators share.
 pub(super) struct Admin {
     pub(super) shared: Arc<ServiceState>,
-    pub(super) database: Identity,
-    /// The file of the database.
+    /// The database file when the service started.
+    pub(super) database: FileId,
+    /// The path of the database file.
     pub(super) path: PathBuf,
 }
 
 impl Admin {
-    /// The file of the database, which is another one once it was compacted.
-    pub(super) fn identity(&self) -> Identity {
-        self.shared.store.identity().map_or(self.database, Identity::from)
+    /// Returns the current database file. A compaction replaces the file by another one.
+    pub(super) fn database_id(&self) -> FileId {
+        self.shared.store.identity().map_or(self.database, FileId::from)
     }
 }

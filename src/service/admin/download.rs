@@ -1,4 +1,4 @@
-//! A file as the body of an answer.
+//! A response body that streams a file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,35 +9,37 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// So much is read at once, in bytes.
-const PIECE_BYTES: usize = 1 << 20;
+/// The size of a chunk in bytes.
+const CHUNK_BYTES: usize = 1 << 20;
 
-/// How many pieces wait to be sent, at most.
-const PIECES: usize = 2;
+/// The most chunks that wait to be sent.
+const QUEUED_CHUNKS: usize = 2;
 
-/// The bytes of a file, read by a thread that may wait, as they are sent. The file is closed when all is read, or this is dropped.
+/// A response body that reads a file on a blocking thread, as fast as the client receives it.
+///
+/// The file is closed after the last chunk, or when the body is dropped.
 pub(super) struct FileBody(Receiver<io::Result<Bytes>>);
 
 impl FileBody {
-    /// Begins to read the file from its start.
+    /// Starts to read the file from its beginning.
     pub(super) fn new(file: File) -> Self {
-        let (pieces, body) = channel(PIECES);
+        let (chunks, body) = channel(QUEUED_CHUNKS);
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = send(file, &pieces) {
-                // The answer breaks off there.
-                let _ = pieces.blocking_send(Err(error));
+            if let Err(error) = send(file, &chunks) {
+                // The error closes the connection, so the client sees an incomplete response.
+                let _ = chunks.blocking_send(Err(error));
             }
         });
         Self(body)
     }
 }
 
-fn send(mut file: File, pieces: &Sender<io::Result<Bytes>>) -> io::Result<()> {
+fn send(mut file: File, chunks: &Sender<io::Result<Bytes>>) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     loop {
-        let mut piece = Vec::with_capacity(PIECE_BYTES);
-        let length = (&file).take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
-        if length == 0 || pieces.blocking_send(Ok(piece.into())).is_err() {
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+        let length = (&file).take(CHUNK_BYTES as u64).read_to_end(&mut chunk)?;
+        if length == 0 || chunks.blocking_send(Ok(chunk.into())).is_err() {
             return Ok(());
         }
     }
@@ -51,6 +53,6 @@ impl Body for FileBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|bytes| bytes.map(Frame::data)))
+        self.0.poll_recv(context).map(|chunk| chunk.map(|bytes| bytes.map(Frame::data)))
     }
 }

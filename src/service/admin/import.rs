@@ -1,4 +1,4 @@
-//! Imports from a body that was put aside: all of it, or nothing.
+//! Imports the sources of a spooled body in one transaction.
 
 use std::fs::File;
 use std::io;
@@ -15,89 +15,89 @@ use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
 use crate::store::StoreError;
 
-/// How much is read at once: what is still in the second cache when its cases are read.
+/// The size of a read in bytes: small enough that the data is still in the L2 cache when it is parsed.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Whether nobody waits for an import, or a copy, any more.
+/// A flag that cancels an import or a copy.
 #[derive(Clone, Default)]
-pub(super) struct GivenUp(Arc<AtomicBool>);
+pub(super) struct Cancellation(Arc<AtomicBool>);
 
-/// Gives an import, or a copy, up when it is dropped.
-pub(super) struct Waiting(GivenUp);
+/// A guard that cancels an import or a copy when it is dropped: when the client disconnects, or after the end.
+pub(super) struct CancelOnDrop(Cancellation);
 
-impl GivenUp {
-    pub(super) fn unless_awaited(&self) -> Waiting {
-        Waiting(self.clone())
+impl Cancellation {
+    pub(super) fn on_drop(&self) -> CancelOnDrop {
+        CancelOnDrop(self.clone())
     }
 
-    /// Whether the client left, or the service ends.
-    pub(super) fn is_given_up(&self, shared: &ServiceState) -> bool {
+    /// Returns true if the client has disconnected or the grace period of a shutdown has ended.
+    pub(super) fn is_cancelled(&self, shared: &ServiceState) -> bool {
         self.0.load(Ordering::Relaxed) || shared.is_cut_off()
     }
 
-    fn check(&self, shared: &ServiceState) -> Result<(), Stop> {
-        if self.is_given_up(shared) {
-            // Nobody is left to be told.
-            tracing::info!("an import was given up, because its client left or the service ends");
-            let description = "the import was given up; nothing was stored";
-            return Err(Stop(Failure::new(StatusCode::BAD_REQUEST, description).typed("given_up")));
+    fn check(&self, shared: &ServiceState) -> Result<(), ImportFailure> {
+        if self.is_cancelled(shared) {
+            // Logged here, because no client receives the response.
+            tracing::info!("cancelled an import: its client disconnected or the service is shutting down");
+            let description = "the import was cancelled; nothing was stored";
+            return Err(ImportFailure(Failure::new(StatusCode::BAD_REQUEST, description).typed("given_up")));
         }
         Ok(())
     }
 }
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Why an import ended.
-struct Stop(Failure);
+/// The error of an import.
+struct ImportFailure(Failure);
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for ImportFailure {
     fn from(error: StoreError) -> Self {
         Self(Failure::of_store(&error))
     }
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for ImportFailure {
     fn from(error: io::Error) -> Self {
-        Self(Failure::internal(format!("the body that was put aside cannot be read: {error}")))
+        Self(Failure::internal(format!("cannot read the spooled body of the request: {error}")))
     }
 }
 
-/// Imports cases, and returns how many there are now too. Updates wait for the commit alone.
+/// Imports cases. Also returns the number of cases after the import. Other writes wait only for the commit.
 pub(super) fn cases(
     shared: &ServiceState,
     spool: Spool,
     mode: Mode,
-    given_up: &GivenUp,
+    cancellation: &Cancellation,
 ) -> Result<(Report, usize), Failure> {
-    let import = || -> Result<(Report, usize), Stop> {
+    let import = || -> Result<(Report, usize), ImportFailure> {
         let file = Arc::new(spool.file);
         let mut import = shared.store.import(mode)?;
         for source in spool.sources {
             if source.is_parquet {
                 parquet(&mut import, &file, source)?;
-                given_up.check(shared)?;
+                cancellation.check(shared)?;
                 continue;
             }
             import.source(&source.name)?;
             each_chunk(&file, &source, |chunk| {
-                given_up.check(shared)?;
+                cancellation.check(shared)?;
                 Ok(import.push(chunk)?)
             })?;
         }
-        let _turn = shared.wait_for_turn();
-        given_up.check(shared)?;
+        let _turn = shared.wait_for_write_lock();
+        cancellation.check(shared)?;
         let commit = |shared: &ServiceState| {
             let report = import.commit().map_err(|error| Failure::of_store(&error))?;
             Ok((report, shared.store.len()))
         };
-        shared.watched(commit).map_err(Stop)
+        shared.track_write(commit).map_err(ImportFailure)
     };
-    import().map_err(|stop| stop.0)
+    import().map_err(|failed| failed.0)
 }
 
 /// Imports records of a kind.
@@ -106,31 +106,31 @@ pub(super) fn records(
     spool: &Spool,
     kind: RecordKind,
     mode: Mode,
-    given_up: &GivenUp,
+    cancellation: &Cancellation,
 ) -> Result<Imported, Failure> {
     let imported = import_records_in(&shared.store, kind, mode, |import| {
         for source in &spool.sources {
             if source.is_parquet {
-                let description = "records come as NDJSON or a JSON array";
-                return Err(Stop(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, description)));
+                let description = "records must be NDJSON or a JSON array";
+                return Err(ImportFailure(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, description)));
             }
             import.source(&source.name)?;
             each_chunk(&spool.file, source, |chunk| {
-                given_up.check(shared)?;
+                cancellation.check(shared)?;
                 Ok(import.push(chunk)?)
             })?;
         }
         Ok(())
     });
-    imported.map_err(|stop| stop.0)
+    imported.map_err(|failed| failed.0)
 }
 
-/// Hands over the bytes of a source, a piece after the other.
+/// Calls `take` with each chunk of a source.
 fn each_chunk(
     file: &File,
     source: &Source,
-    mut take: impl FnMut(&[u8]) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+    mut take: impl FnMut(&[u8]) -> Result<(), ImportFailure>,
+) -> Result<(), ImportFailure> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut done = 0_u64;
     while done < source.len {
@@ -144,23 +144,31 @@ fn each_chunk(
 }
 
 #[cfg(not(feature = "arrow"))]
-fn parquet(_: &mut crate::store::StoreImport<'_>, _: &Arc<File>, source: Source) -> Result<(), Stop> {
+fn parquet(
+    _: &mut crate::store::StoreImport<'_>,
+    _: &Arc<File>,
+    source: Source,
+) -> Result<(), ImportFailure> {
     let description = format!("{}: this service was built without Parquet", source.name);
-    Err(Stop(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, description)))
+    Err(ImportFailure(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, description)))
 }
 
 #[cfg(feature = "arrow")]
-fn parquet(import: &mut crate::store::StoreImport<'_>, file: &Arc<File>, source: Source) -> Result<(), Stop> {
+fn parquet(
+    import: &mut crate::store::StoreImport<'_>,
+    file: &Arc<File>,
+    source: Source,
+) -> Result<(), ImportFailure> {
     let region = region::Region { file: Arc::clone(file), start: source.start, len: source.len };
     let read = import.cases().parquet(&source.name, region);
-    // That the disk is full says more than what came of it.
+    // An error of the store, such as a full disk, explains more than the parse error that follows from it.
     import.check()?;
-    read.map_err(|refusal| Stop(Failure::of_refusal(&refusal)))
+    read.map_err(|refusal| ImportFailure(Failure::of_refusal(&refusal)))
 }
 
 #[cfg(feature = "arrow")]
 mod region {
-    //! A part of a file, read here and there.
+    //! Random access to a range of a file, for the Parquet reader.
 
     use std::fs::File;
     use std::io::{self, BufReader, Read};
@@ -177,7 +185,7 @@ mod region {
         pub(super) len: u64,
     }
 
-    /// Reads on from a place.
+    /// A reader from an offset to the end of the range.
     pub(super) struct Reader {
         file: Arc<File>,
         at: u64,
@@ -202,7 +210,7 @@ mod region {
         fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
             let is_within = start.checked_add(length as u64).is_some_and(|end| end <= self.len);
             if !is_within {
-                return Err(ParquetError::EOF(format!("found no {length} bytes at {start}")));
+                return Err(ParquetError::EOF(format!("cannot read {length} bytes at {start}")));
             }
             let mut bytes = vec![0; length];
             self.file.read_exact_at(&mut bytes, self.start.saturating_add(start))?;

@@ -1,4 +1,4 @@
-//! What an operator asks of a running service: a few requests over a socket in the file system, next to the database.
+//! Administration of a running service over a Unix socket beside the database.
 
 mod context;
 mod download;

@@ -1,4 +1,4 @@
-//! The requests of operators.
+//! The routes of the admin socket.
 
 use std::fs;
 use std::io;
@@ -17,26 +17,26 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Admin;
 use super::download::FileBody;
-use super::import::{self, GivenUp};
+use super::import::{self, Cancellation};
 use super::search;
-use super::upload::{SOURCES, Sources, spool};
+use super::upload::{SOURCES_TYPE, SourceParser, spool};
 use crate::domain::{RecordKind, mint_share_token};
 use crate::engine::{Mode, Report};
 use crate::envelope::error_codes::ErrorCode;
 use crate::error::{ErrorKind, quote};
 use crate::service::http::errors::{Failure, json};
 use crate::service::http::health;
-use crate::service::operations::parameters::near;
+use crate::service::operations::parameters::nearest;
 use crate::service::state::{ServiceState, now};
 
-/// The largest body of a request that is none of an import, in bytes.
+/// The largest body of a request other than imports and searches, in bytes.
 const BODY_BYTES: usize = 64 << 10;
 
-/// The largest body of a search, in bytes: a filter at the limits, its normal form, each byte of it escaped.
-const FILTER_BYTES: usize = 64 << 20;
+/// The largest body of a search, in bytes. Enough for the normal form of a filter at the limits with every byte escaped.
+const SEARCH_BODY_BYTES: usize = 64 << 20;
 
-/// How long an import may send nothing: whoever packs, or fetches, what is imported may need a while for it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(600);
+/// The time that an import may send nothing: its client may have to decompress or download the next part.
+pub(super) const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 type Context = State<Arc<Admin>>;
 
@@ -50,9 +50,9 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/copies", post(copy))
         .route("/compactions", post(compact))
         .route("/searches", post(searches))
-        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
+        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "unknown path"))
         .method_not_allowed_fallback(async || {
-            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not support this method")
         })
         .with_state(admin)
 }
@@ -92,13 +92,13 @@ struct Minted {
 }
 
 async fn share_token(State(admin): Context, body: Body) -> Result<Response, Failure> {
-    let asked: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
+    let request: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let mint = move |shared: &ServiceState| {
-        // Longer than all that can be said is refused as any other lifetime without an end.
-        let lifetime = TimeDelta::try_seconds(asked.lifetime_s).unwrap_or(TimeDelta::MAX);
-        Ok(mint_share_token(&shared.store, &asked.applicant_id, lifetime, now())?)
+        // A lifetime beyond the range of `TimeDelta` is rejected like any other that never ends.
+        let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
+        Ok(mint_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };
-    let token = admin.shared.in_turn(mint).await?;
+    let token = admin.shared.admin_write(mint).await?;
     answer(&Minted { token })
 }
 
@@ -112,52 +112,51 @@ async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> 
     let Backup { path } = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let has_nul = path.as_os_str().as_encoded_bytes().contains(&0);
     if !path.is_absolute() || has_nul {
-        let why = if has_nul { "`path` must not have a NUL" } else { "`path` has to be absolute" };
-        return Err(Failure::new(StatusCode::BAD_REQUEST, why));
+        let description = if has_nul { "`path` must not contain a NUL" } else { "`path` must be absolute" };
+        return Err(Failure::new(StatusCode::BAD_REQUEST, description));
     }
     if let Err(error) = fs::symlink_metadata(&path)
         && error.kind() == io::ErrorKind::InvalidFilename
     {
         return Err(Failure::new(
             StatusCode::BAD_REQUEST,
-            "`path`, or a name in it, is longer than the system takes",
+            "`path`, or a name in it, is longer than the system allows",
         ));
     }
-    let given_up = GivenUp::default();
-    let _waiting = given_up.unless_awaited();
+    let cancellation = Cancellation::default();
+    let _guard = cancellation.on_drop();
     let copy = move |shared: &ServiceState| {
-        let copied = shared.store.backup_while(&path, &|| !given_up.is_given_up(shared));
-        tell_given_up(&given_up, shared);
+        let copied = shared.store.backup_while(&path, &|| !cancellation.is_cancelled(shared));
+        log_cancelled(&cancellation, shared);
         copied.map_err(|error| Failure::of_store(&error))
     };
-    admin.shared.beside(copy).await?;
+    admin.shared.admin_read(copy).await?;
     answer(&serde_json::json!({}))
 }
 
-/// Answers with a copy of the database. It lies in a file without a name beside the database until it is sent: nothing is left of it,
-/// whichever end goes away.
+/// Sends a copy of the database. The copy is an unnamed file beside the database, which the system deletes when it is closed.
 async fn copy(State(admin): Context) -> Result<Response, Failure> {
-    let given_up = GivenUp::default();
-    let _waiting = given_up.unless_awaited();
+    let cancellation = Cancellation::default();
+    let _guard = cancellation.on_drop();
     let folder = admin.path.parent().unwrap_or(FilePath::new("/")).to_owned();
     let copy = move |shared: &ServiceState| {
         let no_room = |error: std::io::Error| {
-            let description = format!("no copy can be made beside the database: {error}");
+            let description = format!("cannot create a copy beside the database: {error}");
             Failure::new(StatusCode::INSUFFICIENT_STORAGE, description).typed("io")
         };
         let file = tempfile::tempfile_in(folder).map_err(no_room)?;
         let own = file.try_clone().map_err(no_room)?;
-        let copied = shared.store.copy_while(own, "the copy", &|| !given_up.is_given_up(shared));
-        tell_given_up(&given_up, shared);
+        let copied = shared.store.copy_while(own, "the copy", &|| !cancellation.is_cancelled(shared));
+        log_cancelled(&cancellation, shared);
         copied.map(|()| file).map_err(|error| Failure::of_store(&error))
     };
-    let file = admin.shared.beside(copy).await?;
+    let file = admin.shared.admin_read(copy).await?;
     Ok(Response::new(Body::new(FileBody::new(file))))
 }
 
-fn tell_given_up(given_up: &GivenUp, shared: &ServiceState) {
-    if given_up.is_given_up(shared) {
-        tracing::info!("a copy was given up, because its client left or the service ends");
+fn log_cancelled(cancellation: &Cancellation, shared: &ServiceState) {
+    if cancellation.is_cancelled(shared) {
+        tracing::info!("cancelled a copy: its client disconnected or the service is shutting down");
     }
 }
 
@@ -177,13 +176,13 @@ async fn compact(State(admin): Context, body: Body) -> Result<Response, Failure>
         let compacted = shared.store.compact_online();
         compacted.map_err(|error| Failure::of_store(&error))
     };
-    let compacted = admin.shared.in_turn(compact).await?;
+    let compacted = admin.shared.admin_write(compact).await?;
     answer(&Compacted { bytes_before: compacted.bytes_before, bytes_after: compacted.bytes_after })
 }
 
 async fn searches(State(admin): Context, body: Body) -> Result<Response, Failure> {
-    let question = read(body, FILTER_BYTES, admin.shared.options.read_timeout).await?;
-    search::answer(&admin.shared, question).await
+    let search = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    search::answer(&admin.shared, search).await
 }
 
 #[derive(Serialize)]
@@ -203,48 +202,50 @@ async fn import(
         "applicants" => Some(RecordKind::Applicants),
         "documents" => Some(RecordKind::Documents),
         "aml-cases" => Some(RecordKind::AmlCases),
-        _ => return Err(Failure::new(StatusCode::NOT_FOUND, "there is no such path")),
+        _ => return Err(Failure::new(StatusCode::NOT_FOUND, "unknown path")),
     };
     let (head, body) = request.into_parts();
-    let Asked { mode, source, is_parquet } = Asked::read(head.uri.query().unwrap_or_default())?;
-    let is_framed = head.headers.get(header::CONTENT_TYPE).is_some_and(|own| own == SOURCES);
-    let sources = if is_framed { Sources::framed() } else { Sources::one(source, is_parquet) };
+    let ImportQuery { mode, source, is_parquet } = ImportQuery::read(head.uri.query().unwrap_or_default())?;
+    let is_framed = head.headers.get(header::CONTENT_TYPE).is_some_and(|own| own == SOURCES_TYPE);
+    let sources = if is_framed { SourceParser::framed() } else { SourceParser::unframed(source, is_parquet) };
     let folder = admin.path.parent().unwrap_or(FilePath::new("."));
-    let spool = spool(body, sources, folder, PATIENCE.max(admin.shared.options.read_timeout)).await?;
-    let given_up = GivenUp::default();
-    let _waiting = given_up.unless_awaited();
+    let idle_timeout = BODY_IDLE_TIMEOUT.max(admin.shared.options.read_timeout);
+    let spool = spool(body, sources, folder, idle_timeout).await?;
+    let cancellation = Cancellation::default();
+    let _guard = cancellation.on_drop();
     match kind {
         None => {
-            let run = move |shared: &_| import::cases(shared, spool, mode, &given_up);
-            let (report, cases) = admin.shared.import(run).await?;
+            let run = move |shared: &_| import::cases(shared, spool, mode, &cancellation);
+            let (report, cases) = admin.shared.admin_import(run).await?;
             answer(&ImportedCases { cases, report })
         }
         Some(kind) => {
-            let run = move |shared: &_| import::records(shared, &spool, kind, mode, &given_up);
-            answer(&admin.shared.in_turn(run).await?)
+            let run = move |shared: &_| import::records(shared, &spool, kind, mode, &cancellation);
+            answer(&admin.shared.admin_write(run).await?)
         }
     }
 }
 
-/// The query of an import.
-struct Asked {
+/// The query parameters of an import.
+struct ImportQuery {
     mode: Mode,
-    /// The name and the format of a body that is one source.
+    /// The name of the source in errors, if the body has no frames.
     source: String,
     is_parquet: bool,
 }
 
-/// The parameters of an import.
-const OF_IMPORT: [&str; 3] = ["mode", "source", "format"];
+/// The names of the query parameters of an import.
+const IMPORT_PARAMETERS: [&str; 3] = ["mode", "source", "format"];
 
-impl Asked {
-    /// Reads a query, each parameter at most once.
+impl ImportQuery {
+    /// Parses a query. Each parameter may occur once.
     fn read(query: &str) -> Result<Self, Failure> {
-        let mut asked = Self { mode: Mode::Strict, source: "the body".to_owned(), is_parquet: false };
+        let mut own = Self { mode: Mode::Strict, source: "the body".to_owned(), is_parquet: false };
         let mut seen = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let Some(known) = OF_IMPORT.into_iter().find(|known| *known == name) else {
-                let meant = near(&name, &OF_IMPORT).map(|meant| format!("; did you mean `{meant}`?"));
+            let Some(known) = IMPORT_PARAMETERS.into_iter().find(|known| *known == name) else {
+                let meant =
+                    nearest(&name, &IMPORT_PARAMETERS).map(|meant| format!("; did you mean `{meant}`?"));
                 let found = format!(
                     "found the query parameter {}, expected `mode`, `source` or `format`",
                     quote(&name)
@@ -256,9 +257,9 @@ impl Asked {
                 return Err(wrong(ErrorKind::DuplicateKey, found));
             }
             seen.push(known);
-            asked.set(known, &value)?;
+            own.set(known, &value)?;
         }
-        Ok(asked)
+        Ok(own)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
@@ -271,8 +272,8 @@ impl Asked {
                 self.is_parquet = value == "parquet";
                 return Ok(());
             }
-            ("mode", _) => "`mode` is strict or lenient",
-            ("format", _) => "`format` is ndjson, which takes JSON too, or parquet",
+            ("mode", _) => "`mode` must be `strict` or `lenient`",
+            ("format", _) => "`format` must be `ndjson`, which includes JSON arrays, or `parquet`",
             _ => {
                 value.clone_into(&mut self.source);
                 return Ok(());
@@ -286,20 +287,21 @@ fn wrong(kind: ErrorKind, description: String) -> Failure {
     Failure::new(StatusCode::BAD_REQUEST, description).coded(ErrorCode::of_kind(kind))
 }
 
-/// Reads a JSON body.
+/// Reads and parses a JSON object.
 async fn read<T: serde::de::DeserializeOwned>(
     body: Body,
-    most_bytes: usize,
-    patience: Duration,
+    max_bytes: usize,
+    timeout: Duration,
 ) -> Result<T, Failure> {
-    let bad = |why: String| Failure::new(StatusCode::BAD_REQUEST, format!("the body cannot be read: {why}"));
-    let bytes = tokio::time::timeout(patience, axum::body::to_bytes(body, most_bytes)).await;
+    let bad =
+        |error: String| Failure::new(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"));
+    let bytes = tokio::time::timeout(timeout, axum::body::to_bytes(body, max_bytes)).await;
     let bytes = bytes.map_err(|_| {
         let description = "the body of the request did not arrive in time";
         Failure::new(StatusCode::REQUEST_TIMEOUT, description).closing()
     })?;
     let bytes = bytes.map_err(|error| bad(error.to_string()).closing())?;
-    // Serde would take an array of the members' values too.
+    // Serde would also accept an array with the values of the members.
     if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
         return Err(bad("found another value, expected an object".to_owned()));
     }

@@ -1,12 +1,25 @@
-//! Searches of operators, for commands that find a service holding the database.
+//! Searches of operators, for commands whose database is open in a running service.
 //!
-//! `POST /searches` takes one JSON object: `ask`, which is `page`, `count`, `explain` or `analyze`; `body`, a filter as JSON text, or none for all
-//! cases; `order`, `offset`, `limit` and `count` as a search has them, without the bounds of clients; for `page`, whether `documents` are wanted beside ids; for
-//! `analyze`, how many nanoseconds compiling took, `compile_ns`.
+//! The body of `POST /searches` is a JSON object:
 //!
-//! A page is answered in frames of type `application/vnd.casefilter.cases`: a byte, the length of what follows, four bytes, the most significant
-//! first, and so many bytes. `H` comes first: JSON, `total` if it was asked for, and `len`. `I` is the id of a case, `D` behind it its document. `E` ends
-//! it; without one the answer was cut off. `F` is the envelope of an error in place of the rest. The frames are made as the client reads them.
+//! | member | value |
+//! |---|---|
+//! | `ask` | `page`, `count`, `explain`, `analyze` or `hints` |
+//! | `body` | a filter as JSON text; absent for all cases |
+//! | `order`, `offset`, `limit`, `count` | as in a search of a client, but without its limits |
+//! | `documents` | for `page`: true for ids and documents, false for ids only |
+//! | `compile_ns` | for `analyze`: the time of compiling in nanoseconds, to be shown in the result |
+//!
+//! A page is sent in frames, with the content type `application/vnd.casefilter.cases`. A frame is a type (1 byte), the
+//! length of its content (4 bytes, big-endian), and the content. Frames are created as fast as the client reads them.
+//!
+//! | frame | content |
+//! |---|---|
+//! | `H` | the first frame: JSON with `len` and, if requested, `total` |
+//! | `I` | the id of a case |
+//! | `D` | the document of the case in the previous `I` frame |
+//! | `E` | empty: the end of the page; a response without it is incomplete |
+//! | `F` | the envelope of an error, in place of all further frames |
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,23 +43,23 @@ use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
 use crate::store::StoredDocuments;
 
-/// The content type of an answer in frames.
-const CASES: &str = "application/vnd.casefilter.cases";
+/// The content type of a response in frames.
+const CASES_TYPE: &str = "application/vnd.casefilter.cases";
 
-/// Frames are sent together up to this many bytes, but for documents that are longer.
-const PIECE_BYTES: usize = 1 << 16;
+/// The size of a chunk in bytes, which holds several frames. A longer frame is sent alone.
+const CHUNK_BYTES: usize = 1 << 16;
 
-/// How many pieces wait for a client that reads slowly.
-const PIECES: usize = 4;
+/// The most chunks that wait for a slow client.
+const QUEUED_CHUNKS: usize = 4;
 
-/// The normal form of a filter may be this many times as large as the limits of clients allow.
-const LARGER: usize = 8;
+/// The factor by which the limits on filters are higher than the default: a normal form may be larger than its original.
+const LIMITS_FACTOR: usize = 8;
 
-/// What is asked of the cases.
+/// The body of a search.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Question {
-    ask: Ask,
+pub(super) struct AdminSearch {
+    ask: Kind,
     body: Option<String>,
     order: Option<String>,
     #[serde(default)]
@@ -62,14 +75,14 @@ pub(super) struct Question {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Ask {
+enum Kind {
     Page,
     Count,
     Explain,
     Analyze,
-    /// Why the filter may select no case.
+    /// Explanations of why the filter may select no case.
     Hints,
-    /// The members of cases that look like its fields.
+    /// Members of cases that look like fields of the filter.
     Members,
 }
 
@@ -96,16 +109,16 @@ struct Head {
     len: usize,
 }
 
-impl Question {
+impl AdminSearch {
     fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
         let default = Limits::default();
         let limits = Limits {
             body_bytes: usize::MAX,
-            depth: default.depth.saturating_mul(LARGER),
-            criteria: default.criteria.saturating_mul(LARGER),
-            values: default.values.saturating_mul(LARGER),
-            ids: default.ids.saturating_mul(LARGER),
-            string_bytes: default.string_bytes.saturating_mul(LARGER),
+            depth: default.depth.saturating_mul(LIMITS_FACTOR),
+            criteria: default.criteria.saturating_mul(LIMITS_FACTOR),
+            values: default.values.saturating_mul(LIMITS_FACTOR),
+            ids: default.ids.saturating_mul(LIMITS_FACTOR),
+            string_bytes: default.string_bytes.saturating_mul(LIMITS_FACTOR),
             ..default
         };
         let bad = |errors: Errors| Failure::new(axum::http::StatusCode::BAD_REQUEST, errors.to_string());
@@ -120,58 +133,59 @@ impl Question {
     }
 }
 
-/// Answers a question.
-pub(super) async fn answer(shared: &Arc<ServiceState>, question: Question) -> Result<Response, Failure> {
-    if let Ask::Page = question.ask {
-        let (pieces, body) = channel(PIECES);
+/// Answers a search.
+pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> Result<Response, Failure> {
+    if let Kind::Page = search.ask {
+        let (chunks, body) = channel(QUEUED_CHUNKS);
         let shared = Arc::clone(shared);
-        // It ends soon after its client leaves, or with the service.
+        // The task ends soon after its client disconnects, or when the service cuts off remaining work.
         tokio::task::spawn_blocking(move || {
-            let out = Out { pieces, piece: Vec::new() };
+            let out = FrameWriter { chunks, chunk: Vec::new() };
             let _ = shared.run(|shared| {
-                page(shared, &question, out);
+                write_page(shared, &search, out);
                 Ok(())
             });
         });
-        let mut response = Response::new(Body::new(Pieces(body)));
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CASES));
+        let mut response = Response::new(Body::new(FrameBody(body)));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CASES_TYPE));
         return Ok(response);
     }
-    let told = shared.beside(move |shared| {
-        let request = question.request(shared.store.catalog())?;
-        match question.ask {
-            Ask::Explain => told(&explained(shared.store.explain(&request).map_err(wrong)?)),
-            Ask::Analyze => {
+    let answer = shared.admin_read(move |shared| {
+        let request = search.request(shared.store.catalog())?;
+        match search.ask {
+            Kind::Explain => to_json(&explained(shared.store.explain(&request).map_err(internal)?)),
+            Kind::Analyze => {
                 let start = Instant::now();
-                let mut explanation = shared.store.analyze(&request, &|| start.elapsed()).map_err(wrong)?;
+                let mut explanation =
+                    shared.store.analyze(&request, &|| start.elapsed()).map_err(internal)?;
                 if let Some(analysis) = &mut explanation.analysis {
-                    let time = Duration::from_nanos(question.compile_ns);
+                    let time = Duration::from_nanos(search.compile_ns);
                     analysis.phases.insert(0, Phase { name: "compile", time });
                 }
-                told(&explained(explanation))
+                to_json(&explained(explanation))
             }
-            Ask::Count | Ask::Page => {
-                told(&Counted { count: shared.store.count(&request.filter).map_err(wrong)? })
+            Kind::Count | Kind::Page => {
+                to_json(&Counted { count: shared.store.count(&request.filter).map_err(internal)? })
             }
-            Ask::Hints | Ask::Members => {
-                let hints = match question.ask {
-                    Ask::Hints => shared.store.hints(&request.filter),
+            Kind::Hints | Kind::Members => {
+                let hints = match search.ask {
+                    Kind::Hints => shared.store.hints(&request.filter),
                     _ => shared.store.unknown_members(&request.filter),
                 };
-                // Without their places, which are those in the normal form.
-                told(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
+                // Without positions: those are in the normal form, which the operator has not written.
+                to_json(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
             }
         }
     });
-    told.await.map(json)
+    answer.await.map(json)
 }
 
-fn told(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value).map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// The request is compiled with the catalogue of the store.
-fn wrong(error: crate::error::Error) -> Failure {
+/// Converts a catalogue mismatch, which cannot occur: the request is compiled with the catalogue of the store.
+fn internal(error: crate::error::Error) -> Failure {
     Failure::internal(error.to_string())
 }
 
@@ -180,12 +194,12 @@ fn explained(json: Explanation) -> Explained {
     Explained { json, text }
 }
 
-/// Sends a page, until it ends or the client leaves.
-fn page(shared: &ServiceState, question: &Question, mut out: Out) {
-    let sent = question.request(shared.store.catalog()).and_then(|request| {
-        let mut found = shared.store.documents(&request).map_err(wrong)?;
+/// Writes the frames of a page, until it ends or the client disconnects.
+fn write_page(shared: &ServiceState, search: &AdminSearch, mut out: FrameWriter) {
+    let sent = search.request(shared.store.catalog()).and_then(|request| {
+        let mut found = shared.store.documents(&request).map_err(internal)?;
         let head = Head { total: found.total(), len: found.left() };
-        let sent = out.frame(b'H', &told(&head)?) && cases(shared, &mut found, question, &mut out)?;
+        let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;
         Ok(sent && out.frame(b'E', b""))
     });
     if let Err(failure) = sent {
@@ -196,18 +210,18 @@ fn page(shared: &ServiceState, question: &Question, mut out: Out) {
     out.flush();
 }
 
-/// Sends cases; false when nobody reads them any more.
-fn cases(
+/// Writes the frames of the cases. Returns false if the client has disconnected or the service cuts off remaining work.
+fn write_cases(
     shared: &ServiceState,
     found: &mut StoredDocuments<'_>,
-    question: &Question,
-    out: &mut Out,
+    search: &AdminSearch,
+    out: &mut FrameWriter,
 ) -> Result<bool, Failure> {
     while let Some(id) = found.next_id().map(str::to_owned) {
         if shared.is_cut_off() || !out.frame(b'I', id.as_bytes()) {
             return Ok(false);
         }
-        if !question.documents {
+        if !search.documents {
             found.pass_over();
             continue;
         }
@@ -220,32 +234,32 @@ fn cases(
     Ok(true)
 }
 
-/// Where frames go.
-struct Out {
-    pieces: Sender<Bytes>,
-    piece: Vec<u8>,
+/// A buffered writer of frames.
+struct FrameWriter {
+    chunks: Sender<Bytes>,
+    chunk: Vec<u8>,
 }
 
-impl Out {
-    /// Sends a frame; false when nobody reads it.
-    fn frame(&mut self, sort: u8, bytes: &[u8]) -> bool {
+impl FrameWriter {
+    /// Writes a frame. Returns false if the client has disconnected.
+    fn frame(&mut self, frame_type: u8, bytes: &[u8]) -> bool {
         let Ok(length) = u32::try_from(bytes.len()) else { return false };
-        self.piece.push(sort);
-        self.piece.extend_from_slice(&length.to_be_bytes());
-        self.piece.extend_from_slice(bytes);
-        self.piece.len() < PIECE_BYTES || self.flush()
+        self.chunk.push(frame_type);
+        self.chunk.extend_from_slice(&length.to_be_bytes());
+        self.chunk.extend_from_slice(bytes);
+        self.chunk.len() < CHUNK_BYTES || self.flush()
     }
 
     fn flush(&mut self) -> bool {
-        let piece = std::mem::take(&mut self.piece);
-        piece.is_empty() || self.pieces.blocking_send(piece.into()).is_ok()
+        let chunk = std::mem::take(&mut self.chunk);
+        chunk.is_empty() || self.chunks.blocking_send(chunk.into()).is_ok()
     }
 }
 
-/// A body of pieces that are made as they are sent.
-struct Pieces(Receiver<Bytes>);
+/// A response body of the chunks from a [`FrameWriter`].
+struct FrameBody(Receiver<Bytes>);
 
-impl hyper::body::Body for Pieces {
+impl hyper::body::Body for FrameBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -253,6 +267,6 @@ impl hyper::body::Body for Pieces {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+        self.0.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 }

@@ -1,4 +1,4 @@
-//! Serves the connections of operators.
+//! The server of the admin socket.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use tokio::sync::Semaphore;
 use super::context::Admin;
 use super::routes;
 use super::socket::AdminSocket;
-use crate::service::http::correlation::Name;
+use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
-use crate::service::http::transport::{Due, Transport};
+use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
-/// Connections at a time; more wait until one ends. Each may have a thread that waits for the file.
+/// The most connections at a time. Further ones wait until one ends. Each may occupy a blocking thread.
 const CONNECTIONS: usize = 16;
 
-/// By which a client names the database that it means, so that none is taken for another.
+/// The header that names the database a client expects, against a mix-up of services.
 const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 
-/// Serves the requests of operators.
+/// The parts that all connections of the admin socket share.
 pub(in crate::service) struct AdminServer {
     admin: Arc<Admin>,
     router: TowerToHyperService<Router>,
@@ -45,27 +45,27 @@ impl AdminServer {
         Arc::new(Self { admin, router })
     }
 
-    /// Takes connections, for as long as it is polled.
+    /// Accepts connections until it is dropped.
     pub(in crate::service) async fn accept(
         self: &Arc<Self>,
         socket: &AdminSocket,
         graceful: &GracefulShutdown,
     ) {
-        let seats = Arc::new(Semaphore::new(CONNECTIONS));
+        let slots = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
-            // A semaphore that nobody closes.
-            let seat = Arc::clone(&seats).acquire_owned().await;
+            // The semaphore is never closed.
+            let slot = Arc::clone(&slots).acquire_owned().await;
             let stream = match socket.accept().await {
                 Ok(stream) => stream,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection of an operator could not be accepted");
+                    tracing::warn!(%error, "cannot accept a connection of an operator");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
             let (server, watcher) = (Arc::clone(self), graceful.watcher());
             tokio::spawn(async move {
-                let _seat = seat;
+                let _slot = slot;
                 server.serve(stream, watcher).await;
             });
         }
@@ -74,13 +74,14 @@ impl AdminServer {
     async fn serve(&self, stream: UnixStream, watcher: Watcher) {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
-        // A command that searches may print to someone who reads slowly.
-        let transport = Transport::new(stream, Due::new(options.write_timeout.max(routes::PATIENCE)));
+        // A search command may write to a slow reader, such as a pager.
+        let timeout = options.write_timeout.max(routes::BODY_IDLE_TIMEOUT);
+        let stream = WriteTimeout::new(stream, ResponseDeadline::new(timeout));
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(options.read_timeout)
-            .serve_connection(TokioIo::new(transport), service);
+            .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection of an operator ended early");
         }
@@ -92,27 +93,28 @@ impl AdminServer {
         user: Option<u32>,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
-        let name = self.admin.shared.names.next();
-        let what = format!("{} {}", request.method(), request.uri().path());
-        let means_this = request.headers().get(DATABASE).is_none_or(|meant| self.admin.identity().is(meant));
-        let (mut response, cause) = if means_this {
+        let id = self.admin.shared.correlation_ids.next();
+        let summary = format!("{} {}", request.method(), request.uri().path());
+        let expected = request.headers().get(DATABASE);
+        let is_expected = expected.is_none_or(|expected| self.admin.database_id().matches(expected));
+        let (mut response, cause) = if is_expected {
             let mut response = self.router.call(request.map(Body::new)).await?;
             match response.extensions_mut().remove::<Failure>() {
-                Some(failure) => self.refuse(failure, name),
+                Some(failure) => self.reject(failure, id),
                 None => (response, None),
             }
         } else {
             let found = format!("this service has another database, {}", self.admin.path.display());
-            self.refuse(Failure::new(StatusCode::CONFLICT, found).typed("other_database").closing(), name)
+            self.reject(Failure::new(StatusCode::CONFLICT, found).typed("other_database").closing(), id)
         };
-        name.mark(&mut response);
+        id.add_to(&mut response);
         let status = response.status().as_u16();
         let took_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         macro_rules! event {
             ($level:ident) => {
                 tracing::$level!(
-                    correlation_id = name.as_str(),
-                    request = what,
+                    correlation_id = id.as_str(),
+                    request = summary,
                     user,
                     status,
                     took_us,
@@ -123,17 +125,17 @@ impl AdminServer {
         }
         match status {
             500.. => event!(error),
-            _ if ["GET /", "GET /metrics", "POST /searches"].contains(&&*what) => event!(debug),
-            // Whoever changes what is there leaves a trace.
+            _ if ["GET /", "GET /metrics", "POST /searches"].contains(&&*summary) => event!(debug),
+            // Requests that change or copy data are logged by default.
             _ => event!(info),
         }
         Ok(response)
     }
 
-    /// The answer to a request that failed, and its cause, which the log has for all that is no fault of the client.
-    fn refuse(&self, failure: Failure, name: Name) -> (Response, Option<String>) {
-        let told = failure.status().is_server_error().then(|| failure.description());
-        let cause = failure.cause().or(told).map(str::to_owned);
-        (failure.respond_to_operator(name.as_str().to_owned()), cause)
+    /// Returns the response to a failed request, and the cause for the log if it is an error of the service.
+    fn reject(&self, failure: Failure, id: CorrelationId) -> (Response, Option<String>) {
+        let description = failure.status().is_server_error().then(|| failure.description());
+        let cause = failure.cause().or(description).map(str::to_owned);
+        (failure.respond_to_operator(id.as_str().to_owned()), cause)
     }
 }

@@ -1,4 +1,4 @@
-//! The socket of operators: made, found, taken over and removed.
+//! The admin socket: creates it, replaces a stale one, and removes it at the end.
 
 use std::fs;
 use std::io;
@@ -9,44 +9,44 @@ use std::path::{Path, PathBuf};
 use axum::http::HeaderValue;
 use tokio::net::{UnixListener, UnixStream};
 
-/// A socket in the file system for a [`Service`](super::super::Service)'s operators: whoever may open it may administer.
+/// A Unix socket for the operators of a [`Service`](super::super::Service). Every process that can open it has full control.
 ///
-/// Its file is readable and writable by its owner alone, and goes when this is dropped.
+/// Only the owner can read and write the socket file. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct AdminSocket {
     listener: UnixListener,
     path: PathBuf,
-    own: Identity,
+    own: FileId,
     database: PathBuf,
-    database_is: Identity,
+    database_id: FileId,
 }
 
-/// What tells a file from all others of this machine, whatever it is called.
+/// The device and inode number of a file, which identify it independently of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct FileId {
     device: u64,
-    number: u64,
+    inode: u64,
 }
 
-impl From<(u64, u64)> for Identity {
-    fn from((device, number): (u64, u64)) -> Self {
-        Self { device, number }
+impl From<(u64, u64)> for FileId {
+    fn from((device, inode): (u64, u64)) -> Self {
+        Self { device, inode }
     }
 }
 
-impl Identity {
+impl FileId {
     fn of(metadata: &fs::Metadata) -> Self {
-        Self { device: metadata.dev(), number: metadata.ino() }
+        Self { device: metadata.dev(), inode: metadata.ino() }
     }
 
-    /// Whether a header means this file.
-    pub(super) fn is(self, meant: &HeaderValue) -> bool {
-        meant.as_bytes() == format!("{}-{}", self.device, self.number).as_bytes()
+    /// Returns true if the value of `X-Casefilter-Database` names this file.
+    pub(super) fn matches(self, header: &HeaderValue) -> bool {
+        header.as_bytes() == format!("{}-{}", self.device, self.inode).as_bytes()
     }
 }
 
 impl AdminSocket {
-    /// Where the socket of a database is, unless it was moved: beside it, under its name with `.sock` behind.
+    /// Returns the default path of the socket of a database: the path of the database with `.sock` appended.
     ///
     /// ```
     /// use std::path::Path;
@@ -60,51 +60,49 @@ impl AdminSocket {
         name.into()
     }
 
-    /// How a client names the database that it means, in the header `X-Casefilter-Database`.
+    /// Returns the value of the header `X-Casefilter-Database` for a database: its device and inode numbers.
     ///
     /// # Errors
-    /// When there is no such file.
+    /// Returns an error if the file does not exist or cannot be accessed.
     pub fn identity(database: &Path) -> io::Result<String> {
-        let Identity { device, number } = Identity::of(&fs::metadata(database)?);
-        Ok(format!("{device}-{number}"))
+        let FileId { device, inode } = FileId::of(&fs::metadata(database)?);
+        Ok(format!("{device}-{inode}"))
     }
 
-    /// Makes the socket of a database, which this process has open.
-    ///
-    /// A socket that nobody listens on is replaced.
+    /// Creates the socket of a database that this process has open. Replaces a stale socket, on which no process listens.
     ///
     /// # Errors
-    /// When another process listens there ([`AddrInUse`](io::ErrorKind::AddrInUse)); when something else than a socket is
-    /// there ([`AlreadyExists`](io::ErrorKind::AlreadyExists)), or the path is too long for a socket; when there is no
-    /// such database.
+    /// - [`AddrInUse`](io::ErrorKind::AddrInUse): another process listens there.
+    /// - [`AlreadyExists`](io::ErrorKind::AlreadyExists): there is a file that is not a socket.
+    /// - Other kinds: the path is too long for a socket, or the database does not exist.
     ///
     /// # Panics
-    /// Outside a Tokio runtime that has I/O.
+    /// Panics outside a Tokio runtime with I/O enabled.
     pub fn bind(path: impl Into<PathBuf>, database: &Path) -> io::Result<Self> {
         let path = path.into();
         let database = fs::canonicalize(database)?;
-        let database_is = Identity::of(&fs::metadata(&database)?);
-        refuse_what_lives(&path)?;
-        // In a folder that only its owner can enter, so that nobody connects before the permissions are set, and moved to its
-        // place in one step, which replaces what a dead process left.
+        let database_id = FileId::of(&fs::metadata(&database)?);
+        check_replaceable(&path)?;
+        // The socket is created in a private folder, so no one can connect before its permissions are set. The rename then
+        // replaces a stale socket atomically.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = private_folder(parent)?;
         let fresh = folder.path().join("s");
         let listener = UnixListener::bind(&fresh)?;
         fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
-        let own = Identity::of(&fs::symlink_metadata(&fresh)?);
+        let own = FileId::of(&fs::symlink_metadata(&fresh)?);
         fs::rename(&fresh, &path)?;
-        Ok(Self { listener, path, own, database, database_is })
+        Ok(Self { listener, path, own, database, database_id })
     }
 
-    /// Where it is.
+    /// Returns the path of the socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn database(&self) -> (&Path, Identity) {
-        (&self.database, self.database_is)
+    pub(super) fn database(&self) -> (&Path, FileId) {
+        (&self.database, self.database_id)
     }
 
     pub(super) async fn accept(&self) -> io::Result<UnixStream> {
@@ -112,33 +110,33 @@ impl AdminSocket {
     }
 }
 
-/// Makes a folder that only its owner can enter, whatever the umask is.
+/// Creates a folder that only its owner can enter, regardless of the umask.
 fn private_folder(parent: &Path) -> io::Result<tempfile::TempDir> {
     let owner_only = fs::Permissions::from_mode(0o700);
     tempfile::Builder::new().prefix(".s").rand_bytes(4).permissions(owner_only).tempdir_in(parent)
 }
 
-/// Says when there is something that must not be replaced.
-fn refuse_what_lives(path: &Path) -> io::Result<()> {
+/// Returns an error if there is a file or a live socket at `path`.
+fn check_replaceable(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     if !found.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file, and it is no socket"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists and is not a socket"));
     }
     match Probe::connect(path) {
-        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another process listens there")),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another process listens on the socket")),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Removes the file, unless it is that of somebody else by now.
+/// Removes the socket file, unless another process has replaced it.
 impl Drop for AdminSocket {
     fn drop(&mut self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|found| Identity::of(&found) == self.own) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| FileId::of(&found) == self.own) {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -155,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn only_its_owner_can_enter_the_folder_in_which_a_socket_is_made() {
+    fn only_its_owner_can_enter_the_folder_in_which_a_socket_is_created() {
         let parent = tempfile::tempdir().unwrap();
         let folder = private_folder(parent.path()).unwrap();
         assert_eq!(fs::metadata(folder.path()).unwrap().permissions().mode() & 0o7777, 0o700);
     }
 
     #[test]
-    fn only_what_is_dead_is_replaced_and_only_ones_own_is_removed() {
+    fn only_a_stale_socket_is_replaced_and_only_the_own_one_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("cases.db");
         let path = AdminSocket::beside(&database);
@@ -174,14 +172,14 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(failed(&path), io::ErrorKind::AddrInUse);
         assert_eq!(failed(&database), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no other file remains");
         drop(first);
         assert!(!path.exists());
 
-        // As a process leaves it that is killed.
+        // A stale socket, as a killed process leaves it.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let second = bind(&path, &database).unwrap();
-        // Another took the place.
+        // Another process replaces the socket.
         fs::remove_file(&path).unwrap();
         let third = bind(&path, &database).unwrap();
         drop(second);
@@ -194,17 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_told_by_its_file() {
+    fn a_database_is_identified_by_its_file_and_not_by_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
         fs::write(&one, "").unwrap();
         fs::hard_link(&one, &two).unwrap();
         let identity = |path: &Path| AdminSocket::identity(path).unwrap();
         assert_eq!(identity(&one), identity(&two));
-        let own = Identity::of(&fs::metadata(&one).unwrap());
-        assert!(own.is(&HeaderValue::from_str(&identity(&two)).unwrap()));
+        let own = FileId::of(&fs::metadata(&one).unwrap());
+        assert!(own.matches(&HeaderValue::from_str(&identity(&two)).unwrap()));
         fs::remove_file(&two).unwrap();
         fs::write(&two, "").unwrap();
-        assert!(!own.is(&HeaderValue::from_str(&identity(&two)).unwrap()));
+        assert!(!own.matches(&HeaderValue::from_str(&identity(&two)).unwrap()));
     }
 }

@@ -1,7 +1,7 @@
-//! Bodies of imports, put aside in a file until they are whole.
+//! Spools the body of an import to a temporary file until it is complete.
 //!
-//! An import of records keeps all other writes waiting, and one of cases all other imports, so neither may wait for a client that
-//! sends slowly, or never ends. A body is in a file without a name, beside the database, whose space is free when it is closed, or when
+//! An import of records blocks all other writes, and an import of cases blocks all other imports, so neither must wait for a
+//! slow client. The temporary file is beside the database and has no name: the system deletes it when it is closed or when
 //! the process dies.
 
 use std::fs::File;
@@ -15,15 +15,16 @@ use http_body_util::BodyExt;
 
 use crate::service::http::errors::Failure;
 
-/// The content type of a body of several sources, as frames: a byte that says of what sort, the length of what follows, four bytes,
-/// the most significant first, and so many bytes.
-pub(super) const SOURCES: &str = "application/vnd.casefilter.sources";
+/// The content type of a body with several sources, in frames.
+///
+/// A frame is a type (1 byte), the length of its content (4 bytes, big-endian), and the content.
+pub(super) const SOURCES_TYPE: &str = "application/vnd.casefilter.sources";
 
-/// A frame with the name of a source of text, whose bytes follow in frames of data.
+/// The type of a frame with the name of a text source. Its data follows in [`DATA`] frames.
 const TEXT: u8 = b'T';
-/// A frame with the name of a source that is a Parquet file.
+/// The type of a frame with the name of a Parquet file. Its data follows in [`DATA`] frames.
 const PARQUET: u8 = b'P';
-/// A frame of bytes of the source.
+/// The type of a frame with data of the current source.
 const DATA: u8 = b'D';
 
 const FRAME_HEAD_BYTES: usize = 5;
@@ -31,19 +32,19 @@ const FRAME_HEAD_BYTES: usize = 5;
 /// The longest name of a source, in bytes.
 const NAME_BYTES: u32 = 1 << 14;
 
-/// The most sources of a body.
-const SOURCE_COUNT: usize = 1 << 16;
+/// The most sources in a body.
+const MAX_SOURCES: usize = 1 << 16;
 
-/// So much is written to the file at once, about.
+/// The approximate size of a write to the file, in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// A body that is whole.
+/// A complete body in a temporary file.
 pub(super) struct Spool {
     pub(super) file: File,
     pub(super) sources: Vec<Source>,
 }
 
-/// Where a source lies in the file.
+/// A source of an import: its name, its format, and its range in the spool file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) name: String,
@@ -52,47 +53,48 @@ pub(super) struct Source {
     pub(super) len: u64,
 }
 
-/// Tells the sources of a body apart, as it comes in.
-pub(super) struct Sources {
+/// An incremental parser that splits a body into its sources.
+pub(super) struct SourceParser {
     sources: Vec<Source>,
+    /// The number of data bytes so far.
     len: u64,
     state: State,
 }
 
 enum State {
-    /// All that comes is of the only source.
-    One,
-    /// So much of the head of a frame.
+    /// The body is a single source without frames.
+    Unframed,
+    /// Inside the head of a frame; has its bytes so far.
     Head(Vec<u8>),
-    /// So much of a name, and how much is missing.
+    /// Inside a name; has its bytes so far and the number of missing bytes.
     Name { name: Vec<u8>, left: usize, is_parquet: bool },
-    /// How much of a frame of data is missing.
+    /// Inside a data frame; has the number of missing bytes.
     Data(usize),
 }
 
-impl Sources {
-    /// A body that is one source.
-    pub(super) fn one(name: String, is_parquet: bool) -> Self {
-        Self { sources: vec![Source { name, is_parquet, start: 0, len: 0 }], len: 0, state: State::One }
+impl SourceParser {
+    /// Creates a parser for a body that is one source without frames.
+    pub(super) fn unframed(name: String, is_parquet: bool) -> Self {
+        Self { sources: vec![Source { name, is_parquet, start: 0, len: 0 }], len: 0, state: State::Unframed }
     }
 
-    /// A body of frames.
+    /// Creates a parser for a body of frames.
     pub(super) fn framed() -> Self {
         Self { sources: Vec::new(), len: 0, state: State::Head(Vec::new()) }
     }
 
-    /// Takes the next bytes of the body, and adds those of its sources to `out`.
-    fn take(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    /// Parses the next bytes of the body, and appends the data among them to `out`.
+    fn push(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         while !bytes.is_empty() {
             let wanted = match &self.state {
-                State::One => bytes.len(),
+                State::Unframed => bytes.len(),
                 State::Head(head) => FRAME_HEAD_BYTES.saturating_sub(head.len()),
                 State::Name { left, .. } | State::Data(left) => *left,
             };
             let (now, rest) = bytes.split_at(wanted.min(bytes.len()));
             bytes = rest;
             match &mut self.state {
-                State::One => self.data(now, out),
+                State::Unframed => self.data(now, out),
                 State::Data(left) => {
                     *left = left.saturating_sub(now.len());
                     self.data(now, out);
@@ -103,7 +105,7 @@ impl Sources {
                     name.extend_from_slice(now);
                 }
             }
-            self.settle()?;
+            self.advance()?;
         }
         Ok(())
     }
@@ -117,29 +119,29 @@ impl Sources {
         out.extend_from_slice(bytes);
     }
 
-    /// Goes on to the next state, if this one has all its bytes.
-    fn settle(&mut self) -> Result<(), String> {
+    /// Moves on to the next state if the current one is complete.
+    fn advance(&mut self) -> Result<(), String> {
         if let State::Head(head) = &self.state
-            && let &[sort, a, b, c, d] = head.as_slice()
+            && let &[frame_type, a, b, c, d] = head.as_slice()
         {
             let length = u32::from_be_bytes([a, b, c, d]);
             let left = usize::try_from(length).unwrap_or(usize::MAX);
-            self.state = match sort {
+            self.state = match frame_type {
                 TEXT | PARQUET if length > NAME_BYTES => {
                     return Err(format!("found a name of {length} bytes, expected at most {NAME_BYTES}"));
                 }
-                TEXT | PARQUET => State::Name { name: Vec::new(), left, is_parquet: sort == PARQUET },
+                TEXT | PARQUET => State::Name { name: Vec::new(), left, is_parquet: frame_type == PARQUET },
                 DATA if self.sources.is_empty() => {
                     return Err("found data before the name of a source".to_owned());
                 }
                 DATA => State::Data(left),
-                other => return Err(format!("found a frame of the sort {other}, expected 68, 80 or 84")),
+                other => return Err(format!("found a frame of type {other}, expected 68, 80 or 84")),
             };
         }
         match &mut self.state {
             State::Name { name, left: 0, is_parquet } => {
-                if self.sources.len() >= SOURCE_COUNT {
-                    return Err(format!("found more than {SOURCE_COUNT} sources"));
+                if self.sources.len() >= MAX_SOURCES {
+                    return Err(format!("found more than {MAX_SOURCES} sources"));
                 }
                 let name = String::from_utf8_lossy(name).into_owned();
                 self.sources.push(Source { name, is_parquet: *is_parquet, start: self.len, len: 0 });
@@ -153,67 +155,67 @@ impl Sources {
 
     fn finish(self) -> Result<Vec<Source>, String> {
         match self.state {
-            State::One => Ok(self.sources),
+            State::Unframed => Ok(self.sources),
             State::Head(head) if head.is_empty() => Ok(self.sources),
-            _ => Err("the body ends within a frame".to_owned()),
+            _ => Err("the body ends inside a frame".to_owned()),
         }
     }
 }
 
-/// Puts a body aside, in a file in this folder.
+/// Spools a body to a temporary file in `folder`.
 ///
 /// # Errors
-/// 400 when the client breaks off, or what it sends is not well framed; 408 when nothing comes for so long; 507 when the
-/// file cannot be written.
+/// Returns 400 if the body ends early or has invalid frames, 408 if no byte arrives for `idle_timeout`, and 507 if the file
+/// cannot be written.
 pub(super) async fn spool(
     mut body: Body,
-    mut sources: Sources,
+    mut sources: SourceParser,
     folder: &Path,
-    patience: Duration,
+    idle_timeout: Duration,
 ) -> Result<Spool, Failure> {
     let mut file = tempfile::tempfile_in(folder).map_err(|error| no_room(&error));
-    let mut waiting = Vec::new();
-    let mut fault = None;
+    let mut unwritten = Vec::new();
+    let mut failed = None;
     loop {
-        let frame = match tokio::time::timeout(patience, body.frame()).await {
+        let frame = match tokio::time::timeout(idle_timeout, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break,
             Ok(Some(Err(_))) => {
-                let description = "the body of the request breaks off; nothing was stored";
+                let description = "the body of the request ends early; nothing was stored";
                 return Err(Failure::new(StatusCode::BAD_REQUEST, description).closing());
             }
             Err(_) => {
-                let description = "nothing more of the body arrives; nothing was stored";
+                let description = "the body of the request did not arrive in time; nothing was stored";
                 return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, description).closing());
             }
         };
         let Ok(bytes) = frame.into_data() else { continue };
-        if fault.is_some() {
-            // A client that is still sending may never see an answer: it is let through to its end.
+        if failed.is_some() {
+            // Read on to the end: a client that is still sending may not see the response.
             continue;
         }
-        if let Err(error) = sources.take(&bytes, &mut waiting) {
-            fault = Some(Failure::new(StatusCode::BAD_REQUEST, error));
-        } else if waiting.len() >= WRITE_BYTES {
-            match put(file, std::mem::take(&mut waiting)).await {
+        if let Err(error) = sources.push(&bytes, &mut unwritten) {
+            failed = Some(Failure::new(StatusCode::BAD_REQUEST, error));
+        } else if unwritten.len() >= WRITE_BYTES {
+            match write(file, std::mem::take(&mut unwritten)).await {
                 Ok(again) => file = Ok(again),
                 Err(error) => {
                     file = Err(error.clone());
-                    fault = Some(error);
+                    failed = Some(error);
                 }
             }
         }
     }
-    if let Some(fault) = fault {
-        return Err(fault);
+    if let Some(failure) = failed {
+        return Err(failure);
     }
-    let file = put(file, waiting).await?;
+    let file = write(file, unwritten).await?;
     let sources = sources.finish().map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error))?;
     Ok(Spool { file, sources })
 }
 
-/// Writes on a thread that may wait.
-async fn put(file: Result<File, Failure>, bytes: Vec<u8>) -> Result<File, Failure> {
+/// Writes to the file on a blocking thread, and returns the file.
+async fn write(file: Result<File, Failure>, bytes: Vec<u8>) -> Result<File, Failure> {
     let mut file = file?;
     let write = move || file.write_all(&bytes).map(|()| file);
     let written = tokio::task::spawn_blocking(write).await;
@@ -221,7 +223,7 @@ async fn put(file: Result<File, Failure>, bytes: Vec<u8>) -> Result<File, Failur
 }
 
 fn no_room(error: &io::Error) -> Failure {
-    let description = format!("the body of the request cannot be put aside beside the database: {error}");
+    let description = format!("cannot spool the body of the request to a file beside the database: {error}");
     Failure::new(StatusCode::INSUFFICIENT_STORAGE, description).typed("io")
 }
 
@@ -229,23 +231,23 @@ fn no_room(error: &io::Error) -> Failure {
 mod tests {
     use super::*;
 
-    fn frame(sort: u8, bytes: &[u8]) -> Vec<u8> {
-        let mut frame = vec![sort];
+    fn frame(frame_type: u8, bytes: &[u8]) -> Vec<u8> {
+        let mut frame = vec![frame_type];
         frame.extend_from_slice(&u32::try_from(bytes.len()).unwrap().to_be_bytes());
         frame.extend_from_slice(bytes);
         frame
     }
 
-    fn read(body: &[u8], piece: usize) -> Result<(Vec<Source>, Vec<u8>), String> {
-        let (mut sources, mut out) = (Sources::framed(), Vec::new());
-        for bytes in body.chunks(piece) {
-            sources.take(bytes, &mut out)?;
+    fn read(body: &[u8], chunk_len: usize) -> Result<(Vec<Source>, Vec<u8>), String> {
+        let (mut sources, mut out) = (SourceParser::framed(), Vec::new());
+        for bytes in body.chunks(chunk_len) {
+            sources.push(bytes, &mut out)?;
         }
         Ok((sources.finish()?, out))
     }
 
     #[test]
-    fn sources_are_told_apart_however_the_body_is_parted() {
+    fn sources_are_the_same_however_the_body_is_chunked() {
         let body = [
             frame(TEXT, b"a.ndjson"),
             frame(DATA, b"{}\n{}"),
@@ -259,23 +261,23 @@ mod tests {
         let source =
             |name: &str, is_parquet, start, len| Source { name: name.to_owned(), is_parquet, start, len };
         let expected = [source("a.ndjson", false, 0, 6), source("ü", true, 6, 4), source("", false, 10, 0)];
-        for piece in 1..body.len() {
-            let (sources, out) = read(&body, piece).unwrap();
+        for chunk_len in 1..body.len() {
+            let (sources, out) = read(&body, chunk_len).unwrap();
             assert_eq!((sources.as_slice(), out.as_slice()), (&expected[..], &b"{}\n{}\nPAR1"[..]));
         }
         assert!(read(&[], 1).unwrap().0.is_empty());
-        let (mut one, mut out) = (Sources::one("-".to_owned(), false), Vec::new());
-        one.take(&body, &mut out).unwrap();
+        let (mut one, mut out) = (SourceParser::unframed("-".to_owned(), false), Vec::new());
+        one.push(&body, &mut out).unwrap();
         assert_eq!((one.finish().unwrap()[0].len, out), (body.len() as u64, body));
     }
 
     #[test]
-    fn what_is_not_well_framed_is_refused() {
+    fn invalid_frames_are_rejected() {
         for (body, expected) in [
             (frame(DATA, b"{}"), "before the name"),
-            (frame(b'X', b""), "of the sort 88"),
-            (frame(TEXT, b"name")[..7].to_vec(), "within a frame"),
-            ([frame(TEXT, b"n"), vec![DATA]].concat(), "within a frame"),
+            (frame(b'X', b""), "of type 88"),
+            (frame(TEXT, b"name")[..7].to_vec(), "inside a frame"),
+            ([frame(TEXT, b"n"), vec![DATA]].concat(), "inside a frame"),
             (vec![TEXT, 255, 255, 255, 255], "a name of 4294967295 bytes"),
         ] {
             let error = read(&body, 3).unwrap_err();

@@ -1,4 +1,4 @@
-//! Who may call, and how the service knows.
+//! Authentication and authorization: app tokens, signatures, permissions and visible fields.
 
 pub(super) mod permission;
 pub(super) mod projection;

@@ -1,23 +1,23 @@
-//! What a token may be used for.
+//! Permissions of app tokens.
 
 use serde::{Deserialize, Serialize};
 
-/// What a token may be used for.
+/// A permission of an app token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Permission {
-    /// Searching cases.
+    /// The permission to search cases.
     ViewCases,
-    /// Reading the status of an applicant's steps.
+    /// The permission to read the status of an applicant's steps.
     ViewApplicants,
-    /// Previewing a profile by its share token.
+    /// The permission to preview a profile by its share token.
     CreateApplicants,
-    /// Reading AML cases.
+    /// The permission to read AML cases.
     ViewAmlScreening,
-    /// Changing extracted info.
+    /// The permission to change extracted info.
     ChangePersonalData,
-    /// Seeing who reviewed, and what vendors know, in AML cases.
+    /// The permission to see reviewer names and vendor data in AML cases.
     ViewPersonalData,
 }
 
@@ -32,7 +32,7 @@ impl Permission {
         Self::ViewPersonalData,
     ];
 
-    /// The name that token files have for it.
+    /// Returns the name that token files use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Permission {
         }
     }
 
-    /// Whether it lets a token do something with applicants, whom neither fields nor filter of the token hold.
+    /// Returns true if the permission concerns applicants, which `fields` and `filter` of a token do not restrict.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
             Self::ViewCases | Self::ViewPersonalData => false,

@@ -1,18 +1,20 @@
-//! What is left of a case for a token that sees some fields only.
+//! Removes the fields that a token may not see from case documents.
 
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
 use crate::json::{self, JsonType, Reader};
 
-/// The members that stay, as a tree. Arrays on the way are passed through, element by element.
+/// The visible members of a document as a tree of keys. A leaf is a field.
+///
+/// Arrays have no level of their own: a key applies to each element of its array.
 #[derive(Clone, Debug, Default)]
 pub(in crate::service) struct Projection {
     members: HashMap<String, Projection>,
 }
 
 impl Projection {
-    /// The visible fields of a catalogue.
+    /// Creates the projection on the visible fields of a catalogue.
     pub(in crate::service) fn new(catalog: &Catalog) -> Self {
         let mut root = Self::default();
         for (_, field) in catalog.visible_fields() {
@@ -24,14 +26,14 @@ impl Projection {
         root
     }
 
-    /// Writes a document with the members that stay; values keep their spelling.
+    /// Writes the visible members of a document. Values are copied byte for byte.
     ///
-    /// Objects, elements of arrays, and arrays of which nothing stays go with their members: that they are there, and how many, could
-    /// tell what the hidden members are. What stands where a field should be and is none, an object or an array of them, goes too:
-    /// nothing is known of what is in it.
+    /// Objects, array elements and arrays without a visible member are removed as well: their presence or number could
+    /// reveal hidden members. A value of another shape than its field, such as an object in place of a string, is also
+    /// removed, because the catalogue does not describe its content.
     ///
     /// # Errors
-    /// The text is not JSON.
+    /// Returns an error if the text is not JSON.
     pub(in crate::service) fn write(&self, document: &str, out: &mut Vec<u8>) -> json::Result<()> {
         let mut reader = Reader::new(document);
         if reader.peek()? == JsonType::Object {
@@ -41,12 +43,12 @@ impl Projection {
         }
     }
 
-    /// As deep as the fields' paths.
-    fn object(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Left> {
+    /// Writes the visible members of an object. The recursion is as deep as the longest path of a field.
+    fn object(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         reader.open();
         out.push(b'{');
         let mut is_first_key = true;
-        let mut left = Left::Nothing;
+        let mut kept = Kept::Nothing;
         while let Some((key, _)) = reader.next_key(is_first_key)? {
             is_first_key = false;
             let Some(inner) = self.members.get(&*key) else {
@@ -54,79 +56,79 @@ impl Projection {
                 continue;
             };
             let start = out.len();
-            if left == Left::Something {
+            if kept == Kept::Something {
                 out.push(b',');
             }
-            // Every string has a JSON form.
+            // A string always serializes.
             out.extend(serde_json::to_vec(&*key).unwrap_or_default());
             out.push(b':');
-            if inner.value(reader, out)? == Left::Something {
-                left = Left::Something;
+            if inner.value(reader, out)? == Kept::Something {
+                kept = Kept::Something;
             } else {
                 out.truncate(start);
             }
         }
         out.push(b'}');
-        Ok(left)
+        Ok(kept)
     }
 
-    /// Writes a value, and says what of it stays; unless that is something, what was written is to be dropped.
-    fn value(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Left> {
+    /// Writes the visible part of a value. Unless it returns [`Kept::Something`], the caller truncates `out` again.
+    fn value(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         match reader.peek()? {
             JsonType::Object if !self.members.is_empty() => self.object(reader, out),
             JsonType::Array => self.array(reader, out),
-            JsonType::Object => reader.skip_value().map(|()| Left::Misplaced),
+            JsonType::Object => reader.skip_value().map(|()| Kept::Misplaced),
             _ => {
                 let start = reader.offset();
                 reader.skip_scalar()?;
                 out.extend_from_slice(reader.between(start, reader.offset()).as_bytes());
-                Ok(if self.members.is_empty() { Left::Something } else { Left::Misplaced })
+                Ok(if self.members.is_empty() { Kept::Something } else { Kept::Misplaced })
             }
         }
     }
 
-    /// An array of scalars where the field is, of objects on the way to it.
-    fn array(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Left> {
+    /// Writes the visible part of an array: scalars at a field, objects above one.
+    fn array(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         reader.open();
         out.push(b'[');
         let mut is_first = true;
-        // An empty list is the value of a field, and on the way to one it is nothing.
-        let mut left = if self.members.is_empty() { Left::Something } else { Left::Nothing };
-        let mut is_first_left = true;
+        // An empty array is a value at a field; above a field it contains nothing visible.
+        let mut kept = if self.members.is_empty() { Kept::Something } else { Kept::Nothing };
+        let mut is_first_kept = true;
         while reader.next_element(is_first)? {
             is_first = false;
             let start = out.len();
-            if !is_first_left {
+            if !is_first_kept {
                 out.push(b',');
             }
             let element = match reader.peek()? {
-                JsonType::Array => reader.skip_value().map(|()| Left::Misplaced)?,
+                JsonType::Array => reader.skip_value().map(|()| Kept::Misplaced)?,
                 _ => self.value(reader, out)?,
             };
             match element {
-                Left::Something => {
-                    is_first_left = false;
-                    left = left.max(Left::Something);
+                Kept::Something => {
+                    is_first_kept = false;
+                    kept = kept.max(Kept::Something);
                 }
-                Left::Nothing => out.truncate(start),
-                Left::Misplaced => {
+                Kept::Nothing => out.truncate(start),
+                Kept::Misplaced => {
                     out.truncate(start);
-                    left = Left::Misplaced;
+                    kept = Kept::Misplaced;
                 }
             }
         }
         out.push(b']');
-        Ok(left)
+        Ok(kept)
     }
 }
 
-/// What of a value stays. Of an array, the greatest of its elements.
+/// The part of a value that the projection keeps. An array has the maximum of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Left {
-    /// No field lies in it.
+enum Kept {
+    /// No field is in the value.
     Nothing,
     Something,
-    /// It is of another shape than the fields say, so that nothing is known of what is in it.
+    /// The value has another shape than its field, so the catalogue does not describe its content.
     Misplaced,
 }
 
@@ -134,7 +136,7 @@ enum Left {
 mod tests {
     use super::*;
 
-    fn left(fields: &[&str], document: &str) -> String {
+    fn project(fields: &[&str], document: &str) -> String {
         let catalog = Catalog::cases().allow(fields.iter().copied()).unwrap();
         let mut out = Vec::new();
         Projection::new(&catalog).write(document, &mut out).unwrap();
@@ -142,21 +144,21 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_not_listed_go() {
+    fn fields_that_are_not_listed_are_removed() {
         let document = r#"{ "secret":1, "id" : "a", "caseReview":{"status":"open","stage":"x"}, "totalAmountInDefaultCurrency":1.50e0,
             "amlCases":[{"amlCaseId":"1","y":2},{"amlCaseId":"2"}],"tags":["a","b"],"priority":null}"#;
         assert_eq!(
-            left(
+            project(
                 &["id", "status", "totalAmountInDefaultCurrency", "amlCases.amlCaseId", "tags", "priority"],
                 document
             ),
             r#"{"id":"a","caseReview":{"status":"open"},"totalAmountInDefaultCurrency":1.50e0,"amlCases":[{"amlCaseId":"1"},{"amlCaseId":"2"}],"tags":["a","b"],"priority":null}"#
         );
-        assert_eq!(left(&["id"], document), r#"{"id":"a"}"#);
+        assert_eq!(project(&["id"], document), r#"{"id":"a"}"#);
     }
 
     #[test]
-    fn objects_and_elements_go_with_the_last_of_their_members() {
+    fn objects_and_elements_without_a_visible_member_are_removed() {
         let title = &["createdByRule.title"][..];
         for (fields, document, expected) in [
             (&["status"][..], r#"{"caseReview":{"stage":"x"}}"#, "{}"),
@@ -176,12 +178,12 @@ mod tests {
                 r#"{"tags":[]}"#,
             ),
         ] {
-            assert_eq!(left(fields, document), expected, "{fields:?} of {document}");
+            assert_eq!(project(fields, document), expected, "{fields:?} of {document}");
         }
     }
 
     #[test]
-    fn values_of_another_shape_take_nothing_with_them() {
+    fn values_of_another_shape_than_their_field_are_removed() {
         for document in [
             r#"{"name":{"secret":1}}"#,
             r#"{"name":[{"secret":1}]}"#,
@@ -192,12 +194,12 @@ mod tests {
             r#"{"caseReview":[[{"status":"secret"}]]}"#,
             r#"{"n\u0061me":{"secret":1},"x":"secret"}"#,
         ] {
-            assert_eq!(left(&["name", "status"], document), "{}", "{document}");
+            assert_eq!(project(&["name", "status"], document), "{}", "{document}");
         }
-        // One that is misplaced takes the others with it.
+        // One misplaced element removes the whole array.
         for list in [r#"[{"amlCaseId":"1"},7]"#, r#"[[],{"amlCaseId":"1"}]"#, r#"[null,{"amlCaseId":"1"}]"#] {
-            assert_eq!(left(&["amlCases.amlCaseId"], &format!("{{\"amlCases\":{list}}}")), "{}", "{list}");
+            assert_eq!(project(&["amlCases.amlCaseId"], &format!("{{\"amlCases\":{list}}}")), "{}", "{list}");
         }
-        assert_eq!(left(&["name"], r#"{"n\u0061me":"A\u00e9"}"#), r#"{"name":"A\u00e9"}"#);
+        assert_eq!(project(&["name"], r#"{"n\u0061me":"A\u00e9"}"#), r#"{"name":"A\u00e9"}"#);
     }
 }

@@ -1,4 +1,4 @@
-//! Signatures that were used already.
+//! Replay detection: remembers the signatures that were used.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -9,35 +9,37 @@ use crate::service::http::errors::Failure;
 /// The bytes of a signature.
 pub(in crate::service) type Signature = [u8; 32];
 
-/// The signatures of late, so that none is taken twice.
+/// A set of recently used signatures of one token.
 ///
-/// A signature is good for at most two windows, from the earliest moment at which its timestamp is accepted to the
-/// last. Two sets, each of the signatures of two windows, hold all that may still be good.
-pub(in crate::service) struct Seen {
+/// A signature is valid for at most two clock windows: one before and one after its timestamp. The cache keeps two
+/// generations of that length each, so every signature that may still be valid is in one of them.
+pub(in crate::service) struct ReplayCache {
+    /// The time that one generation covers.
     lifetime: Duration,
     capacity: usize,
-    sets: Mutex<Sets>,
+    sets: Mutex<Generations>,
 }
 
-struct Sets {
+struct Generations {
+    /// The time at which `newer` began.
     since: Instant,
     newer: HashSet<Signature>,
     older: HashSet<Signature>,
 }
 
-impl Seen {
+impl ReplayCache {
     pub(in crate::service) fn new(window: Duration, capacity: usize) -> Self {
-        let sets = Sets { since: Instant::now(), newer: HashSet::new(), older: HashSet::new() };
-        // A second more, because timestamps have no fractions.
+        let sets = Generations { since: Instant::now(), newer: HashSet::new(), older: HashSet::new() };
+        // One second more, because timestamps are whole seconds.
         let lifetime = window.saturating_mul(2).saturating_add(Duration::from_secs(1));
         Self { lifetime, capacity, sets: Mutex::new(sets) }
     }
 
-    /// Notes a signature that is right.
+    /// Inserts a verified signature.
     ///
     /// # Errors
-    /// 401 when it was noted before; 503 when there is no room for more.
-    pub(in crate::service) fn note(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
+    /// Returns 401 if it was used before, and 503 if the cache is full.
+    pub(in crate::service) fn insert(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let age = now.saturating_duration_since(sets.since);
         if age >= self.lifetime {
@@ -61,18 +63,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_remembered_as_long_as_it_may_be_good() {
+    fn a_signature_is_remembered_as_long_as_it_may_be_valid() {
         let window = Duration::from_secs(60);
-        let seen = Seen::new(window, 3);
+        let seen = ReplayCache::new(window, 3);
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let status = |result: Result<(), Failure>| result.map_err(|failure| failure.status().as_u16());
-        assert_eq!(status(seen.note([1; 32], at(100))), Ok(()));
-        assert_eq!(status(seen.note([1; 32], at(219))), Err(401));
-        assert_eq!(status(seen.note([2; 32], at(220))), Ok(()));
-        assert_eq!(status(seen.note([3; 32], at(220))), Ok(()));
-        assert_eq!(status(seen.note([4; 32], at(220))), Err(503));
-        assert_eq!(status(seen.note([4; 32], at(900))), Ok(()));
-        assert_eq!(status(seen.note([2; 32], at(900))), Ok(()));
+        assert_eq!(status(seen.insert([1; 32], at(100))), Ok(()));
+        assert_eq!(status(seen.insert([1; 32], at(219))), Err(401));
+        assert_eq!(status(seen.insert([2; 32], at(220))), Ok(()));
+        assert_eq!(status(seen.insert([3; 32], at(220))), Ok(()));
+        assert_eq!(status(seen.insert([4; 32], at(220))), Err(503));
+        assert_eq!(status(seen.insert([4; 32], at(900))), Ok(()));
+        assert_eq!(status(seen.insert([2; 32], at(900))), Ok(()));
     }
 }

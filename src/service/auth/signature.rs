@@ -1,4 +1,4 @@
-//! Whether a request was signed, a moment ago, by a token that the service knows.
+//! Verifies the signature and the timestamp of a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,17 @@ const TOKEN: HeaderName = HeaderName::from_static("x-app-token");
 const SIGNATURE: HeaderName = HeaderName::from_static("x-app-access-sig");
 const TIMESTAMP: HeaderName = HeaderName::from_static("x-app-access-ts");
 
-/// What the head of a request says of who signed it.
-pub(in crate::service) struct Signed<'t> {
+/// A signature check in progress: the credentials from the head, and the HMAC of the bytes so far.
+pub(in crate::service) struct SignatureCheck<'t> {
     token: Option<&'t Arc<AppToken>>,
-    /// Of all but the body.
+    /// The HMAC of timestamp, method, target and the body bytes so far.
     mac: Hmac<Sha256>,
     signature: Option<Signature>,
     timestamp_s: Option<i64>,
     window: Duration,
 }
 
-impl<'t> Signed<'t> {
+impl<'t> SignatureCheck<'t> {
     pub(in crate::service) fn new(tokens: &'t Tokens, head: &Parts, window: Duration) -> Self {
         let name = only(&head.headers, TOKEN).unwrap_or_default();
         let timestamp = only(&head.headers, TIMESTAMP).unwrap_or_default();
@@ -40,59 +40,62 @@ impl<'t> Signed<'t> {
         Self { token, mac, signature, timestamp_s: seconds(timestamp), window }
     }
 
-    fn is_of(&self, now_s: i64) -> bool {
+    fn is_in_window(&self, now_s: i64) -> bool {
         self.timestamp_s.is_some_and(|then| now_s.abs_diff(then) <= self.window.as_secs())
     }
 
-    /// Whether there may be a body with which the signature is right.
-    pub(in crate::service) fn may_be_right(&self, now_s: i64) -> bool {
-        self.token.is_some() && self.signature.is_some() && self.is_of(now_s)
+    /// Returns false if the head alone shows that the request will be rejected.
+    pub(in crate::service) fn can_be_valid(&self, now_s: i64) -> bool {
+        self.token.is_some() && self.signature.is_some() && self.is_in_window(now_s)
     }
 
-    /// The address in memory of the token that the request names; 0 when it is not known.
+    /// Returns the memory address of the token that the request names, or 0 if the token is unknown.
     pub(in crate::service) fn token_address(&self) -> usize {
         self.token.map_or(0, |token| Arc::as_ptr(token).addr())
     }
 
-    /// Takes bytes of the body, as they come.
-    pub(in crate::service) fn pass(&mut self, bytes: &[u8]) {
+    /// Adds bytes of the body.
+    pub(in crate::service) fn update(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
     }
 
-    /// Refuses a request whose body was [passed](Self::pass), after the same work as for others: by now it may be of this minute.
-    pub(in crate::service) fn refuse(self) -> Failure {
+    /// Returns 401 after the same work as [`verify`](Self::verify), so that both take the same time.
+    ///
+    /// Needed because the timestamp of a request from the future may have become valid while its body was read.
+    pub(in crate::service) fn reject(self) -> Failure {
         let _ = self.mac.verify_slice(&self.signature.unwrap_or_default());
         Failure::unauthorized()
     }
 
-    /// The token that signed the request, whose body was [passed](Self::pass) as it came over the wire, and its signature.
+    /// Verifies the signature in constant time, after the whole body. Returns the token and the signature.
     ///
-    /// The signature is checked in constant time, and whatever is wrong, the answer is the same.
+    /// # Errors
+    /// Returns the same 401 for an unknown token, a wrong signature and a timestamp outside the window.
     pub(in crate::service) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
-        let is_now = self.is_of(now_s);
+        let is_in_window = self.is_in_window(now_s);
         let Self { token, mac, signature, .. } = self;
-        let is_right = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
+        let is_valid = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
         match (token, signature) {
-            (Some(token), Some(signature)) if is_right && is_now => Ok((token, signature)),
+            (Some(token), Some(signature)) if is_valid && is_in_window => Ok((token, signature)),
             _ => Err(Failure::unauthorized()),
         }
     }
 }
 
-/// The header's value, if there is one header of that name and it is text.
+/// Returns the value of a header that occurs exactly once and is visible ASCII.
 fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// Seconds since the Unix epoch, decimal digits alone.
+/// Parses seconds since the Unix epoch: decimal digits only.
 fn seconds(text: &str) -> Option<i64> {
     let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Reads lower-case hex.
+/// Parses a signature of 64 lower-case hex digits.
 fn from_hex(text: &str) -> Option<Signature> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),

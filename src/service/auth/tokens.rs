@@ -1,4 +1,4 @@
-//! App tokens: who may call, what for, and which cases they see.
+//! App tokens: their file, their permissions, and the cases and fields that they may see.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,13 +15,14 @@ use tokio::sync::Semaphore;
 
 use super::permission::Permission;
 use super::projection::Projection;
-use super::replays::Seen;
+use super::replays::ReplayCache;
 use crate::catalog::{Catalog, FieldId};
-use crate::error::quote;
+use crate::error::{Error, quote};
 use crate::filter::{Filter, FilterCache};
+use crate::ingest::check_text;
 use crate::limits::Limits;
 
-/// A token as it stands in a file.
+/// An entry of a token file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenEntry {
@@ -36,14 +37,14 @@ pub struct TokenEntry {
     filter: Option<String>,
 }
 
-/// A file of tokens: `{"tokens":[…]}`; the [module](crate::service) says of what.
+/// A token file: `{"tokens":[…]}`. The members of an entry are listed in the docs of [`service`](crate::service#tokens).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenFile {
     tokens: Vec<TokenEntry>,
 }
 
-/// A shared secret, which neither `Debug` nor errors show.
+/// A shared secret, hidden in `Debug` output and in errors.
 #[derive(Clone)]
 struct Secret(String);
 
@@ -61,20 +62,20 @@ impl Serialize for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Errors of serde would show what stands there.
+        // An error of serde would contain the value.
         let text = Box::<RawValue>::deserialize(deserializer)?;
         serde_json::from_str(text.get()).map(Self).map_err(|_| D::Error::custom("a secret is a string"))
     }
 }
 
-/// Shorter secrets could be found by trying.
+/// The shortest accepted secret, against guessing.
 const LEAST_SECRET_BYTES: usize = 16;
 
 impl TokenEntry {
-    /// A new token: 128 random bits with a secret of 256, both in hex.
+    /// Creates a token with a random text (128 bits) and a random secret (256 bits), both in hex.
     ///
     /// # Errors
-    /// When the system gives no random numbers.
+    /// Returns an error if the system's random number generator fails.
     pub fn mint(
         permissions: Vec<Permission>,
         name: Option<String>,
@@ -95,20 +96,19 @@ impl TokenEntry {
         })
     }
 
-    /// What clients send as `X-App-Token`.
+    /// Returns the text that clients send as `X-App-Token`.
     #[must_use]
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// What clients sign with. It is to be shown once, to whoever asked for the token.
+    /// Returns the secret that clients sign with. Show it once, when the token is created.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.secret.0
     }
 
-    /// What the token lets its holder see or change although its fields and its filter seem to forbid it: a sentence each, for the
-    /// operator.
+    /// Returns warnings for the operator: ways in which the token allows more than its `fields` and `filter` suggest.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
@@ -116,84 +116,87 @@ impl TokenEntry {
     /// let searches = TokenEntry::mint(vec![Permission::ViewCases], None, None, filter.clone())?;
     /// assert!(searches.cautions().is_empty());
     /// let changes = TokenEntry::mint(vec![Permission::ChangePersonalData], None, None, filter)?;
-    /// assert!(changes.cautions()[0].contains("changePersonalData is for all applicants"));
+    /// assert!(changes.cautions()[0].contains("changePersonalData applies to all applicants"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
     pub fn cautions(&self) -> Vec<String> {
         let mut cautions = Vec::new();
-        let held: Vec<&str> = [("--filter", self.filter.is_some()), ("--fields", self.fields.is_some())]
-            .into_iter()
-            .filter_map(|(flag, is_set)| is_set.then_some(flag))
-            .collect();
-        let beyond: Vec<&str> = self
+        let restrictions: Vec<&str> =
+            [("--filter", self.filter.is_some()), ("--fields", self.fields.is_some())]
+                .into_iter()
+                .filter_map(|(flag, is_set)| is_set.then_some(flag))
+                .collect();
+        let unrestricted: Vec<&str> = self
             .permissions
             .iter()
             .filter(|permission| permission.is_for_applicants())
             .map(|permission| permission.name())
             .collect();
-        if !held.is_empty() && !beyond.is_empty() {
-            let (are, mean) = if beyond.len() == 1 { ("is", "it does") } else { ("are", "they do") };
+        if !restrictions.is_empty() && !unrestricted.is_empty() {
+            let restrict = if restrictions.len() == 1 { "restricts" } else { "restrict" };
+            let (apply, them) = if unrestricted.len() == 1 { ("applies", "it") } else { ("apply", "them") };
             cautions.push(format!(
-                "{} hold searches of cases only: {} {are} for all applicants, those of other clients too; leave {} out unless {mean} no harm",
-                held.join(" and "),
-                beyond.join(", "),
-                if beyond.len() == 1 { "it" } else { "them" },
+                "{} {restrict} searches of cases only: {} {apply} to all applicants, including those of other clients; remove {them} if that is not intended",
+                restrictions.join(" and "),
+                unrestricted.join(", "),
             ));
         }
         let fields = self.fields.as_deref().unwrap_or_default();
         if self.fields.is_some() && !fields.iter().any(|field| field == CREATED_BY) {
-            let telling: Vec<&str> =
-                fields.iter().map(String::as_str).filter(|field| tells_created_by(field)).collect();
-            if !telling.is_empty() {
+            let revealing: Vec<&str> =
+                fields.iter().map(String::as_str).filter(|field| reveals_created_by(field)).collect();
+            if !revealing.is_empty() {
                 cautions.push(format!(
-                    "{CREATED_BY} is hidden, but a case that has {} tells it",
-                    telling.join(" or ")
+                    "{CREATED_BY} is hidden, but the presence of {} reveals it",
+                    revealing.join(" or ")
                 ));
             }
         }
         cautions
     }
 
-    /// What messages call the token: its name, or the number that it has in the file.
-    fn called(&self, number: usize) -> String {
+    /// Returns the token's name for messages, or its number in the file.
+    fn label(&self, number: usize) -> String {
         self.name
             .as_deref()
             .map_or_else(|| format!("token {number}"), |name| format!("token {}", quote(name)))
     }
 }
 
-/// The field that says who made a case.
+/// The field that says how a case was created.
 const CREATED_BY: &str = "createdByType";
 
-/// Whether only cases of one sort by [`CREATED_BY`] have the field.
-fn tells_created_by(field: &str) -> bool {
+/// Returns true if only cases with one value of [`CREATED_BY`] have the field.
+fn reveals_created_by(field: &str) -> bool {
     field == "createdByOfficer"
         || field.starts_with("createdByRule.")
         || field.starts_with("createdByWorkflowRef.")
 }
 
 impl TokenFile {
-    /// Reads a file.
+    /// Reads a token file.
     ///
     /// # Errors
-    /// When it cannot be read, or is no such file, with a message that shows no secret.
+    /// Returns an error if the file cannot be read or is not a token file. The message never contains a secret.
     pub fn read(path: &Path) -> io::Result<Self> {
         let text = std::fs::read(path)?;
+        let invalid = |error: Error| io::Error::new(io::ErrorKind::InvalidData, error.message());
+        check_text(&text).map_err(invalid)?;
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// The names of the tokens, as logs have them: the number in the file of one without a name.
+    /// Returns the names of the tokens as in logs. A token without a name has its number in the file.
     pub fn names(&self) -> impl Iterator<Item = String> {
         (1..)
             .zip(&self.tokens)
             .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
     }
 
-    /// The [cautions](TokenEntry::cautions) of all tokens, each with the name of its token, or its number in the file.
+    /// Returns the [cautions](TokenEntry::cautions) of all tokens, each prefixed with the token's name or number.
     pub fn cautions(&self) -> impl Iterator<Item = String> {
         (1..).zip(&self.tokens).flat_map(|(number, entry)| {
-            let name = entry.called(number);
+            let name = entry.label(number);
             entry.cautions().into_iter().map(move |caution| format!("{name}: {caution}"))
         })
     }
@@ -203,34 +206,34 @@ impl TokenFile {
         self.tokens.push(entry);
     }
 
-    /// The file's text.
+    /// Returns the text of the file.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Strings and lists have a JSON form.
+        // Strings and lists always serialize.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
 
-/// The tokens that a service knows.
+/// The tokens that a service accepts.
 pub struct Tokens {
     by_token: HashMap<String, Arc<AppToken>>,
-    /// What signatures under unknown tokens are checked with, so that they take as long as others.
+    /// The key for signatures of unknown tokens, so that their check takes the same time as for known ones.
     unknown: Hmac<Sha256>,
 }
 
-/// A token that the service knows.
+/// A token that the service accepts.
 pub(in crate::service) struct AppToken {
-    /// What logs call it.
+    /// The name in logs.
     pub(in crate::service) name: String,
     pub(in crate::service) mac: Hmac<Sha256>,
     permissions: Vec<Permission>,
-    /// What its searches are compiled against and with, and held to.
+    /// The cache of compiled filters, with the token's visible fields and its filter.
     pub(in crate::service) cache: Arc<FilterCache>,
-    /// What is left of every case.
+    /// The visible members of case documents, if the token has `fields`.
     pub(in crate::service) projection: Option<Projection>,
-    /// Its signatures of late, where none is taken twice.
-    pub(in crate::service) seen: OnceLock<Seen>,
-    /// Its share of the requests that are worked on at a time.
+    /// The recently used signatures, if replays are rejected.
+    pub(in crate::service) replays: OnceLock<ReplayCache>,
+    /// The token's share of the concurrent requests.
     pub(in crate::service) share: OnceLock<Arc<Semaphore>>,
 }
 
@@ -240,29 +243,30 @@ impl AppToken {
     }
 }
 
-/// Memory for compiled filters of all tokens that see every case whole, and of each that does not.
+/// The size of the filter cache that all tokens without `fields` and `filter` share, in bytes.
 const CACHE_BYTES: usize = 32 << 20;
+/// The size of the filter cache of each other token, in bytes.
 const OWN_CACHE_BYTES: usize = 4 << 20;
 
 impl Tokens {
-    /// The tokens of a file, for cases of a catalogue.
+    /// Checks the tokens of a file against the catalogue of the cases.
     ///
     /// # Errors
-    /// A sentence about the first token that is wrong, by its number in the file, without its secret.
+    /// Returns a message about the first invalid token, with its number in the file. It never contains a secret.
     pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, String> {
         let shared = Arc::new(FilterCache::new(catalog.clone(), limits.clone(), CACHE_BYTES));
         let mut by_token = HashMap::new();
         for (number, entry) in (1..).zip(file.tokens) {
-            let wrong = |what: String| format!("token {number}: {what}");
+            let wrong = |message: String| format!("token {number}: {message}");
             let is_text = |byte: u8| byte.is_ascii_graphic();
             if entry.token.is_empty() || !entry.token.bytes().all(is_text) {
-                return Err(wrong("`token` has to be visible ASCII characters without spaces".to_owned()));
+                return Err(wrong("`token` must be visible ASCII characters without spaces".to_owned()));
             }
             if entry.secret.0.len() < LEAST_SECRET_BYTES {
                 return Err(wrong(format!("`secret` needs at least {LEAST_SECRET_BYTES} bytes")));
             }
             let mac = Hmac::new_from_slice(entry.secret.0.as_bytes());
-            let mac = mac.map_err(|_| wrong("`secret` is of no use".to_owned()))?;
+            let mac = mac.map_err(|_| wrong("`secret` cannot be used".to_owned()))?;
             let bound = match &entry.filter {
                 None => None,
                 Some(text) => {
@@ -273,7 +277,7 @@ impl Tokens {
             let narrow = match &entry.fields {
                 None => None,
                 Some(fields) => {
-                    // Every search can select by id and every case is told apart by it.
+                    // The id is always visible: clients need it to select and to distinguish cases.
                     let id = catalog.field(FieldId::ID).name();
                     let names = fields.iter().map(String::as_str).chain([id]);
                     Some(catalog.allow(names).map_err(|error| wrong(format!("`fields`: {error}")))?)
@@ -297,37 +301,37 @@ impl Tokens {
                 permissions: entry.permissions,
                 cache,
                 projection,
-                seen: OnceLock::new(),
+                replays: OnceLock::new(),
                 share: OnceLock::new(),
             };
             let name = quote(&entry.token);
             if by_token.insert(entry.token, Arc::new(token)).is_some() {
-                return Err(wrong(format!("{name} stands there before")));
+                return Err(wrong(format!("{name} is a duplicate")));
             }
         }
-        let unknown = Hmac::new_from_slice(&[0; 32]).map_err(|_| "no signatures can be made".to_owned())?;
+        let unknown = Hmac::new_from_slice(&[0; 32]).map_err(|_| "cannot create signatures".to_owned())?;
         Ok(Self { by_token, unknown })
     }
 
-    /// How many there are.
+    /// Returns the number of tokens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_token.len()
     }
 
-    /// True when there is none, so that no request can be signed.
+    /// Returns true if there are no tokens. Then the service rejects every signed request.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_token.is_empty()
     }
 
-    /// The token of that name, and what its signatures are checked with, whether it is known or not.
-    pub(in crate::service) fn find(&self, name: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
-        let token = self.by_token.get(name);
+    /// Returns the token with this text, if it is known, and the key to check its signature with.
+    pub(in crate::service) fn find(&self, text: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
+        let token = self.by_token.get(text);
         (token, token.map_or(&self.unknown, |token| &token.mac))
     }
 
-    /// The caches of all tokens, each once.
+    /// Returns the distinct filter caches of all tokens.
     pub(in crate::service) fn caches(&self) -> Vec<&FilterCache> {
         let mut caches: Vec<&Arc<FilterCache>> = self.by_token.values().map(|token| &token.cache).collect();
         caches.sort_by_key(|cache| Arc::as_ptr(cache).addr());

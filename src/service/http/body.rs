@@ -1,4 +1,4 @@
-//! The body of a request, as it came over the wire.
+//! Reads the body of a request into memory.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -10,54 +10,55 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 
-use super::budget::Hold;
+use super::budget::Reservation;
 use super::errors::Failure;
-use crate::service::auth::signature::Signed;
+use crate::service::auth::signature::SignatureCheck;
 use crate::service::options::ServiceOptions;
 
-/// A body in memory, for which room was made.
+/// A body in memory, with its reservation.
 pub(in crate::service) struct Buffered {
     pub(in crate::service) bytes: Bytes,
-    _room: Option<Hold>,
+    _reservation: Option<Reservation>,
 }
 
-/// The room for a body.
-pub(in crate::service) struct Room {
-    /// Whether the bytes are kept. Those of a request that is refused in any case are not, but its client is told as all
-    /// others are when there would be no room, so that the answer does not tell which tokens are known.
-    pub(in crate::service) is_kept: bool,
-    /// The bytes that every body may have.
+/// The memory that a body may use.
+pub(in crate::service) struct BodyMemory {
+    /// False for a request that will be rejected anyway: its bytes are dropped as they arrive.
+    ///
+    /// It still gets 503 where a buffered body would, so that the response does not tell which tokens exist.
+    pub(in crate::service) is_buffered: bool,
+    /// The bytes that every body may use without a reservation.
     pub(in crate::service) allowance: usize,
-    /// Where the rest comes from.
-    pub(in crate::service) hold: Hold,
+    /// The reservation for all bytes beyond the allowance.
+    pub(in crate::service) reservation: Reservation,
 }
 
-/// Reads a body to its end, through its signature; one that is not kept is empty then.
+/// Reads a body to its end and feeds it to the signature check. The result is empty if the body is not buffered.
 ///
 /// # Errors
-/// 413 when it is too large, 408 when it takes too long, 503 when there is no room, 400 when the client breaks off.
+/// Returns 413 for a body over the limit, 408 for one that is too slow, 503 without free memory, 400 for one that ends early.
 pub(in crate::service) async fn read(
     body: Body,
     headers: &HeaderMap,
     options: &ServiceOptions,
-    room: Room,
-    signed: &mut Signed<'_>,
+    memory: BodyMemory,
+    signed: &mut SignatureCheck<'_>,
 ) -> Result<Buffered, Failure> {
     if body.is_end_stream() {
-        return Ok(Buffered { bytes: Bytes::new(), _room: None });
+        return Ok(Buffered { bytes: Bytes::new(), _reservation: None });
     }
-    let most = options.limits.body_bytes;
+    let limit = options.limits.body_bytes;
     let announced = body.size_hint().lower();
     let mut body = body;
-    if announced > most as u64 {
-        // Who asks first whether to send it is told now.
+    if announced > limit as u64 {
+        // A client with `Expect: 100-continue` has not sent the body yet.
         if !headers.contains_key(header::EXPECT) {
-            drain(&mut body, most).await;
+            drain(&mut body, limit).await;
         }
-        return Err(too_large(Some(announced), most));
+        return Err(too_large(Some(announced), limit));
     }
-    let mut reading = pin!(collect(&mut body, most, room, signed));
-    // Most bodies came with the head, and no clock is needed.
+    let mut reading = pin!(collect(&mut body, limit, memory, signed));
+    // Most bodies arrive with the head: then no timer is needed.
     if let Poll::Ready(read) = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
         return read;
     }
@@ -70,9 +71,11 @@ pub(in crate::service) async fn read(
     }
 }
 
-/// Throws away some of a body: a client that is still sending when the connection is closed may never see the answer.
-async fn drain(body: &mut Body, most: usize) {
-    let mut left = most.saturating_mul(4);
+/// Reads and discards up to four times the body limit, for two seconds at most.
+///
+/// A client that is still sending when the connection is closed may never see the response.
+async fn drain(body: &mut Body, limit: usize) {
+    let mut left = limit.saturating_mul(4);
     let read = async {
         while let Some(Ok(frame)) = body.frame().await {
             left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
@@ -86,36 +89,36 @@ async fn drain(body: &mut Body, most: usize) {
 
 async fn collect(
     body: &mut Body,
-    most: usize,
-    mut room: Room,
-    signed: &mut Signed<'_>,
+    limit: usize,
+    mut memory: BodyMemory,
+    signed: &mut SignatureCheck<'_>,
 ) -> Result<Buffered, Failure> {
     let mut size: usize = 0;
     let mut first = Bytes::new();
     let mut all: Vec<u8> = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {
-            Failure::new(StatusCode::BAD_REQUEST, "the body of the request breaks off, or is not well framed")
-                .closing()
+            let description = "the body of the request ends early or has invalid framing";
+            Failure::new(StatusCode::BAD_REQUEST, description).closing()
         })?;
         let Ok(bytes) = frame.into_data() else { continue };
         let before = size;
         size = size.saturating_add(bytes.len());
-        if size > most {
-            drain(body, most).await;
-            return Err(too_large(None, most));
+        if size > limit {
+            drain(body, limit).await;
+            return Err(too_large(None, limit));
         }
-        signed.pass(&bytes);
-        let Room { is_kept, allowance, hold } = &mut room;
+        signed.update(&bytes);
+        let BodyMemory { is_buffered, allowance, reservation } = &mut memory;
         let beyond = size.saturating_sub(before.max(*allowance));
-        let fits = match *is_kept {
-            true => beyond == 0 || hold.grow(beyond),
-            false => beyond == 0 || hold.has_room(size.saturating_sub(*allowance)),
+        let fits = match *is_buffered {
+            true => beyond == 0 || reservation.grow(beyond),
+            false => beyond == 0 || reservation.could_reserve(size.saturating_sub(*allowance)),
         };
         if !fits {
             return Err(Failure::overloaded().closing());
         }
-        if !*is_kept {
+        if !*is_buffered {
             continue;
         }
         if first.is_empty() && all.is_empty() {
@@ -128,11 +131,11 @@ async fn collect(
         }
     }
     let bytes = if all.is_empty() { first } else { Bytes::from(all) };
-    Ok(Buffered { bytes, _room: Some(room.hold) })
+    Ok(Buffered { bytes, _reservation: Some(memory.reservation) })
 }
 
-fn too_large(found: Option<u64>, most: usize) -> Failure {
+fn too_large(found: Option<u64>, limit: usize) -> Failure {
     let found = found.map_or_else(|| "more".to_owned(), |found| format!("{found} bytes"));
-    let description = format!("found a body of {found}, expected at most {most} bytes");
+    let description = format!("found a body of {found}, expected at most {limit} bytes");
     Failure::new(StatusCode::PAYLOAD_TOO_LARGE, description).closing()
 }

@@ -1,4 +1,4 @@
-//! Names of requests, by which clients and logs speak of them.
+//! Correlation ids of requests, for responses and logs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,46 +8,48 @@ use sha2::{Digest, Sha256};
 
 pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
-/// Names for requests: the number of each under a keyed one-way function, so that clients cannot count the requests of others.
-pub(in crate::service) struct Names {
+/// A generator of correlation ids.
+///
+/// An id is a keyed hash of the request's number, so clients cannot count the requests of others.
+pub(in crate::service) struct CorrelationIds {
     key: [u8; 32],
     next: AtomicU64,
 }
 
-/// What names a request: 32 digits of hex.
+/// A correlation id: 32 hex digits.
 #[derive(Clone, Copy)]
-pub(in crate::service) struct Name([u8; 32]);
+pub(in crate::service) struct CorrelationId([u8; 32]);
 
-impl Names {
+impl CorrelationIds {
     pub(in crate::service) fn new() -> Self {
         let mut key = [0; 32];
-        // A name that is not random is still a name.
+        // Without randomness the ids are still unique within this process.
         let _ = getrandom::fill(&mut key);
         Self { key, next: AtomicU64::new(0) }
     }
 
-    pub(in crate::service) fn next(&self) -> Name {
+    pub(in crate::service) fn next(&self) -> CorrelationId {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        // Key and number are 40 bytes, one block of the hash, which takes some 100 ns.
+        // Key and number are 40 bytes, one block of SHA-256: about 100 ns.
         let hash = Sha256::new_with_prefix(self.key).chain_update(number.to_be_bytes()).finalize();
         let mut digits = [0; 32];
-        // The first 16 of 32 bytes.
+        // `zip` stops after the first 16 of 32 bytes.
         for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(hash) {
             *pair = [byte >> 4, byte & 0xf]
                 .map(|digit| digit.wrapping_add(if digit < 10 { b'0' } else { b'a' - 10 }));
         }
-        Name(digits)
+        CorrelationId(digits)
     }
 }
 
-impl Name {
+impl CorrelationId {
     pub(in crate::service) fn as_str(&self) -> &str {
-        // Digits are text.
+        // Hex digits are valid UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Writes the name into the head of an answer.
-    pub(in crate::service) fn mark(&self, response: &mut Response) {
+    /// Adds the header `X-Correlation-Id` to a response.
+    pub(in crate::service) fn add_to(&self, response: &mut Response) {
         if let Ok(value) = HeaderValue::from_bytes(&self.0) {
             response.headers_mut().insert(CORRELATION_ID, value);
         }
@@ -59,15 +61,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_different_and_do_not_number_the_requests() {
-        let names = Names::new();
+    fn ids_are_unique_and_look_random() {
+        let ids = CorrelationIds::new();
         let made: Vec<u128> =
-            (0..10_000).map(|_| u128::from_str_radix(names.next().as_str(), 16).unwrap()).collect();
+            (0..10_000).map(|_| u128::from_str_radix(ids.next().as_str(), 16).unwrap()).collect();
         let mut unique = made.clone();
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), made.len());
-        // Half of the bits change from one to the next, and no word of a name stays or grows.
+        // Half of the bits change from one id to the next, and neither half of an id stays the same or only grows.
         let changed: u32 = made.windows(2).map(|pair| (pair[0] ^ pair[1]).count_ones()).sum();
         let mean = f64::from(changed) / (made.len() - 1) as f64;
         assert!((60.0..68.0).contains(&mean), "{mean} of 128 bits change");
@@ -76,16 +78,16 @@ mod tests {
                 made.windows(2).filter(|pair| (pair[0] >> shift) as u64 <= (pair[1] >> shift) as u64);
             assert!((4_500..5_500).contains(&ascents.count()), "the word at {shift} is not random");
         }
-        // Another service has other names.
-        assert_ne!(Names::new().next().as_str(), Names::new().next().as_str());
+        // Another service has other ids.
+        assert_ne!(CorrelationIds::new().next().as_str(), CorrelationIds::new().next().as_str());
     }
 
     #[test]
-    fn a_name_is_the_beginning_of_a_keyed_hash_of_its_number() {
-        let names = Names { key: [7; 32], next: AtomicU64::new(0xff) };
+    fn an_id_is_the_first_half_of_a_keyed_hash_of_its_number() {
+        let ids = CorrelationIds { key: [7; 32], next: AtomicU64::new(0xff) };
         let mut input = vec![7_u8; 32];
         input.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0xff]);
         let hash: String = Sha256::digest(&input).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(names.next().as_str(), &hash[..32]);
+        assert_eq!(ids.next().as_str(), &hash[..32]);
     }
 }

@@ -1,4 +1,4 @@
-//! Why a request has no answer, and the envelope in which the client learns it.
+//! Errors of requests, and the JSON envelope of an error response.
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
@@ -17,23 +17,24 @@ use crate::store::StoreError;
 #[cfg(unix)]
 use crate::store::StoreErrorKind;
 
-/// Why a request has no answer.
+/// An error that ends a request.
 #[derive(Clone, Debug)]
 pub(in crate::service) struct Failure {
     status: StatusCode,
     description: String,
     code: ErrorCode,
-    /// A name for operators, instead of number and name of the code.
+    /// A name that replaces number and name of the code on the admin socket.
     error_type: Option<&'static str>,
-    /// What the operator learns, and the client does not.
+    /// The cause for the log and for operators. Clients do not see it.
     cause: Option<String>,
-    /// The case or record that an import refused.
+    /// The case or record that an import rejected.
     #[cfg(unix)]
     refusal: Option<Box<Refusal>>,
+    /// True if the connection must be closed after the response.
     closes: bool,
 }
 
-/// After how many seconds a client that was turned away may come again.
+/// The value of `Retry-After` in 503 responses, in seconds.
 const RETRY_AFTER_S: &str = "1";
 
 impl Failure {
@@ -50,16 +51,16 @@ impl Failure {
         }
     }
 
-    /// The same failure, with the row of the table of codes that says more than its status.
+    /// Sets an error code that is more precise than the default of the status.
     pub(in crate::service) fn coded(self, code: ErrorCode) -> Self {
         Self { code, ..self }
     }
 
-    /// One description, whatever is wrong with token, signature or timestamp.
+    /// Returns 401. The description is the same for an unknown token, a wrong signature and a wrong timestamp.
     pub(in crate::service) fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
-            "the request is not signed by a known token, or not of this minute",
+            "unknown app token, bad signature, or timestamp outside the allowed window",
         )
     }
 
@@ -72,13 +73,13 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
     }
 
-    /// Imports or other updates took longer than an update waits for them.
+    /// Returns 503 for an update that waited too long for other writes.
     pub(in crate::service) fn no_turn() -> Self {
-        let description = "other writes have not ended yet, try again in a moment; nothing was changed";
+        let description = "other writes are still running, try again in a moment; nothing was changed";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::NO_TURN)
     }
 
-    /// What a search needs is not there now, and may be in a moment.
+    /// Returns 503 for a temporary error of the case source.
     #[cfg(feature = "postgres")]
     pub(in crate::service) fn unavailable(cause: impl Into<String>) -> Self {
         let description = "the cases cannot be searched at the moment, try again in a moment";
@@ -91,25 +92,25 @@ impl Failure {
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
     }
 
-    /// The same failure, after which the connection is of no use.
+    /// Closes the connection after the response.
     pub(in crate::service) fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
-    /// The same failure, with a name for operators instead of a code of the table.
+    /// Sets a name that replaces the error code on the admin socket.
     #[cfg(unix)]
     pub(in crate::service) fn typed(self, error_type: &'static str) -> Self {
         Self { error_type: Some(error_type), ..self }
     }
 
-    /// What a store could not do, as an operator is told.
+    /// Converts a store error for an operator, with its full message.
     #[cfg(unix)]
     pub(in crate::service) fn of_store(error: &StoreError) -> Self {
         let status = match error.kind() {
             StoreErrorKind::Refused => StatusCode::UNPROCESSABLE_ENTITY,
             StoreErrorKind::Exists => StatusCode::CONFLICT,
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
-            // The store tries to go on by itself.
+            // The store recovers by itself.
             StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -117,7 +118,7 @@ impl Failure {
         Self { refusal, ..Self::new(status, error.to_string()).typed(error.kind().code()) }
     }
 
-    /// What an import refused, as an operator is told.
+    /// Converts a rejected case or record for an operator.
     #[cfg(all(unix, feature = "arrow"))]
     pub(in crate::service) fn of_refusal(refusal: &Refusal) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
@@ -146,17 +147,17 @@ impl Failure {
         }
     }
 
-    /// The response for the request of this name.
+    /// Creates the response for the request with this correlation id.
     pub(in crate::service) fn respond(self, correlation_id: String) -> Response {
         let (status, closes) = (self.status, self.closes);
         Self::response(status, closes, &self.envelope(correlation_id))
     }
 
-    /// The response for an operator, who learns the cause too.
+    /// Creates the response for an operator, whose description is the cause if there is one.
     #[cfg(unix)]
     pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]
-        struct Told {
+        struct OperatorEnvelope {
             #[serde(flatten)]
             envelope: Envelope,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,11 +167,12 @@ impl Failure {
         if let Some(cause) = self.cause.take() {
             self.description = cause;
         }
-        Self::response(status, closes, &Told { envelope: self.envelope(correlation_id), refusal })
+        let envelope = OperatorEnvelope { envelope: self.envelope(correlation_id), refusal };
+        Self::response(status, closes, &envelope)
     }
 
     fn response(status: StatusCode, closes: bool, envelope: &impl Serialize) -> Response {
-        // A struct of strings and numbers has a JSON form.
+        // A struct of strings and numbers always serializes.
         let mut response = json(serde_json::to_vec(envelope).unwrap_or_default());
         *response.status_mut() = status;
         if status == StatusCode::SERVICE_UNAVAILABLE {
@@ -183,7 +185,8 @@ impl Failure {
     }
 }
 
-/// A response that awaits the name of its request: [`respond`](Failure::respond) makes the real one.
+/// Creates a placeholder that carries the failure. The caller replaces it by [`respond`](Failure::respond), which needs the
+/// correlation id.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
@@ -192,7 +195,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// A good answer of JSON text, which no cache on the way may keep.
+/// Creates a 200 response with a JSON body and `Cache-Control: no-store`.
 pub(in crate::service) fn json(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();
@@ -210,14 +213,14 @@ impl From<Errors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self { status: status_of_fault(&error), ..Self::internal(error.to_string()) }
+        Self { status: client_status(&error), ..Self::internal(error.to_string()) }
     }
 }
 
-/// The status for a fault of the file, as a client is told.
-fn status_of_fault(error: &StoreError) -> StatusCode {
+/// Returns the status of a store error for a client.
+fn client_status(error: &StoreError) -> StatusCode {
     match error.kind() {
-        // The store tries to go on by itself.
+        // The store recovers by itself.
         StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -231,8 +234,8 @@ impl From<DomainError> for Failure {
             DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
             DomainErrorKind::Busy => return Self::overloaded(),
             DomainErrorKind::Store => {
-                let fault = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
-                fault.map_or(StatusCode::INTERNAL_SERVER_ERROR, status_of_fault)
+                let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+                source.map_or(StatusCode::INTERNAL_SERVER_ERROR, client_status)
             }
         };
         let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -257,7 +260,7 @@ mod tests {
     use crate::{Catalog, Filter};
 
     #[test]
-    fn a_failure_has_the_code_of_its_cause_and_else_that_of_its_status() {
+    fn a_failure_has_the_code_of_its_cause_or_the_default_code_of_its_status() {
         let of = |failure: Failure| {
             let envelope = failure.envelope(String::new());
             (envelope.code, envelope.error_code, envelope.error_type)

@@ -1,4 +1,4 @@
-//! What operators ask of the service, unsigned: whether it lives, what it offers; and, apart from the public port, what it counts.
+//! Unsigned endpoints: `/healthz`, `/readyz`, `/openapi.json`, and `/metrics` for other listeners than the public port.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::service::state::ServiceState;
 /// The OpenAPI document of the operations.
 const OPENAPI: &str = include_str!("../openapi.json");
 
+/// Adds the unsigned endpoints of the public port.
 pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Arc<ServiceState>> {
     router
         .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
@@ -24,14 +25,14 @@ pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Ar
         .route("/openapi.json", get(async || json(OPENAPI.as_bytes().to_vec())))
 }
 
-/// Whether requests should be sent here.
+/// Answers `/readyz`: 200 while searches can be answered, else 503.
 async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"
     } else if !shared.source_answers().await {
         "the cases cannot be searched; the log says why"
     } else if shared.writes_fail() {
-        // Searches are answered: taking them away would only make the fault larger.
+        // Still ready: searches work, and without traffic the outage would be larger.
         return json(br#"{"status":"ready","writes":"failing"}"#.to_vec());
     } else {
         return json(br#"{"status":"ready"}"#.to_vec());
@@ -39,7 +40,7 @@ async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, why).into_response()
 }
 
-/// The counters as text, for the listener of metrics and the socket of operators.
+/// Answers `/metrics`, on the metrics listener and the admin socket.
 pub(in crate::service) fn metrics(shared: &ServiceState) -> Response {
     let mut response = Response::new(Body::from(metrics::text(shared)));
     let headers = response.headers_mut();

@@ -1,6 +1,6 @@
-//! The listener for `/metrics`, apart from the port of the clients.
+//! The server of the separate `/metrics` listener.
 //!
-//! Counters of searches tell those who can read them about all tokens' cases, so that clients must not reach them.
+//! The counters cover the cases of all tokens, so clients must not be able to read them on the public port.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::errors::Failure;
 use super::health;
-use super::transport::{Due, Transport};
+use super::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
-/// Connections at a time; more wait until one ends.
+/// The most connections at a time. Further ones wait until one ends.
 const CONNECTIONS: usize = 16;
 
-/// Serves `/metrics` until it is dropped.
+/// A task that serves `/metrics` until this handle is dropped.
 pub(super) struct MetricsServer(JoinHandle<()>);
 
 impl Drop for MetricsServer {
@@ -39,7 +39,7 @@ impl MetricsServer {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<ServiceState>) {
-    // Aborts its connections when it is dropped.
+    // A `JoinSet` aborts its tasks when it is dropped.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -52,7 +52,7 @@ async fn accept(listener: TcpListener, shared: Arc<ServiceState>) {
                 connections.spawn(serve(stream, Arc::clone(&shared)));
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection for metrics could not be accepted");
+                tracing::warn!(%error, "cannot accept a connection for metrics");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -60,7 +60,7 @@ async fn accept(listener: TcpListener, shared: Arc<ServiceState>) {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<ServiceState>) {
-    let transport = Transport::new(stream, Due::new(shared.options.write_timeout));
+    let transport = WriteTimeout::new(stream, ResponseDeadline::new(shared.options.write_timeout));
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let response = respond(&shared, request.method(), request.uri().path());
         std::future::ready(Ok::<_, Infallible>(response))
@@ -75,17 +75,18 @@ async fn serve(stream: TcpStream, shared: Arc<ServiceState>) {
 }
 
 fn respond(shared: &ServiceState, method: &Method, path: &str) -> Response {
-    let name = shared.names.next();
-    let refuse = |status, description| Failure::new(status, description).respond(name.as_str().to_owned());
+    let id = shared.correlation_ids.next();
+    let reject = |status, description| Failure::new(status, description).respond(id.as_str().to_owned());
     let mut response = match (path, method) {
         ("/metrics", &Method::GET | &Method::HEAD) => health::metrics(shared),
         ("/metrics", _) => {
-            let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method");
+            let description = "the path does not support this method";
+            let mut response = reject(StatusCode::METHOD_NOT_ALLOWED, description);
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
             response
         }
-        _ => refuse(StatusCode::NOT_FOUND, "there is no such path: this listener has /metrics alone"),
+        _ => reject(StatusCode::NOT_FOUND, "unknown path: this listener serves only /metrics"),
     };
-    name.mark(&mut response);
+    id.add_to(&mut response);
     response
 }

@@ -1,19 +1,19 @@
-//! From connections to requests, and from answers back to the wire.
+//! The HTTP layer: listeners, connections, bodies, error responses, memory budgets and TLS.
 
 pub(super) mod body;
 pub(super) mod budget;
 pub(super) mod correlation;
 pub(super) mod errors;
-pub(super) mod exchange;
 pub(super) mod health;
-pub(super) mod log_rate;
+pub(super) mod log_limit;
 mod metrics_server;
 pub(super) mod outgoing;
 pub(super) mod peers;
+pub(super) mod request_log;
 mod router;
 mod server;
 mod tls;
-pub(super) mod transport;
+pub(super) mod write_timeout;
 
 pub use server::Service;
 pub use tls::Tls;

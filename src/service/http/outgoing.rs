@@ -1,26 +1,26 @@
-//! Memory for answers on their way out.
+//! The memory budget for responses that are being sent.
 
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 
-use super::budget::{Account, Budget, Hold};
+use super::budget::{Account, Budget, Reservation};
 use super::errors::Failure;
 use crate::service::auth::tokens::AppToken;
 
-/// The bytes that every answer may have: about what the system buffers for a connection.
-const ANSWER_ALLOWANCE: usize = 32 << 10;
+/// The bytes of each response that are not counted: about the size of a connection's send buffer in the system.
+const FREE_BYTES: usize = 32 << 10;
 
-/// Bytes of answers on their way out, beyond what every answer may have. One token gets at most half.
+/// The memory budget for responses that are being sent. One token gets at most half.
 pub(in crate::service) struct Outgoing(Arc<Budget>);
 
-/// An answer in memory, for which its token has room.
-struct Held {
+/// The bytes of a response, with their reservation.
+struct ReservedBytes {
     bytes: Vec<u8>,
-    _hold: Hold,
+    _reservation: Reservation,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -31,33 +31,33 @@ impl Outgoing {
         Self(Budget::new(bytes))
     }
 
-    /// The bytes of answers to a token: none yet.
-    pub(in crate::service) fn hold(&self, token: &Arc<AppToken>) -> Hold {
-        self.0.hold(Account { token: Arc::as_ptr(token).addr(), peer: None })
+    /// Returns an empty reservation for a response to a token.
+    pub(in crate::service) fn reserve(&self, token: &Arc<AppToken>) -> Reservation {
+        self.0.reserve(Account { token: Arc::as_ptr(token).addr(), peer: None })
     }
 
-    /// How many bytes are held.
-    pub(in crate::service) fn held_bytes(&self) -> usize {
-        self.0.held_bytes()
+    /// Returns the number of reserved bytes.
+    pub(in crate::service) fn reserved_bytes(&self) -> usize {
+        self.0.reserved_bytes()
     }
 
-    /// Takes room for an answer in memory of so many bytes; false when there is none.
-    pub(in crate::service) fn has_room(hold: &mut Hold, bytes: usize) -> bool {
-        hold.reach(bytes.saturating_sub(ANSWER_ALLOWANCE))
+    /// Reserves memory for a response of `len` bytes. Returns false if the token has used up its share.
+    pub(in crate::service) fn grow_to(reservation: &mut Reservation, len: usize) -> bool {
+        reservation.grow_to(len.saturating_sub(FREE_BYTES))
     }
 
-    /// Makes the body of an answer that is in memory. What `hold` has beyond that is given back.
+    /// Creates the body of a response that is in memory. Releases the bytes that it does not need.
     ///
     /// # Errors
-    /// 503 when the token has no room for more answers at a time.
-    pub(in crate::service) fn whole(mut hold: Hold, bytes: Vec<u8>) -> Result<Body, Failure> {
-        hold.shrink_to(bytes.len().saturating_sub(ANSWER_ALLOWANCE));
-        if !Self::has_room(&mut hold, bytes.len()) {
+    /// Returns 503 if the token has used up its share.
+    pub(in crate::service) fn body(mut reservation: Reservation, bytes: Vec<u8>) -> Result<Body, Failure> {
+        reservation.shrink_to(bytes.len().saturating_sub(FREE_BYTES));
+        if !Self::grow_to(&mut reservation, bytes.len()) {
             return Err(Failure::overloaded());
         }
-        if bytes.len() <= ANSWER_ALLOWANCE {
+        if bytes.len() <= FREE_BYTES {
             return Ok(Body::from(bytes));
         }
-        Ok(Body::from(Bytes::from_owner(Held { bytes, _hold: hold })))
+        Ok(Body::from(Bytes::from_owner(ReservedBytes { bytes, _reservation: reservation })))
     }
 }

@@ -1,10 +1,10 @@
-//! The peers of connections, and how many connections each has open.
+//! A limit on the connections of one peer.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The address that connections are counted by: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// The address of a client for counting connections: an IPv4 address, or the first 64 bits of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::service) struct Peer(IpAddr);
 
@@ -20,36 +20,36 @@ impl Peer {
     }
 }
 
-/// The connections that each peer has open, at most so many.
+/// A counter of open connections for each peer, with a limit.
 pub(in crate::service) struct Peers {
-    most: usize,
+    limit: usize,
     open: Mutex<HashMap<Peer, usize>>,
 }
 
-/// A connection of a peer, until it is dropped.
-pub(in crate::service) struct Seat {
+/// A permit for one connection of a peer, returned when it is dropped.
+pub(in crate::service) struct PeerPermit {
     peers: Arc<Peers>,
     peer: Peer,
 }
 
 impl Peers {
-    pub(in crate::service) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, open: Mutex::default() })
+    pub(in crate::service) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { limit, open: Mutex::default() })
     }
 
-    /// A place for one more connection of a peer, if it may have one.
-    pub(in crate::service) fn seat(self: &Arc<Self>, peer: Peer) -> Option<Seat> {
+    /// Returns a permit for one more connection of a peer, or `None` if the peer is at its limit.
+    pub(in crate::service) fn acquire(self: &Arc<Self>, peer: Peer) -> Option<PeerPermit> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.get(&peer).copied().unwrap_or(0);
-        if count >= self.most {
+        if count >= self.limit {
             return None;
         }
         open.insert(peer, count.saturating_add(1));
-        Some(Seat { peers: Arc::clone(self), peer })
+        Some(PeerPermit { peers: Arc::clone(self), peer })
     }
 }
 
-impl Drop for Seat {
+impl Drop for PeerPermit {
     fn drop(&mut self) {
         let mut open = self.peers.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = open.get_mut(&self.peer) {
@@ -66,14 +66,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_peer_has_its_own_bound() {
+    fn each_peer_has_its_own_limit() {
         let peers = Peers::new(2);
         let peer = |text: &str| Peer::of(text.parse().unwrap());
-        let one = [peers.seat(peer("10.0.0.1")).unwrap(), peers.seat(peer("::ffff:10.0.0.1")).unwrap()];
-        assert!(peers.seat(peer("10.0.0.1")).is_none());
-        let _two = peers.seat(peer("10.0.0.2")).unwrap();
+        let one = [peers.acquire(peer("10.0.0.1")).unwrap(), peers.acquire(peer("::ffff:10.0.0.1")).unwrap()];
+        assert!(peers.acquire(peer("10.0.0.1")).is_none());
+        let _two = peers.acquire(peer("10.0.0.2")).unwrap();
         drop(one);
-        assert!(peers.seat(peer("10.0.0.1")).is_some());
+        assert!(peers.acquire(peer("10.0.0.1")).is_some());
         assert_eq!(peer("2001:db8:1:2::1"), peer("2001:db8:1:2:3:4:5:6"));
         assert_ne!(peer("2001:db8:1:2::1"), peer("2001:db8:1:3::1"));
     }

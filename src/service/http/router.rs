@@ -1,4 +1,4 @@
-//! The way from paths and methods to endpoints.
+//! The router of the public port: maps paths and methods to endpoints.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::service::dispatch;
 use crate::service::operations::table::ENDPOINTS;
 use crate::service::state::ServiceState;
 
-/// Makes the router of the public port.
+/// Creates the router of the public port.
 pub(super) fn router(shared: Arc<ServiceState>) -> Router {
     let mut router = Router::new();
     for endpoint in &ENDPOINTS {
         let method = MethodRouter::new();
-        let method = if endpoint.is_of_an_applicant() {
+        let method = if endpoint.names_applicant() {
             let handler = async move |State(shared): State<Arc<ServiceState>>,
                                       applicant: Result<Path<String>, PathRejection>,
                                       request: Request| {
                 let applicant = match applicant {
                     Ok(Path(id)) => Ok(id),
-                    Err(_) => Err(endpoint.written_applicant(request.uri().path()).to_owned()),
+                    Err(_) => Err(endpoint.raw_applicant(request.uri().path()).to_owned()),
                 };
                 dispatch::answer(shared, endpoint, applicant, request).await
             };
@@ -39,9 +39,9 @@ pub(super) fn router(shared: Arc<ServiceState>) -> Router {
         router = router.route(endpoint.path, method);
     }
     health::routes(router)
-        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
+        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "unknown path"))
         .method_not_allowed_fallback(async || {
-            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not support this method")
         })
         .with_state(shared)
 }

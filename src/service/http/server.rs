@@ -1,4 +1,4 @@
-//! From connections to requests, and from answers back to the wire.
+//! The server of the public port: accepts connections, checks requests, and shuts down in order.
 
 use std::convert::Infallible;
 use std::io;
@@ -22,25 +22,25 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::errors::Failure;
-use super::exchange::Exchange;
 use super::metrics_server::MetricsServer;
 use super::peers::{Peer, Peers};
+use super::request_log::RequestLog;
 use super::router::router;
 use super::tls::Tls;
-use super::transport::{Due, Transport};
+use super::write_timeout::{ResponseDeadline, WriteTimeout};
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
 #[cfg(unix)]
 use crate::service::admin::{AdminSocket, server::AdminServer};
 use crate::service::auth::tokens::Tokens;
 #[cfg(feature = "postgres")]
-use crate::service::operations::source::Source;
+use crate::service::operations::case_source::CaseSource;
 use crate::service::operations::table::ENDPOINTS;
 use crate::service::options::ServiceOptions;
 use crate::service::state::ServiceState;
 use crate::store::{Store, StoreError};
 
-/// The five operations over HTTP, ready to [`serve`](Self::serve).
+/// An HTTP service for the five operations, ready to [`serve`](Self::serve).
 ///
 /// ```no_run
 /// use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
@@ -65,20 +65,20 @@ pub struct Service {
     admin: Option<AdminSocket>,
 }
 
-/// How many connections beyond the bound are told so at a time; more wait until they are accepted.
-const TURNED_AWAY: usize = 64;
-/// How long they have.
-const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most connections over the limit that are answered 503 at a time. Further ones wait in the accept queue.
+const MAX_REJECTING: usize = 64;
+/// The timeout of a connection over the limit: for the TLS handshake, and for its request head.
+const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long connections that wait to be accepted on shutdown have for it.
-const LAST_ACCEPT: Duration = Duration::from_millis(5);
-/// How long connections without a request stay open on shutdown: what their clients have sent may not have been read yet.
-const LAST_CALL: Duration = Duration::from_millis(250);
+/// The time that the accept queue gets on shutdown.
+const FINAL_ACCEPT: Duration = Duration::from_millis(5);
+/// The time that connections without a request stay open on shutdown: a request may have arrived and not been read yet.
+const IDLE_GRACE: Duration = Duration::from_millis(250);
 
-/// A head of a request is refused when it is longer and still not whole, in bytes.
+/// The size of the read buffer in bytes. A request head that does not fit is rejected.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// What serves connections.
+/// The parts that all connections of the public port share.
 struct Server {
     shared: Arc<ServiceState>,
     tls: Option<Tls>,
@@ -86,9 +86,9 @@ struct Server {
 }
 
 impl Service {
-    /// A service of the cases and records in a store, for these tokens.
+    /// Creates a service for the cases and records of a store, which accepts these tokens.
     ///
-    /// The largest page is the smaller one of the two of `options` and of the store.
+    /// The largest page is the smaller of the limits of `options` and of the store.
     #[must_use]
     pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
         options.limits.page = options.limits.page.min(store.limits().page);
@@ -101,48 +101,49 @@ impl Service {
         }
     }
 
-    /// The same service on connections that nobody else can read.
+    /// Encrypts the connections of the public port with TLS.
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
     }
 
-    /// The same service with `/metrics` on a listener of its own, without TLS and signatures, until the service has ended.
+    /// Serves `/metrics` on a separate listener, without TLS and signatures, until the service has stopped.
     ///
-    /// What is counted tells about the cases of all tokens, so that clients should not reach it. It is not on the public port.
+    /// The counters cover the cases of all tokens, so clients must not reach this listener. The public port has no
+    /// `/metrics`.
     #[must_use]
     pub fn with_metrics(self, listener: TcpListener) -> Self {
         Self { metrics: Some(listener), ..self }
     }
 
-    /// The same service, which operators can ask for imports, share tokens and copies while it runs.
+    /// Lets operators import, create share tokens, search and copy through this socket while the service runs.
     #[cfg(unix)]
     #[must_use]
     pub fn with_admin(self, socket: AdminSocket) -> Self {
         Self { admin: Some(socket), ..self }
     }
 
-    /// The same service with searches answered by a table of PostgreSQL, all else by the store.
+    /// Searches a PostgreSQL table instead of the store. All other operations use the store.
     ///
-    /// Its catalogue has to be that of the store, for which the tokens were made.
+    /// The source must have the same catalogue as the store, because the tokens were checked against that.
     #[cfg(feature = "postgres")]
     #[must_use]
     pub fn with_source(mut self, source: PostgresSource) -> Self {
-        self.shared.source = Source::Postgres(source);
+        self.shared.source = CaseSource::Postgres(source);
         self
     }
 
-    /// Serves connections until `shutdown` is ready, and for [`drain`](ServiceOptions::drain) longer, then answers what is in
-    /// flight and puts everything on disk.
+    /// Serves connections until `shutdown` completes and for [`drain`](ServiceOptions::drain) after that. Then finishes the
+    /// requests in flight and syncs the store to disk.
     ///
-    /// Threads that wait for the file are those of the runtime, which has 512 unless told otherwise: more than
-    /// [`concurrency`](ServiceOptions::concurrency) are of no use.
+    /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). The service uses at most
+    /// [`concurrency`](ServiceOptions::concurrency) of them for requests of clients.
     ///
     /// # Errors
-    /// Faults of the file on the way out. What goes wrong with single connections and requests is logged.
+    /// Returns the error of the final checkpoint or sync. Errors of single connections and requests are logged.
     ///
     /// # Panics
-    /// Outside a Tokio runtime that has I/O and time.
+    /// Panics outside a Tokio runtime with I/O and time enabled.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -151,8 +152,8 @@ impl Service {
         self.serve_until(listener, shutdown, std::future::pending()).await
     }
 
-    /// As [`serve`](Self::serve), but ends at once when `abort` is ready, during [`drain`](ServiceOptions::drain) or
-    /// [`grace`](ServiceOptions::grace): requests in flight are given up, and everything is put on disk.
+    /// Serves as [`serve`](Self::serve), but ends at once when `abort` is ready during [`drain`](ServiceOptions::drain) or
+    /// [`grace`](ServiceOptions::grace). It then abandons requests in flight, and still syncs the store to disk.
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
@@ -189,7 +190,7 @@ impl Service {
         let log = async {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                shared.tell_left_out();
+                shared.log_suppressed();
             }
         };
         let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
@@ -211,12 +212,12 @@ impl Service {
             if !drain.is_zero() {
                 tracing::info!(
                     drain_s = drain.as_secs_f64(),
-                    "draining: not ready, but requests are still answered"
+                    "draining: /readyz is 503, requests are still answered"
                 );
             }
-            // Clients that are connected by now are served.
+            // Connections that are already in the accept queue are served.
             tokio::select! {
-                _ = tokio::time::timeout(drain.max(LAST_ACCEPT), serving) => {}
+                _ = tokio::time::timeout(drain.max(FINAL_ACCEPT), serving) => {}
                 () = &mut abort => is_aborted = true,
             }
         }
@@ -225,12 +226,12 @@ impl Service {
         drop(admin);
         tracing::info!("shutting down");
         let finish = async {
-            // Not all of the grace, since connections that are left are to be told too.
+            // At most half of the grace period: the rest is for requests in flight.
             let half = shared.options.grace.checked_div(2).unwrap_or_default();
-            shared.last_call(LAST_CALL.min(half)).await;
+            shared.wait_for_connections(IDLE_GRACE.min(half)).await;
             graceful.shutdown().await;
-            // A client that left may have left work behind.
-            shared.finished().await;
+            // Work continues after its client has disconnected.
+            shared.wait_until_idle().await;
         };
         let abort = async {
             if !is_aborted {
@@ -245,15 +246,15 @@ impl Service {
         match finished {
             Some(true) => {}
             Some(false) => {
-                tracing::warn!("requests were still in flight at the end of the grace period");
+                tracing::warn!("the grace period ended with requests still in flight");
                 shared.cut_off();
             }
             None => {
-                tracing::warn!("asked to end at once: requests in flight are given up");
+                tracing::warn!("asked to end at once: requests in flight are abandoned");
                 shared.cut_off();
             }
         }
-        shared.tell_all_left_out();
+        shared.log_all_suppressed();
         let end = tokio::task::spawn_blocking(move || {
             shared.store.checkpoint()?;
             shared.store.sync()
@@ -274,58 +275,60 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// Takes connections, for as long as it is polled.
+/// Accepts connections until it is dropped. Each connection is served by a task of its own.
 async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &GracefulShutdown) {
     let options = &server.shared.options;
-    let seats = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
-    let outside = Arc::new(Semaphore::new(TURNED_AWAY));
+    let slots = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
+    let reject_slots = Arc::new(Semaphore::new(MAX_REJECTING));
     let peers = Peers::new(options.connections_per_peer);
     loop {
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                if !is_of_one_connection(&error) {
-                    // No file handles, most likely: some are given back in a moment.
+                tracing::warn!(%error, "cannot accept a connection");
+                if !is_connection_error(&error) {
+                    // Most likely the process has no free file descriptor: others are closed in a moment.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 continue;
             }
         };
         let peer = Peer::of(address.ip());
-        let own = peers.seat(peer);
-        let (seat, has_seat) = match (Arc::clone(&seats).try_acquire_owned(), &own) {
-            (Ok(seat), Some(_)) => (Ok(seat), true),
-            (_, None) => match Arc::clone(&outside).try_acquire_owned() {
-                Ok(place) => (Ok(place), false),
-                // A peer with too many connections does not keep those of others waiting.
+        let of_peer = peers.acquire(peer);
+        let (slot, is_admitted) = match (Arc::clone(&slots).try_acquire_owned(), &of_peer) {
+            (Ok(slot), Some(_)) => (Ok(slot), true),
+            (_, None) => match Arc::clone(&reject_slots).try_acquire_owned() {
+                Ok(slot) => (Ok(slot), false),
+                // Close at once: a peer over its limit must not delay the connections of other peers.
                 Err(_) => continue,
             },
-            (Err(_), _) => (Arc::clone(&outside).acquire_owned().await, false),
+            (Err(_), _) => (Arc::clone(&reject_slots).acquire_owned().await, false),
         };
         let (server, watcher) = (Arc::clone(server), graceful.watcher());
         server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            let _seats = (seat, own);
-            server.serve(stream, peer, watcher, has_seat).await;
+            let _slots = (slot, of_peer);
+            server.serve(stream, peer, watcher, is_admitted).await;
             server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }
 
-/// Whether an error of `accept` says nothing about the next connection.
-fn is_of_one_connection(error: &io::Error) -> bool {
+/// Returns true if an error of `accept` concerns one connection only, so the next call may succeed at once.
+fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Whether a request has the header that HTTP/1.1 asks for (RFC 9112, section 3.2).
-fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
+/// Returns true if an HTTP/1.1 request has exactly one `Host` header (RFC 9112, section 3.2).
+fn has_one_host(request: &hyper::Request<Incoming>) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
 }
 
-/// Refuses codings of the transfer other than `chunked`, once: a proxy in front may read them otherwise (RFC 9112, section 6.1).
-fn refused_framing(request: &hyper::Request<Incoming>) -> Option<Failure> {
+/// Returns an error for a `Transfer-Encoding` other than a single `chunked`.
+///
+/// A proxy in front of the service may interpret other encodings differently: request smuggling (RFC 9112, section 6.1).
+fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let coding = codings.next()?.as_bytes().trim_ascii();
     let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
@@ -335,45 +338,45 @@ fn refused_framing(request: &hyper::Request<Incoming>) -> Option<Failure> {
     let is_other =
         !coding.split(|byte| *byte == b',').all(|one| one.trim_ascii().eq_ignore_ascii_case(b"chunked"));
     let status = if is_other { StatusCode::NOT_IMPLEMENTED } else { StatusCode::BAD_REQUEST };
-    Some(Failure::new(status, "`Transfer-Encoding` is `chunked`, once and nothing else, or is not there"))
+    Some(Failure::new(status, "unsupported `Transfer-Encoding`, expected `chunked` once, or no such header"))
 }
 
 impl Server {
-    /// Serves a connection to its end.
-    async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, has_seat: bool) {
-        // Answers go out whole; small ones are not to wait for more.
+    /// Serves one connection, from the TLS handshake (if any) to its end.
+    async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, is_admitted: bool) {
+        // Responses are written whole, so Nagle's algorithm would only delay small ones.
         let _ = stream.set_nodelay(true);
-        let due = Due::new(self.shared.options.write_timeout);
-        let transport = Transport::new(stream, due.clone());
-        let timeout = if has_seat { self.shared.options.read_timeout } else { TURNED_AWAY_TIMEOUT };
+        let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
+        let stream = WriteTimeout::new(stream, deadline.clone());
+        let timeout = if is_admitted { self.shared.options.read_timeout } else { REJECT_TIMEOUT };
         let Some(tls) = &self.tls else {
-            return self.speak(transport, (peer, due), watcher, timeout, has_seat).await;
+            return self.serve_http(stream, (peer, deadline), watcher, timeout, is_admitted).await;
         };
-        match tokio::time::timeout(timeout, tls.acceptor.accept(transport)).await {
-            Ok(Ok(stream)) => self.speak(stream, (peer, due), watcher, timeout, has_seat).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
-            Err(_) => tracing::debug!("a handshake took too long"),
+        match tokio::time::timeout(timeout, tls.acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => self.serve_http(stream, (peer, deadline), watcher, timeout, is_admitted).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
         }
     }
 
-    /// Answers the requests of a connection.
-    async fn speak(
+    /// Answers the HTTP requests of one connection.
+    async fn serve_http(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        (peer, due): (Peer, Due),
+        (peer, deadline): (Peer, ResponseDeadline),
         watcher: Watcher,
         timeout: Duration,
-        has_seat: bool,
+        is_admitted: bool,
     ) {
         let service = service_fn(|mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            request.extensions_mut().insert(due.clone());
-            self.respond(request, has_seat)
+            request.extensions_mut().insert(deadline.clone());
+            self.respond(request, is_admitted)
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(timeout)
-            // Who has sent all that there is to send still waits for the answers.
+            // A client that has closed its sending side still waits for its responses.
             .half_close(true)
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service);
@@ -385,9 +388,9 @@ impl Server {
     async fn respond(
         &self,
         request: hyper::Request<Incoming>,
-        has_seat: bool,
+        is_admitted: bool,
     ) -> Result<Response, Infallible> {
-        let mut response = self.answer(request, has_seat).await?;
+        let mut response = self.answer(request, is_admitted).await?;
         if self.shared.is_draining() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -397,29 +400,29 @@ impl Server {
     async fn answer(
         &self,
         request: hyper::Request<Incoming>,
-        has_seat: bool,
+        is_admitted: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
-        let mut response = if !has_seat {
+        let mut response = if !is_admitted {
             Failure::overloaded().closing().into_response()
-        } else if !names_one_host(&request) {
-            let description = "a request of HTTP/1.1 has one header `Host`";
+        } else if !has_one_host(&request) {
+            let description = "an HTTP/1.1 request must have exactly one `Host` header";
             Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
-        } else if let Some(failure) = refused_framing(&request) {
+        } else if let Some(failure) = framing_error(&request) {
             failure.closing().into_response()
         } else {
             self.router.call(request.map(Body::new)).await?
         };
-        if Exchange::is_ended(&response) {
+        if RequestLog::is_ended(&response) {
             return Ok(response);
         }
-        // None of an operation: nobody has named it yet.
+        // The request did not reach an endpoint, so it is not logged yet and has no correlation id.
         let allowed = response.headers_mut().remove(header::ALLOW);
         let result = match response.extensions_mut().remove::<Failure>() {
             Some(failure) => Err(failure),
             None => Ok(response),
         };
-        let mut response = Exchange::since(start, &self.shared).end(result);
+        let mut response = RequestLog::since(start, &self.shared).end(result);
         if let Some(allowed) = allowed {
             response.headers_mut().insert(header::ALLOW, allowed);
         }

@@ -1,4 +1,4 @@
-//! Counters since the service was made.
+//! Counters of requests, response bytes, errors and connections.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use crate::error::Errors;
 
-/// The status of a request that nobody waits for any more, as nginx has it; it is in logs and metrics alone.
-pub(in crate::service) const GIVEN_UP: u16 = 499;
+/// The status in logs and metrics of a request that ended without a response. Borrowed from nginx: client closed request.
+pub(in crate::service) const ABORTED: u16 = 499;
 
-/// What logs and metrics call requests for no operation.
+/// The operation name in logs and metrics of requests to other paths.
 pub(in crate::service) const OTHER: &str = "other";
 
-/// The statuses that the service answers with, and that of requests given up before; any other is counted as `other`.
-pub(super) const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, GIVEN_UP, 500, 503];
+/// The statuses with a counter of their own. Any other is counted as `other`.
+pub(super) const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, ABORTED, 500, 503];
 
-/// Upper bounds of the buckets of latencies, in microseconds, and how they are written in seconds.
+/// The upper bounds of the latency buckets in microseconds, each with its text in seconds.
 pub(super) const BUCKETS: [(u64, &str); 16] = [
     (25, "0.000025"),
     (50, "0.00005"),
@@ -36,10 +36,10 @@ pub(super) const BUCKETS: [(u64, &str); 16] = [
     (10_000_000, "10"),
 ];
 
-/// Counters since the service was made.
+/// The counters since the start of the service.
 pub(in crate::service) struct Metrics {
-    /// By name; the last one is for all other paths.
-    pub(super) operations: Vec<(&'static str, OfOperation)>,
+    /// The counters of each operation by its name; the last entry is for all other paths.
+    pub(super) operations: Vec<(&'static str, OperationCounters)>,
     pub(super) rows_examined: AtomicU64,
     pub(super) response_bytes: AtomicU64,
     pub(super) errors: Mutex<BTreeMap<&'static str, u64>>,
@@ -47,10 +47,10 @@ pub(in crate::service) struct Metrics {
 }
 
 #[derive(Default)]
-pub(super) struct OfOperation {
-    /// By status, the last one for all others.
-    pub(super) answers: [AtomicU64; STATUSES.len() + 1],
-    /// By bucket, the last one for what took longer.
+pub(super) struct OperationCounters {
+    /// Responses by status, in the order of [`STATUSES`]; the last entry is for other statuses.
+    pub(super) responses: [AtomicU64; STATUSES.len() + 1],
+    /// Responses by latency, in the order of [`BUCKETS`]; the last entry is for longer latencies.
     pub(super) latencies: [AtomicU64; BUCKETS.len() + 1],
     pub(super) latency_sum_us: AtomicU64,
 }
@@ -64,10 +64,10 @@ pub(super) fn read(counter: &AtomicU64) -> u64 {
 }
 
 impl Metrics {
-    /// No counts yet, for these operations.
+    /// Creates counters for these operations, all 0.
     pub(in crate::service) fn new(operations: impl Iterator<Item = &'static str>) -> Self {
         Self {
-            operations: operations.chain([OTHER]).map(|name| (name, OfOperation::default())).collect(),
+            operations: operations.chain([OTHER]).map(|name| (name, OperationCounters::default())).collect(),
             rows_examined: AtomicU64::new(0),
             response_bytes: AtomicU64::new(0),
             errors: Mutex::default(),
@@ -75,8 +75,8 @@ impl Metrics {
         }
     }
 
-    /// Notes an answer: of which operation, with which status, after how long, of how many bytes.
-    pub(in crate::service) fn count_answer(
+    /// Counts a response and its body of `bytes`.
+    pub(in crate::service) fn count_response(
         &self,
         operation: Option<&'static str>,
         status: u16,
@@ -88,20 +88,20 @@ impl Metrics {
         let by_status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len());
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = BUCKETS.iter().position(|(most, _)| took_us <= *most).unwrap_or(BUCKETS.len());
-        if let (Some(answers), Some(latencies)) = (of.answers.get(by_status), of.latencies.get(bucket)) {
-            add(answers, 1);
+        if let (Some(responses), Some(latencies)) = (of.responses.get(by_status), of.latencies.get(bucket)) {
+            add(responses, 1);
             add(latencies, 1);
         }
         add(&of.latency_sum_us, took_us);
         add(&self.response_bytes, bytes);
     }
 
-    /// Notes how many rows a search had to ask.
+    /// Counts the rows that a search has examined.
     pub(in crate::service) fn count_rows(&self, rows: u64) {
         add(&self.rows_examined, rows);
     }
 
-    /// Notes what was wrong with a search.
+    /// Counts the errors of a search by kind.
     pub(in crate::service) fn count_errors(&self, errors: &Errors) {
         let mut counts = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         for error in errors.as_slice() {

@@ -1,4 +1,4 @@
-//! What the service counts.
+//! Metrics of the service.
 
 pub(super) mod counters;
 mod process;

@@ -1,26 +1,26 @@
-//! What the system says about this process, under the names that Prometheus clients share.
+//! The standard `process_*` metrics of Prometheus, read from `/proc`.
 //!
-//! On Linux alone, from `/proc`; a value that cannot be read is left out.
+//! Only Linux has them. A value that cannot be read is omitted.
 
 use std::fmt::Write as _;
 
-/// What was read.
+/// The values of the metrics, as far as they could be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Process {
-    /// Time on a processor, in hundredths of a second.
+    /// The CPU time in user and system mode, in ticks.
     cpu_ticks: Option<u64>,
-    /// When it began, in hundredths of a second after the machine.
+    /// The start time of the process, in ticks since the machine booted.
     start_ticks: Option<u64>,
     virtual_bytes: Option<u64>,
     threads: Option<u64>,
     resident_bytes: Option<u64>,
     open_files: Option<u64>,
-    most_files: Option<u64>,
-    /// When the machine began, in seconds since the Unix epoch.
+    max_files: Option<u64>,
+    /// The boot time of the machine, in seconds since the Unix epoch.
     boot_s: Option<u64>,
 }
 
-/// `USER_HZ`, in which `/proc` counts: 100 on every architecture that Rust has a Linux target for.
+/// The unit of times in `/proc`, `USER_HZ`: 100 on every architecture with a Rust target for Linux.
 const TICKS_PER_S: u64 = 100;
 
 /// Appends the metrics of this process.
@@ -35,21 +35,21 @@ fn read() -> Process {
     let mut process = Process::default();
     process.read_stat(&text("/proc/self/stat"));
     process.resident_bytes = resident_bytes(&text("/proc/self/status"));
-    process.most_files = most_files(&text("/proc/self/limits"));
+    process.max_files = max_files(&text("/proc/self/limits"));
     process.boot_s = boot_s(&text("/proc/stat"));
-    // The handle that reads the folder is among them.
+    // One of the entries is the descriptor that reads this folder.
     let files = std::fs::read_dir("/proc/self/fd").ok();
     process.open_files = files.map(|files| (files.count() as u64).saturating_sub(1));
     process
 }
 
 impl Process {
-    /// Reads `/proc/self/stat`: proc_pid_stat(5).
+    /// Parses `/proc/self/stat`: proc_pid_stat(5).
     fn read_stat(&mut self, stat: &str) {
-        // The name of the process, in parentheses, may have spaces and parentheses in it.
+        // Field 2 is the name of the process in parentheses. It may contain spaces and parentheses.
         let Some((_, rest)) = stat.rsplit_once(')') else { return };
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // Behind the name stands field 3.
+        // `fields` starts with field 3.
         let field = |number: usize| fields.get(number.checked_sub(3)?)?.parse::<u64>().ok();
         self.cpu_ticks = field(14).zip(field(15)).map(|(user, system)| user.saturating_add(system));
         self.threads = field(20);
@@ -65,39 +65,44 @@ impl Process {
             }
         };
         let number = |value: Option<u64>| value.map(|value| value.to_string());
-        let help = "Time that the process spent on processors, in user and system mode.";
+        let help = "Total user and system CPU time in seconds.";
         one("cpu_seconds_total", "counter", help, self.cpu_ticks.map(seconds));
         let start = self
             .boot_s
             .zip(self.start_ticks)
             .map(|(boot, ticks)| seconds(boot.saturating_mul(TICKS_PER_S).saturating_add(ticks)));
-        one("start_time_seconds", "gauge", "When the process began, since the Unix epoch.", start);
-        one("resident_memory_bytes", "gauge", "Resident memory.", number(self.resident_bytes));
-        one("virtual_memory_bytes", "gauge", "Virtual memory.", number(self.virtual_bytes));
-        one("open_fds", "gauge", "File descriptors that are open.", number(self.open_files));
-        one("max_fds", "gauge", "File descriptors that may be open.", number(self.most_files));
-        one("threads", "gauge", "Threads of the process.", number(self.threads));
+        one(
+            "start_time_seconds",
+            "gauge",
+            "Start time of the process since the Unix epoch in seconds.",
+            start,
+        );
+        one("resident_memory_bytes", "gauge", "Resident memory size in bytes.", number(self.resident_bytes));
+        one("virtual_memory_bytes", "gauge", "Virtual memory size in bytes.", number(self.virtual_bytes));
+        one("open_fds", "gauge", "Number of open file descriptors.", number(self.open_files));
+        one("max_fds", "gauge", "Maximum number of open file descriptors.", number(self.max_files));
+        one("threads", "gauge", "Number of threads.", number(self.threads));
     }
 }
 
-/// Hundredths of a second, written in seconds.
+/// Formats ticks in seconds.
 fn seconds(ticks: u64) -> String {
     format!("{}.{:02}", ticks / TICKS_PER_S, ticks % TICKS_PER_S)
 }
 
-/// Reads `VmRSS` of `/proc/self/status`, which is in KiB.
+/// Parses `VmRSS` of `/proc/self/status`, which is in KiB.
 fn resident_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Reads the soft limit of open files off `/proc/self/limits`; none when it is unlimited.
-fn most_files(limits: &str) -> Option<u64> {
+/// Parses the soft limit of open files in `/proc/self/limits`. Returns `None` for `unlimited`.
+fn max_files(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Reads when the machine began off `/proc/stat`.
+/// Parses the boot time in `/proc/stat`.
 fn boot_s(stat: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }
@@ -107,10 +112,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proc_is_read_whatever_the_process_is_called() {
+    fn proc_is_parsed_even_if_the_process_name_has_parentheses() {
         let mut process = Process {
             resident_bytes: resident_bytes("VmSize:\t   20480 kB\nVmRSS:\t   10240 kB\n"),
-            most_files: most_files(
+            max_files: max_files(
                 "Limit    Soft Limit   Hard Limit  Units\nMax open files            1024                 1048576              files\n",
             ),
             boot_s: boot_s("cpu 1 2 3\nbtime 1700000000\nprocesses 5\n"),
@@ -137,14 +142,14 @@ mod tests {
         Process::default().write(&mut nothing);
         assert_eq!(nothing, "");
         assert_eq!(
-            most_files("Max open files            unlimited            unlimited            files"),
+            max_files("Max open files            unlimited            unlimited            files"),
             None
         );
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_process_is_read() {
+    fn the_metrics_of_this_process_are_plausible() {
         let process = read();
         assert!(process.resident_bytes.is_some_and(|bytes| bytes > 1 << 20), "{process:?}");
         assert!(process.virtual_bytes > process.resident_bytes, "{process:?}");

@@ -1,4 +1,4 @@
-//! What the service counts, as Prometheus text.
+//! Writes all metrics in the text format of Prometheus.
 
 use std::fmt::Write as _;
 use std::sync::PoisonError;
@@ -8,25 +8,25 @@ use super::counters::{BUCKETS, STATUSES, read};
 use super::process;
 use crate::filter::CacheStats;
 #[cfg(feature = "postgres")]
-use crate::service::operations::source::Source;
+use crate::service::operations::case_source::CaseSource;
 use crate::service::state::ServiceState;
 
-/// All that is counted, in the text format of Prometheus.
+/// Returns all metrics in the text format of Prometheus.
 pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let mut out = Text::default();
     let metrics = &shared.metrics;
     let operations = &metrics.operations;
 
-    out.head("build_info", "gauge", "The version, always 1.");
+    out.head("build_info", "gauge", "Version of the service; the value is always 1.");
     out.line("build_info", concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""), 1);
     out.head(
         "http_requests_total",
         "counter",
-        "Answers, by operation and status; 499 is none: nobody waited for it any more.",
+        "HTTP responses by operation and status. 499: the client disconnected before the response.",
     );
     for (name, of) in operations {
         let statuses = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
-        for (status, count) in statuses.zip(&of.answers) {
+        for (status, count) in statuses.zip(&of.responses) {
             if read(count) > 0 {
                 let labels = format!("operation=\"{name}\",status=\"{status}\"");
                 out.line("http_requests_total", &labels, read(count));
@@ -36,38 +36,34 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     out.head(
         "http_request_duration_seconds",
         "histogram",
-        "From a request's head to its answer, which is not yet written then.",
+        "Time from the request head to the response, without the time to send it.",
     );
     for (name, of) in operations {
-        let mut below = 0_u64;
+        let mut cumulative = 0_u64;
         for (bound, count) in BUCKETS.iter().map(|(_, text)| *text).chain(["+Inf"]).zip(&of.latencies) {
-            below = below.saturating_add(read(count));
+            cumulative = cumulative.saturating_add(read(count));
             let labels = format!("operation=\"{name}\",le=\"{bound}\"");
-            out.line("http_request_duration_seconds_bucket", &labels, below);
+            out.line("http_request_duration_seconds_bucket", &labels, cumulative);
         }
         let labels = format!("operation=\"{name}\"");
         out.line("http_request_duration_seconds_sum", &labels, Seconds(read(&of.latency_sum_us)));
-        out.line("http_request_duration_seconds_count", &labels, below);
+        out.line("http_request_duration_seconds_count", &labels, cumulative);
     }
-    out.one("response_bytes_total", "counter", "Bytes of bodies of answers.", read(&metrics.response_bytes));
-    out.one(
-        "connections",
-        "gauge",
-        "Connections that are open.",
-        metrics.connections.load(Ordering::Relaxed),
-    );
-    let help = "Requests that wait for the file, or are searches that may take long.";
+    out.one("response_bytes_total", "counter", "Bytes of response bodies.", read(&metrics.response_bytes));
+    out.one("connections", "gauge", "Open connections.", metrics.connections.load(Ordering::Relaxed));
+    let help = "Requests that are running on blocking threads.";
     out.one("requests_at_work", "gauge", help, shared.at_work());
 
-    let help = "Memory held for answers on their way out, beyond what each may have.";
-    out.one("outgoing_bytes", "gauge", help, shared.outgoing.held_bytes());
+    let help = "Memory reserved for responses that are being sent, without the first 32 KiB of each.";
+    out.one("outgoing_bytes", "gauge", help, shared.outgoing.reserved_bytes());
 
-    let help = "1 while the file cannot be written, such as for want of room; searches go on.";
+    let help =
+        "1 while the file cannot be written, for example because the disk is full; searches still work.";
     out.one("writes_failing", "gauge", help, u8::from(shared.writes_fail()));
 
-    let help = "Rows of the batches that searches had to ask.";
+    let help = "Rows in the batches that searches had to scan.";
     out.one("rows_examined_total", "counter", help, read(&metrics.rows_examined));
-    out.head("compile_failures_total", "counter", "Errors of searches, by kind.");
+    out.head("compile_failures_total", "counter", "Errors in search requests by kind.");
     for (kind, count) in metrics.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         out.line("compile_failures_total", &format!("kind=\"{kind}\""), count);
     }
@@ -78,40 +74,45 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         entries: sum.entries.saturating_add(own.entries),
         size_bytes: sum.size_bytes.saturating_add(own.size_bytes),
     });
-    out.one("filter_cache_hits_total", "counter", "Bodies that were compiled before.", cache.hits);
-    out.one("filter_cache_misses_total", "counter", "Bodies that had to be compiled.", cache.misses);
-    out.one("filter_cache_entries", "gauge", "Compiled filters that are kept.", cache.entries);
-    out.one("filter_cache_bytes", "gauge", "What they take in memory.", cache.size_bytes);
+    out.one(
+        "filter_cache_hits_total",
+        "counter",
+        "Search bodies found in the cache of compiled filters.",
+        cache.hits,
+    );
+    out.one("filter_cache_misses_total", "counter", "Search bodies that had to be compiled.", cache.misses);
+    out.one("filter_cache_entries", "gauge", "Compiled filters in the cache.", cache.entries);
+    out.one("filter_cache_bytes", "gauge", "Memory used by cached filters.", cache.size_bytes);
 
     #[cfg(feature = "postgres")]
-    if let Source::Postgres(source) = &shared.source {
+    if let CaseSource::Postgres(source) = &shared.source {
         postgres(&mut out, &source.stats());
     }
 
     let memory = shared.store.memory();
     out.one("cases", "gauge", "Cases in the database.", memory.cases);
-    out.one("batches", "gauge", "Batches that they lie in.", memory.batches);
-    out.head("memory_bytes", "gauge", "What the cases take in memory, their documents apart.");
+    out.one("batches", "gauge", "Batches of cases in memory.", memory.batches);
+    out.head("memory_bytes", "gauge", "Memory used by the cases, without their documents, by part.");
     out.line("memory_bytes", "part=\"columns\"", memory.columns_bytes);
     out.line("memory_bytes", "part=\"indexes\"", memory.index_bytes);
     process::write(&mut out.0);
     out.0
 }
 
-/// How the server fares that searches are sent to.
+/// Writes the metrics of the PostgreSQL source.
 #[cfg(feature = "postgres")]
 fn postgres(out: &mut Text, stats: &crate::postgres::PostgresStats) {
-    out.head("source_searches_total", "counter", "Searches that PostgreSQL was asked for, by outcome.");
+    out.head("source_searches_total", "counter", "Searches in PostgreSQL by outcome.");
     out.line("source_searches_total", "outcome=\"answered\"", stats.answered);
     for (kind, count) in &stats.failed {
         out.line("source_searches_total", &format!("outcome=\"{}\"", kind.code()), count);
     }
-    out.head("source_statements_total", "counter", "Statements of searches, by whether they were known.");
+    out.head("source_statements_total", "counter", "SQL statements of searches, newly prepared or reused.");
     out.line("source_statements_total", "state=\"prepared\"", stats.prepared);
     out.line("source_statements_total", "state=\"reused\"", stats.reused);
     out.one("source_connections", "gauge", "Connections to PostgreSQL.", stats.connections);
-    out.one("source_connections_idle", "gauge", "Those that nobody uses.", stats.idle);
-    out.one("source_waiting", "gauge", "Searches that wait for a connection.", stats.waiting);
+    out.one("source_connections_idle", "gauge", "Idle connections to PostgreSQL.", stats.idle);
+    out.one("source_waiting", "gauge", "Searches waiting for a connection.", stats.waiting);
 }
 
 /// A time in microseconds, displayed in seconds.

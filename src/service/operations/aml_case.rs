@@ -15,7 +15,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/applicants/{applicantId}/amlCase",
     permission: Permission::ViewAmlScreening,
     parameters: Parameters::NONE,
-    no_applicant: |_| DomainError::no_aml_case().into(),
+    invalid_applicant_id: |_| DomainError::no_aml_case().into(),
     handler: Handler::Read(aml_case),
 };
 

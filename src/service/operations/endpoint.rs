@@ -1,4 +1,4 @@
-//! What an endpoint is: where it is reached, what it takes to call it, and what answers.
+//! The description of an endpoint: path, permission, query parameters and handler.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,67 +11,68 @@ use crate::domain::Room;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::errors::Failure;
-use crate::service::http::transport::Due;
+use crate::service::http::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
 
-/// One operation of the interface over HTTP.
+/// An endpoint of the HTTP interface.
 pub(in crate::service) struct Endpoint {
-    /// What logs and metrics call it; in the OpenAPI document it is the `operationId`.
+    /// The name in logs and metrics, and the `operationId` in the OpenAPI document.
     pub(in crate::service) name: &'static str,
     pub(in crate::service) method: MethodFilter,
     pub(in crate::service) path: &'static str,
-    /// What a token needs for it.
+    /// The permission that the token needs.
     pub(in crate::service) permission: Permission,
     pub(in crate::service) parameters: Parameters,
-    /// The failure for an applicant in the path who cannot be one, as it is written there.
-    pub(in crate::service) no_applicant: fn(&str) -> Failure,
+    /// Creates the error for an applicant id in the path that does not decode to UTF-8. Takes the raw path segment.
+    pub(in crate::service) invalid_applicant_id: fn(&str) -> Failure,
     pub(in crate::service) handler: Handler,
 }
 
-/// What answers a call, by how it does so.
+/// The handler of an endpoint, by the resources that it needs.
 #[derive(Clone, Copy)]
 pub(in crate::service) enum Handler {
-    /// Answers at once, without the file.
+    /// A handler that answers at once, without the file.
     Now(fn(&Call) -> Vec<u8>),
-    /// Reads the file, on a thread that may wait.
-    Read(Work),
-    /// Changes the file, when its turn comes.
-    Write(Work),
-    /// Chooses its thread itself, and tells what is wrong with its parameters beside the errors of its body.
-    Search(fn(Arc<ServiceState>, Call) -> Answering),
+    /// A handler that reads the file, on a blocking thread.
+    Read(BlockingHandler),
+    /// A handler that changes the file, on a blocking thread, one at a time.
+    Write(BlockingHandler),
+    /// A handler that chooses its thread, and reports errors of parameters together with those of the body.
+    Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
 }
 
-/// Reads or changes the file, within the room of the answer.
-pub(in crate::service) type Work = fn(&ServiceState, &Call, &mut Room<'_>) -> Result<Vec<u8>, Failure>;
+/// A function that reads or changes the file, and reserves memory for its response.
+pub(in crate::service) type BlockingHandler =
+    fn(&ServiceState, &Call, &mut Room<'_>) -> Result<Vec<u8>, Failure>;
 
-/// An answer that is being made.
-pub(in crate::service) type Answering = Pin<Box<dyn Future<Output = Result<Body, Failure>> + Send>>;
+/// The future of a response body.
+pub(in crate::service) type BodyFuture = Pin<Box<dyn Future<Output = Result<Body, Failure>> + Send>>;
 
-/// A request that was signed by a token which may make it.
+/// An authenticated and authorized request.
 pub(in crate::service) struct Call {
     pub(in crate::service) token: Arc<AppToken>,
-    /// The applicant in the path; empty where the path has none.
+    /// The applicant id in the path; empty if the path has none.
     pub(in crate::service) applicant_id: String,
     pub(in crate::service) query: Option<String>,
     pub(in crate::service) body: Bytes,
-    /// When the answer has to be written, if it is sent in pieces.
-    pub(in crate::service) due: Due,
+    /// The deadline of the response, which a response in chunks starts.
+    pub(in crate::service) deadline: ResponseDeadline,
 }
 
 impl Endpoint {
-    /// Whether its path names an applicant.
-    pub(in crate::service) fn is_of_an_applicant(&self) -> bool {
+    /// Returns true if the path has an applicant id.
+    pub(in crate::service) fn names_applicant(&self) -> bool {
         self.path.contains(APPLICANT)
     }
 
-    /// What a path of it has for the applicant, as it is written there.
-    pub(in crate::service) fn written_applicant<'p>(&self, path: &'p str) -> &'p str {
+    /// Returns the undecoded segment of a request path at the place of the applicant id.
+    pub(in crate::service) fn raw_applicant<'p>(&self, path: &'p str) -> &'p str {
         let mut segments = self.path.split('/').zip(path.split('/'));
-        segments.find(|(own, _)| *own == APPLICANT).map_or("", |(_, written)| written)
+        segments.find(|(own, _)| *own == APPLICANT).map_or("", |(_, raw)| raw)
     }
 
-    /// Whether a call goes on to its end when its client leaves.
-    pub(in crate::service) fn goes_on(&self) -> bool {
+    /// Returns true if a call continues after its client has disconnected.
+    pub(in crate::service) fn survives_disconnect(&self) -> bool {
         matches!(self.handler, Handler::Write(_))
     }
 }

@@ -1,4 +1,4 @@
-//! Operation 1: the fields that filters may name.
+//! Operation 1: lists the fields that criteria may name.
 
 use axum::routing::MethodFilter;
 
@@ -13,13 +13,13 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/caseManagement/v2/cases/filters",
     permission: Permission::ViewCases,
     parameters: Parameters::NONE,
-    no_applicant: |written| DomainError::no_applicant(written).into(),
+    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Now(filters),
 };
 
-/// The fields that the token's filters may name.
+/// Returns the names of the fields that are visible to the token.
 fn filters(call: &Call) -> Vec<u8> {
     let names: Vec<&str> = call.token.cache.catalog().names().collect();
-    // Every list of strings has a JSON form.
+    // A list of strings always serializes.
     serde_json::to_vec(&names).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
-//! What clients can ask for: a table of endpoints, and a file for each.
+//! The endpoints of clients: a table of all endpoints, and one file for each.
 
 mod aml_case;
+pub(super) mod case_source;
 pub(super) mod endpoint;
 mod filters;
-pub(super) mod pace;
+pub(super) mod latency;
+mod page_stream;
 mod pages;
 pub(super) mod parameters;
-mod pieces;
 mod preview;
 mod search;
-pub(super) mod source;
 mod step_status;
 pub(super) mod table;
 mod update_info;

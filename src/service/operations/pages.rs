@@ -1,8 +1,9 @@
-//! Pages of cases, read a part at a time.
+//! Builds the response text of a page of cases, in chunks.
 //!
-//! A search reads up to [`PIECE_BYTES`] of its page at once. When the page is longer, the other documents are measured: the
-//! length of the answer is known then, and a page over [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is
-//! refused. The rest is read in pieces. The page is of one moment; later writes do not change it.
+//! The search itself reads up to [`CHUNK_BYTES`] of documents. If the page is longer, all other documents are measured
+//! first. Then the length of the response is known, and a page over
+//! [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is rejected. The rest is read in chunks. All chunks come
+//! from one snapshot, so later writes do not change the page.
 
 #[cfg(feature = "postgres")]
 use std::ops::ControlFlow;
@@ -17,56 +18,56 @@ use crate::postgres::PostgresSource;
 use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
 #[cfg(feature = "postgres")]
-use crate::service::http::budget::Hold;
+use crate::service::http::budget::Reservation;
 use crate::service::http::errors::Failure;
 #[cfg(feature = "postgres")]
 use crate::service::http::outgoing::Outgoing;
 use crate::store::{FoundPage, Store};
 
-/// The size of a piece in bytes, unless one document is larger.
-pub(super) const PIECE_BYTES: usize = 256 << 10;
+/// The size of a chunk in bytes, unless one document is larger.
+pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
-/// Documents are measured in slices of so many bytes, after each of which others have their turn.
-const SLICE_BYTES: usize = 1 << 20;
-/// A slice has no more documents.
-const SLICE_DOCUMENTS: usize = 1024;
+/// The bytes of documents that are measured at a time. Other requests get their turn in between.
+const MEASURE_BYTES: usize = 1 << 20;
+/// The number of documents that are measured at a time.
+const MEASURE_DOCUMENTS: usize = 1024;
 
-/// Room for what stands around the documents.
+/// The reserved size of the JSON text around the documents, in bytes.
 const FRAME_BYTES: usize = 128;
 
-/// What a search found.
+/// The result of a search.
 pub(super) enum Found {
-    /// The whole answer.
+    /// The whole response text.
     Whole(String),
-    /// The beginning of an answer, and what the rest is read from.
+    /// The beginning of a response text, and the rest of the page.
     Begun { first: String, rest: Rest },
 }
 
-/// What is left of a page.
+/// The part of a page that is not read yet.
 pub(super) struct Rest {
     page: FoundPage,
     token: Arc<AppToken>,
-    /// What is written after the last document.
+    /// The text after the last document.
     end: String,
     frame: Page,
-    /// The place of the next document.
+    /// The index of the next document.
     next: usize,
 }
 
-/// A page that a token asks for.
+/// A page to search for.
 pub(super) struct NewPage<'r> {
     pub(super) request: &'r Request,
     pub(super) token: &'r Arc<AppToken>,
-    /// The largest answer, in bytes.
-    pub(super) most: usize,
+    /// The largest response in bytes.
+    pub(super) max_bytes: usize,
 }
 
 impl NewPage<'_> {
-    /// Searches, and reads the page, or its beginning; also returns how many rows were examined.
+    /// Searches the store and reads the page or its beginning. Also returns the number of rows examined.
     pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
-        let room = self.most.saturating_sub(FRAME_BYTES).min(PIECE_BYTES);
-        let new = |len| Part::first(self.token.projection.as_ref(), room, len);
-        let (page, part) = store.find_page(self.request, new, Part::take)?;
+        let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
+        let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
+        let (page, part) = store.find_page(self.request, new, Part::push)?;
         let end = self.end(part.frame, page.total());
         let examined = page.examined();
         let rest = Rest { page, token: Arc::clone(self.token), end, frame: part.frame, next: part.next };
@@ -78,34 +79,38 @@ impl NewPage<'_> {
         Ok((Found::Begun { first, rest }, examined))
     }
 
-    /// Returns what is written after the last document.
+    /// Returns the text after the last document.
     fn end(&self, frame: Page, total: Option<u64>) -> String {
         let mut end = String::with_capacity(FRAME_BYTES);
         frame.end(&mut end, total, (self.request.offset, self.request.limit));
         end
     }
 
-    /// Searches PostgreSQL. The page is in memory whole, since its connection is for others then; `hold` grows with it.
+    /// Searches PostgreSQL. Buffers the whole page, so that the connection is free for others; `reservation` grows with it.
     #[cfg(feature = "postgres")]
-    pub(super) fn fetch(&self, source: &PostgresSource, hold: &mut Hold) -> Result<Found, Failure> {
-        let room = self.most.saturating_sub(FRAME_BYTES);
-        let mut part = Part::first(self.token.projection.as_ref(), room, 0);
-        // A page of one case is always answered: its client cannot ask for less.
+    pub(super) fn fetch(
+        &self,
+        source: &PostgresSource,
+        reservation: &mut Reservation,
+    ) -> Result<Found, Failure> {
+        let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES);
+        let mut part = Part::first(self.token.projection.as_ref(), max_bytes, 0);
+        // A page of one case is always answered: no smaller limit is possible.
         part.may_be_larger = true;
-        let mut has_room = true;
+        let mut has_memory = true;
         let mut is_whole = true;
         let rows = source.search_each(self.request, |_, document| {
-            is_whole = part.take(document);
-            has_room = is_whole && Outgoing::has_room(hold, part.text.len());
-            if has_room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            is_whole = part.push(document);
+            has_memory = is_whole && Outgoing::grow_to(reservation, part.text.len());
+            if has_memory { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         let total = tokio::runtime::Handle::current().block_on(rows)?;
         let (frame, next) = (part.frame, part.next);
         let mut text = part.into_text()?;
-        match (is_whole, has_room) {
+        match (is_whole, has_memory) {
             (true, true) => {}
             (true, false) => return Err(Failure::overloaded()),
-            (false, _) => return Err(too_large(next, self.most)),
+            (false, _) => return Err(too_large(next, self.max_bytes)),
         }
         text.push_str(&self.end(frame, total));
         Ok(Found::Whole(text))
@@ -121,35 +126,35 @@ impl Rest {
         self.token.projection.as_ref()
     }
 
-    /// Returns the size of an answer that begins with so many bytes.
+    /// Returns the size of the response text that is known so far, if `first_bytes` of it are read.
     pub(super) fn size(&self, first_bytes: usize) -> Size {
         let bytes = first_bytes.saturating_add(self.end.len());
-        Size { bytes, largest: 0, frame: self.frame, next: self.next, passes: false }
+        Size { bytes, largest: 0, frame: self.frame, next: self.next, is_over: false }
     }
 
-    /// Whether all documents of the page were measured.
+    /// Returns true if all documents of the page are measured.
     pub(super) fn is_measured(&self, size: &Size) -> bool {
         size.next >= self.page.len()
     }
 
-    /// Measures some more documents.
-    pub(super) fn measure(&self, store: &Store, before: Size, most: usize) -> Result<Size, Failure> {
-        let new = || Slice {
+    /// Measures the next documents: [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`] of them.
+    pub(super) fn measure(&self, store: &Store, before: Size, max_bytes: usize) -> Result<Size, Failure> {
+        let new = || Measuring {
             projection: self.projection(),
             size: before,
-            most,
-            taken: 0,
+            max_bytes,
+            documents: 0,
             read_bytes: 0,
             failure: None,
         };
-        let slice = store.read_page(&self.page, before.next, new, Slice::take)?;
-        slice.failure.map_or(Ok(slice.size), Err)
+        let measured = store.read_page(&self.page, before.next, new, Measuring::push)?;
+        measured.failure.map_or(Ok(measured.size), Err)
     }
 
-    /// Reads the next piece.
-    pub(super) fn piece(&mut self, store: &Store) -> Result<String, Failure> {
+    /// Reads the next chunk.
+    pub(super) fn next_chunk(&mut self, store: &Store) -> Result<String, Failure> {
         let new = || Part::next(self.projection(), self.frame, self.next);
-        let part = store.read_page(&self.page, self.next, new, Part::take)?;
+        let part = store.read_page(&self.page, self.next, new, Part::push)?;
         let (frame, next) = (part.frame, part.next);
         let mut text = part.into_text()?;
         (self.frame, self.next) = (frame, next);
@@ -160,56 +165,57 @@ impl Rest {
     }
 }
 
-/// Returns the refusal of a page that passes the bound at one of its items.
-pub(super) fn too_large(place: usize, most: usize) -> Failure {
-    let found = format!("a page that passes {most} bytes at `list.items[{place}]`");
-    let expected = format!("a smaller one, such as {}", quote(&format!("limit={place}")));
+/// Returns the error for a page that exceeds the limit with the item at `index`.
+pub(super) fn too_large(index: usize, max_bytes: usize) -> Failure {
+    let found = format!("a page that exceeds {max_bytes} bytes at `list.items[{index}]`");
+    let expected = format!("a smaller page, such as {}", quote(&format!("limit={index}")));
     let error = Error::new(ErrorKind::PageTooLarge, 0, found, expected).at("limit");
     Failure::from(Errors::from(error)).coded(error_codes::ANSWER_TOO_LARGE)
 }
 
-/// Documents of a page that are being read into one text.
+/// A part of a page that is being written as text.
 struct Part<'t> {
     projection: Option<&'t Projection>,
     text: String,
     frame: Page,
-    /// The place of the next document.
+    /// The index of the next document.
     next: usize,
-    /// The text has no more bytes than this, unless it may have one document in any case.
-    room: usize,
+    /// The largest size of the text.
+    max_bytes: usize,
+    /// True if the next document is written even when the text exceeds `max_bytes` then.
     may_be_larger: bool,
-    /// How many documents are expected at most.
+    /// The number of documents to reserve memory for, until that is done.
     expected: usize,
     failure: Option<Failure>,
 }
 
 impl<'t> Part<'t> {
-    /// The beginning of a page of so many cases.
-    fn first(projection: Option<&'t Projection>, room: usize, expected: usize) -> Self {
+    /// Begins a page of `expected` cases.
+    fn first(projection: Option<&'t Projection>, max_bytes: usize, expected: usize) -> Self {
         let mut text = String::with_capacity(FRAME_BYTES);
         let frame = Page::begin(&mut text);
-        Self { projection, text, frame, next: 0, room, may_be_larger: false, expected, failure: None }
+        Self { projection, text, frame, next: 0, max_bytes, may_be_larger: false, expected, failure: None }
     }
 
-    /// A part in the midst of a page.
+    /// Continues a page with the document at `next`.
     fn next(projection: Option<&'t Projection>, frame: Page, next: usize) -> Self {
-        let text = String::with_capacity(PIECE_BYTES.saturating_add(FRAME_BYTES));
+        let text = String::with_capacity(CHUNK_BYTES.saturating_add(FRAME_BYTES));
         Self {
             projection,
             text,
             frame,
             next,
-            room: PIECE_BYTES,
+            max_bytes: CHUNK_BYTES,
             may_be_larger: true,
             expected: 0,
             failure: None,
         }
     }
 
-    /// Takes a document; false when it is to be in the next part.
-    fn take(&mut self, document: &str) -> bool {
-        let mut cut = Vec::new();
-        let document = match seen(self.projection, document, &mut cut) {
+    /// Writes a document. Returns false if it belongs to the next part, or after a failure.
+    fn push(&mut self, document: &str) -> bool {
+        let mut projected = Vec::new();
+        let document = match visible(self.projection, document, &mut projected) {
             Ok(document) => document,
             Err(failure) => {
                 self.failure = Some(failure);
@@ -217,19 +223,19 @@ impl<'t> Part<'t> {
             }
         };
         let bytes = self.frame.bytes(document);
-        if self.text.len().saturating_add(bytes) > self.room && !self.may_be_larger {
+        if self.text.len().saturating_add(bytes) > self.max_bytes && !self.may_be_larger {
             return false;
         }
         if self.expected > 0 {
-            // Documents are of about the same size, most times.
+            // Documents usually have about the same size.
             let size = document.len().saturating_add(document.len() / 8).saturating_mul(self.expected);
-            self.text.reserve(size.min(self.room).saturating_add(FRAME_BYTES));
+            self.text.reserve(size.min(self.max_bytes).saturating_add(FRAME_BYTES));
             self.expected = 0;
         }
         let (len, capacity) = (self.text.len(), self.text.capacity());
         if capacity.saturating_sub(len) < bytes {
-            // Twice as much as was needed is too much for large texts.
-            let more = if len < SLICE_BYTES { len } else { len / 8 };
+            // Large texts grow by an eighth: doubling them would waste memory.
+            let more = if len < MEASURE_BYTES { len } else { len / 8 };
             self.text.reserve_exact(more.max(bytes).saturating_add(FRAME_BYTES));
         }
         self.frame.document(&mut self.text, document);
@@ -243,47 +249,47 @@ impl<'t> Part<'t> {
     }
 }
 
-/// What of a document a token sees.
-fn seen<'d>(
+/// Returns the part of a document that the token may see, written to `projected` if that is not all of it.
+fn visible<'d>(
     projection: Option<&Projection>,
     document: &'d str,
-    cut: &'d mut Vec<u8>,
+    projected: &'d mut Vec<u8>,
 ) -> Result<&'d str, Failure> {
     let Some(projection) = projection else { return Ok(document) };
-    let written = projection.write(document, cut);
+    let written = projection.write(document, projected);
     written.map_err(|error| Failure::internal(format!("a stored case is not JSON: {error}")))?;
-    std::str::from_utf8(cut).map_err(|_| Failure::internal("a stored case was cut apart"))
+    std::str::from_utf8(projected).map_err(|_| Failure::internal("a projected case is not UTF-8"))
 }
 
-/// How large an answer is, as far as it was measured.
+/// The size of a response, computed document by document.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
-    /// Of the whole answer, without the documents that are not measured yet.
+    /// The size of the whole response without the documents that are not measured yet.
     pub(super) bytes: usize,
-    /// The largest document that was measured.
+    /// The size of the largest document so far.
     pub(super) largest: usize,
     frame: Page,
-    /// The place of the next document.
+    /// The index of the next document.
     pub(super) next: usize,
-    /// The next document is beyond what an answer may have.
-    pub(super) passes: bool,
+    /// True if the response would exceed its limit with the next document.
+    pub(super) is_over: bool,
 }
 
-/// Documents that are being measured.
-struct Slice<'t> {
+/// A measurement in progress.
+struct Measuring<'t> {
     projection: Option<&'t Projection>,
     size: Size,
-    most: usize,
-    taken: usize,
+    max_bytes: usize,
+    documents: usize,
     read_bytes: usize,
     failure: Option<Failure>,
 }
 
-impl Slice<'_> {
-    /// Takes a document; false when it is not in the slice.
-    fn take(&mut self, document: &str) -> bool {
-        let mut cut = Vec::new();
-        let bytes = match seen(self.projection, document, &mut cut) {
+impl Measuring<'_> {
+    /// Measures a document. Returns false if the measurement is to stop.
+    fn push(&mut self, document: &str) -> bool {
+        let mut projected = Vec::new();
+        let bytes = match visible(self.projection, document, &mut projected) {
             Ok(document) => self.size.frame.pass(document),
             Err(failure) => {
                 self.failure = Some(failure);
@@ -291,16 +297,16 @@ impl Slice<'_> {
             }
         };
         let all = self.size.bytes.saturating_add(bytes);
-        // A page of one case is always answered: its client cannot ask for less.
-        if all > self.most && self.size.next > 0 {
-            self.size.passes = true;
+        // A page of one case is always answered: no smaller limit is possible.
+        if all > self.max_bytes && self.size.next > 0 {
+            self.size.is_over = true;
             return false;
         }
         self.size.bytes = all;
         self.size.largest = self.size.largest.max(bytes);
         self.size.next = self.size.next.saturating_add(1);
-        self.taken = self.taken.saturating_add(1);
+        self.documents = self.documents.saturating_add(1);
         self.read_bytes = self.read_bytes.saturating_add(document.len());
-        self.taken < SLICE_DOCUMENTS && self.read_bytes < SLICE_BYTES
+        self.documents < MEASURE_DOCUMENTS && self.read_bytes < MEASURE_BYTES
     }
 }

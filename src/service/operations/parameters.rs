@@ -1,63 +1,63 @@
-//! Query parameters: which an operation knows, and which are likely misspelt.
+//! The query parameters of an endpoint, and the detection of misspelt ones.
 
 use strsim::damerau_levenshtein;
 
 use crate::error::{Error, ErrorKind, Errors, quote};
 
-/// The query parameters that an endpoint knows, in the order in which the OpenAPI document has them.
+/// The query parameters that an endpoint knows, in the order of the OpenAPI document.
 pub(in crate::service) struct Parameters {
     pub(in crate::service) known: &'static [&'static str],
-    pub(in crate::service) refused: Option<Refused>,
+    pub(in crate::service) unsupported: Option<Unsupported>,
 }
 
-/// A parameter that other services have for an operation, and what is expected here in its place.
-pub(in crate::service) struct Refused {
+/// A parameter that other services support, and the error text that names the replacement.
+pub(in crate::service) struct Unsupported {
     pub(in crate::service) name: &'static str,
     pub(in crate::service) expected: &'static str,
 }
 
 impl Parameters {
-    pub(in crate::service) const NONE: Self = Self { known: &[], refused: None };
+    pub(in crate::service) const NONE: Self = Self { known: &[], unsupported: None };
 }
 
-/// So many edits away a parameter is still meant to be the known one.
-const MOST_EDITS: usize = 2;
+/// The greatest edit distance of a misspelt name.
+const MAX_EDITS: usize = 2;
 
-/// A longer name is no misspelling, and the distance takes quadratic time.
-const LONGEST: usize = 64;
+/// The longest name that is checked, in bytes, because computing the distance takes quadratic time.
+const MAX_NAME_BYTES: usize = 64;
 
-/// Returns the known name that a name is equal to but for case, or at most two edits away from.
-pub(in crate::service) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    if name.is_empty() || name.len() > LONGEST {
+/// Returns the nearest known name within [`MAX_EDITS`] edits (Damerau-Levenshtein distance), ignoring case.
+pub(in crate::service) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES {
         return None;
     }
     let name = name.to_lowercase();
     let distances = known.iter().map(|known| (damerau_levenshtein(&name, &known.to_lowercase()), *known));
     let nearest = distances.min_by_key(|(distance, _)| *distance);
-    nearest.filter(|(distance, _)| *distance <= MOST_EDITS).map(|(_, known)| known)
+    nearest.filter(|(distance, _)| *distance <= MAX_EDITS).map(|(_, known)| known)
 }
 
-/// Returns an error for a parameter that the operation does not know, if it is near one that it knows.
+/// Returns an error for an unknown parameter that is similar to a known or an unsupported one.
 ///
-/// Clients may send parameters of their own, for caches and proxies, so any other is ignored.
+/// Other unknown parameters are ignored, because clients may send some of their own for caches and proxies.
 pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
     let known = parameters.known;
     let found = format!("the query parameter {}", quote(name));
-    if let Some(meant) = near(name, known) {
+    if let Some(meant) = nearest(name, known) {
         let expected = match known {
             [one] => quote(one),
             _ => format!("one of {}", known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")),
         };
         return Some(Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(Some(quote(meant))));
     }
-    let refused = parameters.refused.as_ref().filter(|refused| near(name, &[refused.name]).is_some());
-    refused.map(|refused| Error::new(ErrorKind::UnknownKey, 0, found, refused.expected))
+    let unsupported = parameters.unsupported.as_ref().filter(|own| nearest(name, &[own.name]).is_some());
+    unsupported.map(|own| Error::new(ErrorKind::UnknownKey, 0, found, own.expected))
 }
 
-/// Checks the names of a query's parameters.
+/// Checks the names of the parameters of a query.
 ///
 /// # Errors
-/// Those parameters that are [misspelt], ten at most.
+/// Returns the [misspelt] parameters, ten at most.
 pub(in crate::service) fn check(parameters: &Parameters, query: Option<&str>) -> Result<(), Errors> {
     let names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
     let unknown = names.filter(|name| !parameters.known.contains(&&**name));
@@ -70,13 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parameter_near_a_known_one_is_refused_and_others_are_ignored() {
+    fn a_misspelt_parameter_is_rejected_and_other_unknown_ones_are_ignored() {
         let known = &["offset", "limit", "order", "countTotalItems"];
-        let search = Parameters { known, refused: None };
-        let preview = Parameters { known: &["shareToken"], refused: None };
+        let search = Parameters { known, unsupported: None };
+        let preview = Parameters { known: &["shareToken"], unsupported: None };
         let expected = "a member that is `null` in the body";
-        let update = Parameters { known: &[], refused: Some(Refused { name: "unsetFields", expected }) };
-        let told = |parameters: &Parameters, query| {
+        let update =
+            Parameters { known: &[], unsupported: Some(Unsupported { name: "unsetFields", expected }) };
+        let checked = |parameters: &Parameters, query| {
             check(parameters, Some(query)).map_err(|errors| errors.to_string())
         };
         for (query, meant) in [
@@ -93,27 +94,25 @@ mod tests {
             ("limit=5&limti=5", "limit"),
             ("o%64er=id", "order"),
         ] {
-            let error = told(&search, query).unwrap_err();
+            let error = checked(&search, query).unwrap_err();
             assert!(error.ends_with(&format!("; did you mean `{meant}`?")), "{query}: {error}");
         }
         for query in ["", "_=1", "x=1", "shareToken=1", "tenant=a", "utm_source=b", "=1", "order=id&offset=1"]
         {
-            assert_eq!(told(&search, query), Ok(()), "{query}");
+            assert_eq!(checked(&search, query), Ok(()), "{query}");
         }
         assert_eq!(check(&search, None), Ok(()));
         assert_eq!(
-            told(&preview, "sharetoken=x"),
+            checked(&preview, "sharetoken=x"),
             Err("(byte 0): found the query parameter `sharetoken`, expected `shareToken`; did you mean `shareToken`?"
                 .to_owned())
         );
-        {
-            assert_eq!(told(&Parameters::NONE, "unsetFields=a&limit=1&oder=x"), Ok(()));
-        }
+        assert_eq!(checked(&Parameters::NONE, "unsetFields=a&limit=1&oder=x"), Ok(()));
         for name in ["unsetFields", "unsetfields", "unsetField"] {
             let error = check(&update, Some(&format!("{name}=lastName"))).unwrap_err();
             let error = error.to_string();
             assert!(error.contains("a member that is `null` in the body"), "{error}");
         }
-        assert_eq!(told(&update, "fields=lastName"), Ok(()));
+        assert_eq!(checked(&update, "fields=lastName"), Ok(()));
     }
 }

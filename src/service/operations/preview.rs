@@ -14,8 +14,8 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     method: MethodFilter::GET,
     path: "/resources/applicants/-/import/preview",
     permission: Permission::CreateApplicants,
-    parameters: Parameters { known: &["shareToken"], refused: None },
-    no_applicant: |written| DomainError::no_applicant(written).into(),
+    parameters: Parameters { known: &["shareToken"], unsupported: None },
+    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Read(preview),
 };
 
@@ -23,7 +23,7 @@ fn preview(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Ve
     let query = call.query.as_deref().unwrap_or_default();
     let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "shareToken");
     let token = tokens.next().map(|(_, token)| token).unwrap_or_default();
-    // Of two tokens none is the right one.
+    // Two tokens are as invalid as none.
     let token = if tokens.next().is_none() { &*token } else { "" };
     Ok(domain::preview_in(&shared.store, token, now(), room)?.into_bytes())
 }

@@ -1,4 +1,4 @@
-//! Operation 1: cases by filters.
+//! Operation 1: searches cases.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::routing::MethodFilter;
 
+use super::case_source::CaseSource;
 use super::endpoint::{Call, Endpoint, Handler};
 use super::pages::{Found, NewPage};
 use super::parameters::{Parameters, misspelt};
-use super::source::Source;
 use crate::domain::DomainError;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::{Params, Request};
 use crate::service::auth::permission::Permission;
-use crate::service::http::budget::Hold;
+use crate::service::http::budget::Reservation;
 use crate::service::http::errors::Failure;
 use crate::service::http::outgoing::Outgoing;
 use crate::service::state::ServiceState;
@@ -26,39 +26,40 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/caseManagement/v2/cases/byFilter",
     permission: Permission::ViewCases,
     parameters: PARAMETERS,
-    no_applicant: |written| DomainError::no_applicant(written).into(),
+    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Search(|state, call| Box::pin(search(state, call))),
 };
 
-const OF_SEARCH: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
 
-pub(super) const PARAMETERS: Parameters = Parameters { known: &OF_SEARCH, refused: None };
+pub(super) const PARAMETERS: Parameters = Parameters { known: &NAMES, unsupported: None };
 
-/// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
+/// Answers a search: on this thread if it was fast the last time, otherwise on a blocking thread.
 ///
-/// A page that is larger than one buffer is sent as it is read.
+/// A page that is larger than one chunk is streamed.
 async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> {
-    let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
-    // Once a write has failed, reading may have to open the file again.
-    let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.writes_fail();
-    let (token, due) = (Arc::clone(&call.token), call.due.clone());
-    let mut hold = shared.outgoing.hold(&token);
+    let slot = shared.latency.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
+    // After a failed write, a read may have to reopen the file, which blocks.
+    let is_fast = shared.source.is_in_memory() && shared.latency.was_fast(slot) && !shared.writes_fail();
+    let (token, deadline) = (Arc::clone(&call.token), call.deadline.clone());
+    let mut reservation = shared.outgoing.reserve(&token);
     let run = move |shared: &ServiceState| {
         let start = Instant::now();
-        let result = search_now(shared, &call, &mut hold);
-        shared.pace.note(slot, start.elapsed());
-        Ok((result?, hold))
+        let result = search_now(shared, &call, &mut reservation);
+        shared.latency.record(slot, start.elapsed());
+        Ok((result?, reservation))
     };
-    let (found, hold) = if is_quick { shared.run(run) } else { shared.work(&token, run).await }?;
+    let (found, reservation) =
+        if is_fast { shared.run(run) } else { shared.run_on_worker(&token, run).await }?;
     match found {
-        Found::Whole(text) => Outgoing::whole(hold, text.into_bytes()),
-        Found::Begun { first, rest } => rest.send(first, &shared, hold, due).await,
+        Found::Whole(text) => Outgoing::body(reservation, text.into_bytes()),
+        Found::Begun { first, rest } => rest.stream(first, &shared, reservation, deadline).await,
     }
 }
 
-fn search_now(shared: &ServiceState, call: &Call, hold: &mut Hold) -> Result<Found, Failure> {
+fn search_now(shared: &ServiceState, call: &Call, reservation: &mut Reservation) -> Result<Found, Failure> {
     #[cfg(not(feature = "postgres"))]
-    let _ = hold;
+    let _ = reservation;
     let query = Query::read(call.query.as_deref());
     let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
     let request = match (request, query.errors()) {
@@ -67,34 +68,35 @@ fn search_now(shared: &ServiceState, call: &Call, hold: &mut Hold) -> Result<Fou
         (Err(first), Some(second)) => Err(first.followed_by(second)),
     };
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
-    let page = NewPage { request: &request, token: &call.token, most: shared.options.answer_bytes };
+    let page = NewPage { request: &request, token: &call.token, max_bytes: shared.options.answer_bytes };
     match &shared.source {
-        Source::Store => {
+        CaseSource::Store => {
             let (found, examined) = page.begin(&shared.store)?;
             shared.metrics.count_rows(examined);
             Ok(found)
         }
         #[cfg(feature = "postgres")]
-        Source::Postgres(source) => page.fetch(source, hold),
+        CaseSource::Postgres(source) => page.fetch(source, reservation),
     }
 }
 
-/// The query of a search, its values in the order of [`OF_SEARCH`].
+/// The query string of a search.
 struct Query<'q> {
-    values: [Option<Cow<'q, str>>; OF_SEARCH.len()],
-    /// What is wrong with the names.
+    /// The values, in the order of [`NAMES`].
+    values: [Option<Cow<'q, str>>; NAMES.len()],
+    /// The errors of duplicate and misspelt names.
     errors: Vec<Error>,
 }
 
 impl<'q> Query<'q> {
     fn read(query: Option<&'q str>) -> Self {
-        let mut own = Self { values: [const { None }; OF_SEARCH.len()], errors: Vec::new() };
+        let mut own = Self { values: [const { None }; NAMES.len()], errors: Vec::new() };
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            let Some(place) = OF_SEARCH.iter().position(|known| *known == name) else {
+            let Some(index) = NAMES.iter().position(|known| *known == name) else {
                 own.errors.extend(misspelt(&PARAMETERS, &name));
                 continue;
             };
-            match own.values.get_mut(place) {
+            match own.values.get_mut(index) {
                 Some(slot @ None) => *slot = Some(value),
                 _ => {
                     let found = format!("{} again", quote(&value));
@@ -111,7 +113,6 @@ impl<'q> Query<'q> {
         Params { offset, limit, order, count }
     }
 
-    /// The errors of parameters that stand there twice or are misspelt.
     fn errors(self) -> Option<Errors> {
         Errors::in_order(self.errors)
     }
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_read_once_each() {
+    fn a_repeated_parameter_is_an_error_and_its_first_value_counts() {
         let query = Query::read(Some("limit=5&x=1&order=%2Dcreated+At&limit=6&limit=7"));
         assert_eq!(
             query.params(),

@@ -15,7 +15,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/applicants/{applicantId}/requiredIdDocsStatus",
     permission: Permission::ViewApplicants,
     parameters: Parameters::NONE,
-    no_applicant: |written| DomainError::no_applicant(written).into(),
+    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Read(step_status),
 };
 

@@ -1,4 +1,6 @@
-//! The endpoints: the router, what tokens may do, logs, metrics and the test of the OpenAPI document go by this table.
+//! The table of endpoints, from which the router, permissions, logs and metrics are derived.
+//!
+//! A test compares it with the OpenAPI document.
 
 use super::endpoint::Endpoint;
 use super::{aml_case, filters, preview, search, step_status, update_info};
@@ -43,17 +45,17 @@ mod tests {
                     other => panic!("{other}"),
                 };
                 assert_eq!((endpoint.path, endpoint.method), (path.as_str(), filter), "{name}");
-                let told = operation["description"].as_str().unwrap();
+                let description = operation["description"].as_str().unwrap();
                 let permission = format!("Permission: `{}`.", endpoint.permission.name());
-                assert!(told.contains(&permission), "{name}: {told}");
+                assert!(description.contains(&permission), "{name}: {description}");
                 let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
                 let of = |place: &str| -> Vec<&str> {
                     let own = parameters.iter().filter(|parameter| parameter["in"] == place);
                     own.map(|parameter| parameter["name"].as_str().unwrap()).collect()
                 };
                 assert_eq!(of("query"), endpoint.parameters.known, "{name}");
-                assert_eq!(of("path").len(), usize::from(endpoint.is_of_an_applicant()), "{name}");
-                assert_eq!(method == "patch", endpoint.goes_on(), "{name}");
+                assert_eq!(of("path").len(), usize::from(endpoint.names_applicant()), "{name}");
+                assert_eq!(method == "patch", endpoint.survives_disconnect(), "{name}");
                 assert_eq!(method == "post", matches!(endpoint.handler, Handler::Search(_)), "{name}");
             }
         }
@@ -61,11 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn the_applicant_is_read_off_a_path_as_it_is_written() {
-        let written = |name, path| endpoint(name).written_applicant(path);
-        assert_eq!(written("updateInfo", "/resources/applicants/%ff/info"), "%ff");
-        assert_eq!(written("amlCase", "/resources/api/applicants/a%20b/amlCase"), "a%20b");
-        assert_eq!(written("amlCase", "/resources/api"), "");
-        assert_eq!(written("casesByFilter", "/resources/api/caseManagement"), "");
+    fn the_raw_applicant_segment_is_not_decoded() {
+        let raw = |name, path| endpoint(name).raw_applicant(path);
+        assert_eq!(raw("updateInfo", "/resources/applicants/%ff/info"), "%ff");
+        assert_eq!(raw("amlCase", "/resources/api/applicants/a%20b/amlCase"), "a%20b");
+        assert_eq!(raw("amlCase", "/resources/api"), "");
+        assert_eq!(raw("casesByFilter", "/resources/api/caseManagement"), "");
     }
 }

@@ -3,7 +3,7 @@
 use axum::routing::MethodFilter;
 
 use super::endpoint::{Call, Endpoint, Handler};
-use super::parameters::{Parameters, Refused};
+use super::parameters::{Parameters, Unsupported};
 use crate::domain::{self, DomainError, Room};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
@@ -15,16 +15,16 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/applicants/{applicantId}/info",
     permission: Permission::ChangePersonalData,
     parameters: PARAMETERS,
-    no_applicant: |written| DomainError::invalid_applicant(written, ": not UTF-8 when it is decoded").into(),
+    invalid_applicant_id: |raw| DomainError::invalid_applicant(raw, ": it does not decode to UTF-8").into(),
     handler: Handler::Write(update_info),
 };
 
-/// The parameter of other services by which a client clears members. Here `null` in the body does.
+/// No parameters, and an error for `unsetFields`, which clears members in other services. Here `null` in the body clears one.
 pub(super) const PARAMETERS: Parameters = Parameters {
     known: &[],
-    refused: Some(Refused {
+    unsupported: Some(Unsupported {
         name: "unsetFields",
-        expected: "no query parameters: a member that is `null` in the body, as in `{\"lastName\":null}`, is cleared",
+        expected: "no query parameters: to clear a member, set it to `null` in the body, as in `{\"lastName\":null}`",
     }),
 };
 

@@ -1,4 +1,4 @@
-//! Commands that come with the feature `service`, in a build without it.
+//! Stand-ins for the commands of the feature `service`, in a build without it.
 
 use std::ffi::OsString;
 
@@ -10,12 +10,12 @@ use crate::output::status::Status;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// What the command takes in a build that has it
+    /// The arguments, which this build ignores
     #[arg(hide = true, allow_hyphen_values = true, trailing_var_arg = true)]
     _arguments: Vec<OsString>,
 }
 
-/// Says how to build a program that has the command.
+/// Returns the failure that says how to build a program with the command.
 pub(crate) fn run(command: &str) -> Result<Status, Failure> {
     Err(Failure::Failed(Part::Service.missing(&format!("`{command}`"))))
 }

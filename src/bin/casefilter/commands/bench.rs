@@ -1,4 +1,4 @@
-//! `bench`: how long one's own requests take on one's own cases.
+//! The command `bench`: measures the user's own requests on the user's own cases.
 
 mod lines;
 mod timing;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use casefilter::{Catalog, Limits, Mode};
 
-use crate::commands::bench::lines::{Faulty, Summary, Taken, Timed, rounded, taken};
+use crate::commands::bench::lines::{Faulty, FieldBytes, Summary, Timed, field_bytes, rounded};
 use crate::commands::bench::timing::{Caches, Runs, time};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
@@ -16,29 +16,29 @@ use crate::input::request_lines::Lines;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{self};
 
-/// How many warnings of a request are told.
+/// The most warnings of one request that are printed.
 const MOST_WARNINGS: usize = 3;
 
-/// Replay requests and tell how long each takes
+/// Replay requests and measure how long each takes
 ///
-/// The time is that of the whole request, from the bytes of the body to the bytes of the answer:
-/// compile, search, write. With --cache the body is compiled once and found again in each run, as by
-/// a host that keeps compiled filters. Each is run once before it is timed, and then again and again, so
-/// that the processor's caches hold what it reads; with --cold it is also run after they were emptied.
-/// `matched` is how many cases the filter selects, on the page or not. In a pipe: a JSON line for each
-/// request, {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, with --cold also
-/// "cold_us", or "error" instead of the times, and at the end
-/// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where bytes_per_case are those of columns and
-/// index, without the documents. With --memory, a line
-/// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…} for each field stands before the last.
+/// The time covers a whole request, from the bytes of the body to the bytes of the answer: compile, search, write. With
+/// --cache the body is compiled once and every run takes the filter from the cache, as in a host that keeps compiled filters.
+/// Each request runs once before it is timed, and then many times, so that the processor's caches hold what it reads. With
+/// --cold it also runs after they were emptied. `matched` is the number of cases that the filter selects, on the page or not.
 ///
-/// A database that a service has open is measured on a copy without a name, which the service sends: the times are those of this
-/// process, not of the service under its load.
+/// In a pipe, each request is a JSON line: {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, with
+/// --cold also "cold_us", or "error" instead of the times. With --memory, each field follows as a line:
+/// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…}. The last line is
+/// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}; its bytes_per_case covers columns and indexes, without the
+/// documents.
+///
+/// If a service has the database open, it sends a copy, which is measured in this process: the times are not those of the
+/// service under its load.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +46,7 @@ Examples:
   casefilter bench cases.ndjson --requests requests.ndjson --threads 4 --runs 1000 --format json
   casefilter bench cases.ndjson --requests requests.ndjson --memory
 
-A line of requests.ndjson, only body is required:
+A line of requests.ndjson, of which only body is required:
   {\"body\":{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]},\"order\":\"-createdAt\",\"limit\":20}")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -55,19 +55,19 @@ pub(crate) struct Args {
     #[command(flatten)]
     admin: Admin,
 
-    /// The requests, one a line, as for search --requests
+    /// A file of requests, one on each line, as for search --requests
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
-    /// How many threads share the runs of each request
+    /// Number of threads that share the runs of each request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
 
-    /// How often each request is timed [default: for 0.2 s, at least 5 times]
+    /// Number of timed runs of each request [default: for 0.2 s, at least 5 runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
 
-    /// Tell what the column and the indexes of each field take in memory too
+    /// Also print the memory that the column and the indexes of each field take
     #[arg(long)]
     memory: bool,
 
@@ -75,16 +75,16 @@ pub(crate) struct Args {
     #[arg(long)]
     cache: bool,
 
-    /// Also tell the median time of runs before which the caches of the processor were emptied
+    /// Also measure the median time of runs with empty processor caches
     ///
-    /// For that, 256 MiB of other memory are read before each of them; they are on one thread. A request that comes once in a
-    /// while takes about this time, and one that comes again and again the other times.
+    /// Each of these runs follows a read of 256 MiB of other memory, and they use one thread. A request that comes rarely
+    /// takes about this time; a request that comes often takes about the other times.
     #[arg(long)]
     cold: bool,
 
-    /// Keep no documents in memory, but columns and indexes alone: pages are then of ids alone
+    /// Keep only columns and indexes in memory, without documents: pages then have ids only
     ///
-    /// Loading takes less time, as that of engines which keep columns alone. A database keeps its documents in its file.
+    /// Loading takes less time. A database keeps its documents in its file anyway.
     #[arg(long)]
     without_documents: bool,
 
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     #[arg(long)]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     #[arg(long)]
     lenient: bool,
 }
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_copy(&Catalog::cases(), mode, documents, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
+    let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
     let caches = args.cold.then(Caches::new);
     let format = Format::or_fitting(args.format);
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
         let (line, number) = (Line::read(line), request);
-        // A database that cannot be read is no answer to be timed.
+        // A failure to read the database ends the command; it is not an answer to be timed.
         if let Ok(line) = &line
             && let Ok(request) = line.request(cases.catalog(), &Limits::default())
         {
@@ -145,10 +145,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 faults.push_str(&format!("request {request}: {}\n", escape(&errors.to_string())));
             }
         }
-        // A request may take long, and the ones before it can be read meanwhile.
+        // A request may take long: print the finished ones before it starts.
         out.flush()?;
     }
-    let unknown = || Failure::Failed("a service does not say what its cases take in memory".to_owned());
+    let unknown = || Failure::Failed("a service does not report the memory of its cases".to_owned());
     let memory = cases.memory().ok_or_else(unknown)?;
     let summary = Summary {
         cases: memory.cases,
@@ -156,10 +156,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         bytes_per_case: rounded(memory.bytes_per_case(), 10.0),
         threads: args.threads,
     };
-    let taken = if args.memory { taken(&memory) } else { Vec::new() };
+    let fields = if args.memory { field_bytes(&memory) } else { Vec::new() };
     match format {
         Format::Json => {
-            taken.iter().try_for_each(|taken| out.json(taken))?;
+            fields.iter().try_for_each(|field| out.json(field))?;
             out.json(&summary)?;
         }
         Format::Table => {
@@ -169,8 +169,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             out.line("")?;
             out.lines(&faults)?;
             if args.memory {
-                let rows: Vec<Vec<String>> = taken.iter().map(Taken::row).collect();
-                out.escaped_lines(&format!("\n{}\n\n", table::render(&Taken::COLUMNS, &rows)))?;
+                let rows: Vec<Vec<String>> = fields.iter().map(FieldBytes::row).collect();
+                out.escaped_lines(&format!("\n{}\n\n", table::render(&FieldBytes::COLUMNS, &rows)))?;
             }
             out.line(&summary.text())?;
         }

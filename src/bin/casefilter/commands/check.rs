@@ -1,4 +1,4 @@
-//! `check`: what a filter means, or what is wrong with it.
+//! The command `check`: shows what a filter means, or what is wrong with it.
 
 use casefilter::{Catalog, Errors, Request, Warning};
 use serde::Serialize;
@@ -9,12 +9,12 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
+use crate::output::wrap::wrapped;
 
 /// Compile a filter and show what it means, without any cases
 ///
-/// Prints the normal form of the filter and warnings about what its author may not have meant, or
-/// every error at its place. In a pipe: {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or
-/// {"ok":false,"errors":[…]}.
+/// Prints the normal form of the filter and warnings about what its author may not have meant, or every error with its
+/// position. In a pipe: {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or {"ok":false,"errors":[…]}.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,22 +22,22 @@ Examples:
   casefilter check --body filter.json --order -createdAt
   echo '{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]}' | casefilter check --body -
 
-Exit status: 0 the filter is sound; 2 it is not; 4 it has warnings, under --deny-warnings.")]
+Exit status: 0 the filter compiles; 2 it does not; 4 it has warnings, under --deny-warnings.")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// End with the exit status 4 if there are warnings, for scripts
+    /// Exit with status 4 if there are warnings, for scripts
     #[arg(long)]
     deny_warnings: bool,
 
-    /// JSON, or text to read [default: table on a terminal, json in a pipe]
+    /// JSON, or text for people [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 }
 
 #[derive(Serialize)]
-struct Sound<'a> {
+struct Valid<'a> {
     ok: bool,
     criteria: &'a RawValue,
     text: String,
@@ -45,7 +45,7 @@ struct Sound<'a> {
 }
 
 #[derive(Serialize)]
-struct Unsound<'a> {
+struct Invalid<'a> {
     ok: bool,
     errors: &'a Errors,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 serde_json::from_str(&criteria).map_err(|error| Failure::Failed(error.to_string()))?;
             let (text, warnings) = (request.filter.to_text(), request.filter.warnings());
             let status = args.status(&warnings);
-            out.json(&Sound { ok: true, criteria, text, warnings })?;
+            out.json(&Valid { ok: true, criteria, text, warnings })?;
             status
         }
         (Ok(request), Format::Table) => {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             args.status(&warnings)
         }
         (Err(fault), Format::Json) => {
-            out.json(&Unsound { ok: false, errors: &fault.errors })?;
+            out.json(&Invalid { ok: false, errors: &fault.errors })?;
             Status::BadFilter
         }
         (Err(fault), Format::Table) => return Err(Failure::BadFilter(fault.render())),
@@ -79,18 +79,21 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 impl Args {
-    /// Returns the status of a filter that compiles.
+    /// Returns the exit status for a filter that compiles.
     fn status(&self, warnings: &[Warning]) -> Status {
         if self.deny_warnings && !warnings.is_empty() { Status::Warned } else { Status::Fine }
     }
 }
 
-/// Returns the plan, the text and the warnings, to read.
+/// The indentation of the further lines of a criterion.
+const HANGING: usize = 4;
+
+/// Returns the plan, the text form and the warnings, for people.
 fn explained(request: &Request, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");
     for line in filter.plan().lines() {
-        text.push_str(&format!("  {}\n", escape(line)));
+        text.push_str(&format!("{}\n", wrapped(&format!("  {}", escape(line)), HANGING)));
     }
     text.push_str(&format!(
         "\nAs text:  {}\nAs JSON:  {}\n",

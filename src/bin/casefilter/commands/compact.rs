@@ -1,4 +1,4 @@
-//! `compact`: a database without its free pages.
+//! The command `compact`: gives the free pages of a database back.
 
 use std::fs;
 use std::path::Path;
@@ -15,15 +15,16 @@ use crate::output::progress::Working;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
-/// Give the free pages of a database back to the system
+/// Give the free pages of a database back to the file system
 ///
-/// What is replaced or deleted leaves free pages in the file, which later writes use. A file that was too short is made twice as long, and
-/// what was not written yet is a hole, which takes no space: `ls -l` shows the length, `du` the space. This moves everything to the front
-/// and cuts the file. In a pipe, the lengths: {"bytes_before":…,"bytes_after":…}.
+/// Replaced and deleted cases leave free pages in the file, which later writes use. A file that is too short doubles its
+/// length. The part that is not written yet is a hole, which takes no space: `ls -l` shows the length, `du` the space. This
+/// command moves everything to the front of the file and cuts off the rest. In a pipe, the lengths:
+/// {"bytes_before":…,"bytes_after":…}.
 ///
-/// A database that a service has open is compacted by that service: it writes a copy without free pages beside the database, which takes
-/// its place in one step, whatever happens meanwhile. The disk needs room for the copy. Searches go on; updates wait, for seconds for each
-/// GB, and are told to come again (503) if that is longer than they may wait.
+/// If a service has the database open, the service compacts it. It writes a copy without free pages beside the database,
+/// which then takes its place in one step; a crash leaves either the old file or the new one. The disk needs room for the
+/// copy. Searches go on. Updates wait, for seconds for each GB; those that would wait longer than they may get a 503.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     format: Option<Format>,
 }
 
-/// What compacting did, here or in a service.
+/// The result of a compaction.
 #[derive(Serialize, Deserialize)]
 struct Compacted {
     bytes_before: u64,
@@ -48,16 +49,16 @@ struct Compacted {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let path = args.database.path();
+    let path = args.database.path()?;
     let open = || Store::open(path, Catalog::cases(), StoreOptions::default());
     let Compacted { bytes_before, bytes_after } = match args.admin.open(path, open)? {
-        Opened::Here(store) => compact(store, path)?,
-        Opened::There(mut service) => {
+        Opened::Local(store) => compact(store, path)?,
+        Opened::Served(mut service) => {
             let _working = Working::on("a service compacts the database");
-            service.post("/compactions", &Ask {})?
+            service.post("/compactions", &Compaction {})?
         }
     };
-    leftovers::tell(path);
+    leftovers::warn(path);
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Compacted { bytes_before, bytes_after })?,
@@ -69,9 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// What a service is asked for.
+/// The body of the request to a service.
 #[derive(Serialize)]
-struct Ask {}
+struct Compaction {}
 
 fn compact(mut store: Store, path: &Path) -> Result<Compacted, Failure> {
     let size = || match fs::metadata(path) {
@@ -81,7 +82,7 @@ fn compact(mut store: Store, path: &Path) -> Result<Compacted, Failure> {
     let bytes_before = size()?;
     let working = Working::on("compacting the database");
     let compacted = (|| {
-        // What one pass moves may leave more to move.
+        // One pass may leave more to move.
         while store.compact()? {}
         store.close()
     })();

@@ -1,4 +1,4 @@
-//! `ddl`: the table that cases lie in elsewhere, and how they get there.
+//! The command `ddl`: prints the table that holds cases in another engine, and how to load it.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 
-/// Print the script that makes a table of cases in another engine and loads an export
+/// Print a script that makes a table of cases in another engine and loads an export
 ///
 /// The statements of `casefilter sql` search that table.
 #[derive(clap::Args)]
@@ -20,15 +20,15 @@ Examples:
   casefilter export cases.db --flat -o cases.parquet && casefilter ddl --dialect duckdb | duckdb cases.duckdb
   casefilter ddl --dialect clickhouse --table compliance.cases --file /data/cases.parquet")]
 pub(crate) struct Args {
-    /// Whose SQL
+    /// The SQL dialect
     #[arg(long)]
     dialect: DialectName,
 
-    /// The table
+    /// The name of the table
     #[arg(long, value_name = "NAME", default_value = "cases")]
     table: String,
 
-    /// The export [default: cases.tsv for postgres, else cases.parquet]
+    /// The file that `export` wrote [default: cases.tsv for postgres, else cases.parquet]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `demo`: what casefilter does, on sample cases in memory.
+//! The command `demo`: shows what casefilter does, on sample cases in memory.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use crate::output::failure::Failure;
 use crate::output::figures::{counted, duration, thousands};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
-use crate::output::wrap::wrapped;
+use crate::output::tree::explanation;
+use crate::output::wrap::{line_width, wrapped};
 
 /// Show what casefilter does, on sample cases in memory
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ Examples:
   casefilter demo
   casefilter demo --cases 1000000")]
 pub(crate) struct Args {
-    /// How many sample cases to make
+    /// Number of sample cases
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
     cases: u64,
 }
@@ -27,7 +28,7 @@ pub(crate) struct Args {
 /// The request that is explained at the end.
 const EXPLAINED: (&str, &str, &str) = REQUESTS[1];
 
-/// What a request of the demonstration is about, its filter, and its order.
+/// The requests: the purpose of each, its filter, and its order.
 const REQUESTS: [(&str, &str, &str); 4] = [
     (
         "The work of today: urgent open cases, newest first",
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let engine = Engine::new(catalog.clone());
     let mut out = Output::new();
     out.line(&format!(
-        "Making {} of about 900 bytes in memory, and reading them.",
+        "Making {} of about 900 bytes each in memory, and reading them.",
         counted(args.cases, "sample case")
     ))?;
     out.flush()?;
@@ -69,13 +70,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         out.flush()?;
     }
     let (_, text, order) = EXPLAINED;
-    out.line("\nHow the second of them is answered, and what each criterion takes by itself:\n")?;
+    out.line("\nHow the second of them is answered, and what each criterion costs by itself:\n")?;
     let (request, compiled) = compile(&engine, text, order)?;
     let start = Instant::now();
     let analyzed = engine.analyze(&request, &|| start.elapsed())?;
-    let explanation = with_compiling(analyzed, compiled);
-    for line in explanation.to_string().lines() {
-        out.line(&wrapped(format!("   {line}").trim_end(), HANGING))?;
+    let text = with_compiling(analyzed, compiled).to_string();
+    for line in explanation(&text, line_width().saturating_sub(INDENT.len())).lines() {
+        out.line(format!("{INDENT}{line}").trim_end())?;
     }
     out.line("\nTry it on a file:\n  casefilter generate --cases 100000 -o cases.ndjson")?;
     out.line("  casefilter search cases.ndjson --where 'status = open and tags in (vip, crypto)' --order -createdAt")?;
@@ -83,13 +84,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// How far what goes on in the next line is set in.
+/// The indentation of lines under a heading.
+const INDENT: &str = "   ";
+
+/// The further indentation of wrapped lines.
 const HANGING: usize = 4;
 
 fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     let start = Instant::now();
     let failed =
-        |refusal: casefilter::Refusal| Failure::Failed(format!("a sample case was refused: {refusal}"));
+        |refusal: casefilter::Refusal| Failure::Failed(format!("a sample case was rejected: {refusal}"));
     let mut import = engine.import(Mode::Strict);
     let mut cases = sample::Cases::new(count, 1);
     let mut chunk = Vec::new();
@@ -109,17 +113,17 @@ fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     let megabytes = bytes / 1_000_000;
     let memory = engine.memory();
     out.line(&format!(
-        "Done in {}: {megabytes} MB of JSON; columns and index take {:.0} bytes a case.",
+        "Done in {}: {megabytes} MB of JSON; columns and index take {:.0} bytes per case.",
         duration(took),
         memory.bytes_per_case()
     ))
 }
 
-/// Returns a request for one of the demonstration's pages, and what compiling its filter took.
+/// Returns a request of the demonstration, and the time that compiling its filter took.
 fn compile(engine: &Engine, text: &str, order: &str) -> Result<(Request, Duration), Failure> {
     const SHOWN: u64 = 5;
     let bug =
-        |error: &dyn std::error::Error| Failure::Failed(format!("the demonstration is at fault: {error}"));
+        |error: &dyn std::error::Error| Failure::Failed(format!("the demonstration has a bug: {error}"));
     let catalog = engine.catalog();
     let start = Instant::now();
     let filter = Filter::compile_text(catalog, text).map_err(|error| bug(&error))?;

@@ -1,4 +1,4 @@
-//! `explain`: how a request is answered, and what that costs.
+//! The command `explain`: shows how a request is answered, and what that costs.
 
 use casefilter::{Catalog, Mode};
 
@@ -7,24 +7,24 @@ use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
 use crate::input::selection::Selection;
-use crate::output::escape::escape;
 use crate::output::failure::Failure;
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::wrap::wrapped;
+use crate::output::tree::explanation;
+use crate::output::wrap::line_width;
 
 /// Show how a request is answered, and with --analyze what each step costs and keeps
 ///
-/// For each criterion: how many cases it is expected to select (~ marks an estimate), and what answers it,
-/// in how many batches of up to 65,536 cases. With --analyze the request is answered once, and each criterion by
-/// itself on all cases: kept is how many it selects, alone how long it takes. In a pipe: the members of
-/// casefilter::explain::Explanation.
+/// For each criterion: the number of cases that it is expected to select (~ marks an estimate), and what answers it, with the
+/// number of batches of up to 65,536 cases. With --analyze the request is answered once, and each criterion is also evaluated
+/// by itself on all cases: kept is the number of cases that it selects, alone the time that it takes. In a pipe: the members
+/// of casefilter::explain::Explanation.
 ///
-/// What answers a criterion in a batch: zone map, the least and greatest value; dictionary, the list of distinct strings; key index, a
-/// hash of all values; postings, a list of rows for each value; bitmap, a bit for each row; sorted rows, a binary search; stored order,
-/// a binary search where cases are stored in that order; scan, each row's value; few rows, cases that were written last; criteria
-/// below, those that are nested in it.
+/// These answer a criterion in a batch: zone map, the least and greatest value; dictionary, the list of distinct strings; key
+/// index, a hash table of all values; postings, a list of rows for each value; bitmap, a bit for each row; sorted rows, a
+/// binary search; stored order, a binary search where cases are stored in that order; scan, the value of each row; few rows,
+/// the latest cases, which have no index yet; criteria below, the nested criteria.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,21 +40,18 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Answer the request, and tell what that took
+    /// Answer the request, and show what that takes
     #[arg(long)]
     analyze: bool,
 
-    /// JSON, or a tree to read [default: table on a terminal, json in a pipe]
+    /// JSON, or a tree for people [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     #[arg(long)]
     lenient: bool,
 }
-
-/// How far what goes on in the next line is set in.
-const HANGING: usize = 4;
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
@@ -63,18 +60,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
+    let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let Explained { json, text } = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
-    // Others may write to the database while this is printed.
+    // Release the database before printing: other processes may write to it.
     let closed = loaded.cases.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&json)?,
         Format::Table => {
-            for line in text.lines() {
-                out.line(&wrapped(&escape(line), HANGING))?;
-            }
+            out.escaped_lines(&explanation(&text, line_width()))?;
         }
     }
     out.finish()?;

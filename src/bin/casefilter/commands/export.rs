@@ -1,4 +1,4 @@
-//! `export`: cases, or the records beside them, into a file.
+//! The command `export`: writes cases, or the records beside them, into a file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,26 +20,25 @@ use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::file::{cannot_write, from_database, to_file};
 use crate::output::progress::Progress;
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::rows::Rows;
 use crate::output::status::Status;
 
 /// Write cases to a file, as NDJSON, JSON or Parquet
 ///
-/// NDJSON has the documents as they are stored, one a line; JSON has them in one array. Parquet has the fields of the catalogue
-/// alone, structs and lists nested as in the documents; a field that counts as absent is null.
+/// NDJSON has the documents as they are stored, one on each line; JSON has them in one array. Parquet has only the fields of
+/// the catalogue, with structs and lists nested as in the documents; a field that counts as absent is null.
 ///
-/// A name that ends in .tsv, and --flat, write one row for each case, with the columns that `casefilter ddl` defines.
-/// Two of them are its place in the order and the whole document.
+/// A name that ends in .tsv, and --flat, write one row for each case, with the columns that `casefilter ddl` defines. Two of
+/// them are its position in the order and the whole document.
 ///
-/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted. Only its owner can
-/// read a new file.
+/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted. Only its owner
+/// can read a new file.
 ///
-/// With --kind the records are written that a database has beside the cases, whole, as NDJSON that import --kind takes
-/// again: levels, applicants with what the service changed of them, documents, AML cases.
+/// With --kind the command writes the records that a database has beside the cases: levels, applicants, documents, AML cases.
+/// They are whole, with what the service changed of them, as NDJSON that import --kind takes again.
 ///
-/// If a service has the database open, a copy that the service makes is exported. The copy has no name and goes with the command's
-/// end.
+/// If a service has the database open, it sends a copy, which is exported. The copy has no name and ends with the command.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,7 +55,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
 
-    /// What is written
+    /// Contents of the output
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
     kind: Kind,
 
@@ -70,19 +69,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     order: Option<String>,
 
-    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, rows for PostgreSQL if in .tsv, each
-    /// compressed if .gz or .zst comes after it; Parquet if it ends in .parquet; - for NDJSON on standard output
+    /// Output file, by the ending of its name: .ndjson or .jsonl, .json (one array), .tsv (rows for PostgreSQL), each
+    /// optionally with .gz or .zst after it; .parquet; - for NDJSON on standard output
     #[arg(short, long, value_name = "FILE|-")]
     output: PathBuf,
 
     #[command(flatten)]
     admin: Admin,
 
-    /// Parquet with a column for each field, in place of structs nested as the case is
+    /// Parquet with a column for each field, instead of nested structs
     #[arg(long)]
     flat: bool,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
     /// Standard error lists them; the exit status is 3 then, after the file was written.
     #[arg(long)]
@@ -109,14 +108,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
-    // Rows have their place in a column, so that they need not be sorted for others to know the order.
+    // Rows have their position in a column, so that readers know the order without sorting.
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_copy(&catalog, mode, Documents::Kept, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
-    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    let status = report_left_out(&loaded.report);
+    ids::note_unknown(&loaded.cases, &request.filter)?;
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
         let count = loaded.cases.count(&request.filter)?;
@@ -150,7 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             Ending::Json => write(array.insert(Array::new(out))),
             _ => write(out),
         };
-        // Others may write to the database while the rest is written.
+        // Release the database before the rest is written: other processes may write to it.
         closed = cases.close();
         written.and_then(|()| array.map_or(Ok(()), Array::finish))
     };

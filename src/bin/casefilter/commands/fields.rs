@@ -1,4 +1,4 @@
-//! `fields`: the catalogue.
+//! The command `fields`: lists the catalogue.
 
 use casefilter::{Catalog, Field};
 use serde::Serialize;
@@ -11,9 +11,9 @@ use crate::output::wrap::{width, wrapped_to};
 
 /// List the fields that a filter can name
 ///
-/// A field has many values where it lies in an array of the document. An alias can be written in place of the field's name. A case
-/// in which the field is missing counts as having the value after `if missing:`. Known values are those that sort in their own order;
-/// a filter may name others, with a warning.
+/// A field has many values where it is part of an array of the document. An alias can be written instead of the name of the
+/// field. If a case has no such value, the field counts as the value after `if missing:`. Known values sort in their own
+/// order; a filter may name others, with a warning.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ impl<'a> Entry<'a> {
         vec![self.name.to_owned(), if self.many { format!("{kind} (many)") } else { kind }]
     }
 
-    /// Returns what there is to say beside the name and the type.
+    /// Returns the aliases, the default and the known values, as text.
     fn notes(&self) -> String {
         let of = |label: &str, texts: &[&str]| match texts {
             [] => None,
@@ -65,10 +65,10 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The notes on a field stand beside it where the terminal has room for this many characters of them, else below it.
+/// The least columns for the notes on a field beside it; with fewer, they go below it.
 const LEAST_NOTES: usize = 44;
 
-/// How far notes below a field are set in.
+/// The indentation of notes below a field.
 const HANGING: usize = 4;
 
 /// Returns the table, to the width of the terminal.

@@ -1,4 +1,4 @@
-//! `generate`: sample cases, and the records that fit them.
+//! The command `generate`: makes sample cases, and records that fit them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,13 +15,12 @@ use crate::output::status::Status;
 
 /// Make sample cases and records, the same bytes for the same arguments
 ///
-/// Cases lie evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes
-/// depend on --cases and --seed only: not on the machine, and, but for compression and Parquet, not on
-/// the version of casefilter.
+/// Cases are spread evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes depend only on --cases
+/// and --seed, not on the machine, and, without compression and Parquet, not on the version of casefilter.
 ///
-/// With --kind it makes the records that the service answers from beside the cases: those of the applicants and AML cases that
-/// the sample cases of the same --cases and --seed name, after the applicants `anna` and `firm`. They are imported by
-/// `casefilter import --kind`, in the order levels, applicants, documents, aml-cases.
+/// With --kind the command makes the records that the service answers from beside the cases: those of the applicants and AML
+/// cases that the sample cases of the same --cases and --seed name, after the applicants `anna` and `firm`. `casefilter
+/// import --kind` takes them, in the order levels, applicants, documents, aml-cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,20 +30,21 @@ Examples:
   casefilter generate --cases 10 | jq .caseReview.status
   casefilter generate --kind applicants --cases 100000 -o applicants.ndjson")]
 pub(crate) struct Args {
-    /// How many cases; with another --kind, how many the records fit, none but `anna` and `firm` when absent
+    /// Number of cases; with another --kind, the number of cases that the records fit [default: records of `anna` and `firm`
+    /// only]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
 
-    /// What to make
+    /// Contents of the output
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
     kind: Kind,
 
-    /// Other cases for every seed
+    /// Seed of the random numbers: each seed makes other cases
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, each compressed if .gz or .zst comes
-    /// after it; Parquet if it ends in .parquet; - for NDJSON on standard output [default: -]
+    /// Output file, by the ending of its name: .ndjson or .jsonl, .json (one array), each optionally with .gz or .zst after
+    /// it; .parquet; - for NDJSON on standard output [default: -]
     #[arg(short, long, value_name = "FILE|-")]
     output: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Ok(Status::Fine);
     }
     let Some(count) = args.cases else {
-        return Err(Failure::Usage("--cases <N> says how many cases to make".to_owned()));
+        return Err(Failure::Usage("expected --cases <N>, the number of cases to make".to_owned()));
     };
     let mut cases = Some(sample::Cases::new(count, args.seed));
     to_file(output, None, &mut |out| {

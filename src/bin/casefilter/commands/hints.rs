@@ -1,4 +1,4 @@
-//! Hints on standard error: what the author of a filter or of cases may not have meant.
+//! Hints on standard error: mistakes that the author of a filter or of cases may have made.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::output::escape::escape;
 use crate::output::failure::note;
 use crate::output::figures::counted;
 
-/// How many notes of an import are told; its report has all.
+/// The most notes of an import that are printed; its report has all.
 const MOST_NOTES: usize = 20;
 
-/// Says what the author of a filter may not have meant.
+/// Prints the warnings of a filter.
 pub(crate) fn warn(request: &Request) {
     if !request.filter.is_all() {
         for warning in request.filter.warnings() {
@@ -22,15 +22,15 @@ pub(crate) fn warn(request: &Request) {
     }
 }
 
-/// Tells, of a filter that selects no case, in which form cases have what it asks for, and, of any filter, what was noted in reading the
-/// fields that it is about.
-///
-/// `is_none` tells whether it selects no case.
+/// Prints hints about a filter: if it selects no case, the reasons; if it selects any, members of a database's cases that look
+/// like its fields. Also prints the notes of the import on the fields that the filter names. `is_none` returns true if the
+/// filter selects no case.
 pub(crate) fn hint(cases: &LoadedCases, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
-    tell_hints(report, request, &hints_on(cases, request, is_none));
+    print_hints(report, request, &hints_on(cases, request, is_none));
 }
 
-/// Returns why a filter may select no case, if it selects none of some; and the members of a database's cases that look like its fields.
+/// Returns the reasons why a filter selects no case. If it selects any, returns the members of a database's cases that look
+/// like its fields.
 pub(crate) fn hints_on(
     cases: &LoadedCases,
     request: &Request,
@@ -40,20 +40,20 @@ pub(crate) fn hints_on(
         return Vec::new();
     }
     let hints = if is_none() { cases.hints(&request.filter) } else { cases.unknown_members(&request.filter) };
-    // The answer is good without them.
+    // The answer is complete without hints, so that their failure is ignored.
     hints.unwrap_or_default()
 }
 
-/// Says what [`hints_on`] gave, and what was met in reading the fields of a request.
-pub(crate) fn tell_hints(report: &Report, request: &Request, hints: &[String]) {
-    tell_notes_on(report, request);
+/// Prints the result of [`hints_on`], and the notes of the import on the fields of the request.
+pub(crate) fn print_hints(report: &Report, request: &Request, hints: &[String]) {
+    print_notes_on(report, request);
     for text in hints {
         note(format!("hint: {}\n", escape(text)));
     }
 }
 
-/// Says what an import met that is no fault.
-pub(crate) fn tell_notes(report: &Report) {
+/// Prints the notes of an import, which are about no errors.
+pub(crate) fn print_notes(report: &Report) {
     for told in report.notes.iter().take(MOST_NOTES) {
         note(format!("warning: {}\n", escape(&told.to_string())));
     }
@@ -63,8 +63,8 @@ pub(crate) fn tell_notes(report: &Report) {
     }
 }
 
-/// As [`tell_notes`], of the fields of a request. That timestamps have no zone is as usual.
-fn tell_notes_on(report: &Report, request: &Request) {
+/// Like [`print_notes`], for the fields of a request only. Timestamps without a zone are left out: they are usual.
+fn print_notes_on(report: &Report, request: &Request) {
     if report.notes.is_empty() {
         return;
     }
@@ -82,7 +82,7 @@ fn tell_notes_on(report: &Report, request: &Request) {
     }
 }
 
-/// The fields that a body names.
+/// Collects the fields that a body names.
 fn fields_in(body: Value, fields: &mut BTreeSet<String>) {
     let mut open = vec![body];
     while let Some(value) = open.pop() {

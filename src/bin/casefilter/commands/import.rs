@@ -1,4 +1,4 @@
-//! `import`: cases, and the records beside them, into a database.
+//! The command `import`: stores cases, or the records beside them, in a database.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::commands::hints::tell_notes;
+use crate::commands::hints::print_notes;
 #[cfg(feature = "service")]
 use crate::commands::records;
 use crate::input::admin::{Admin, Opened};
@@ -15,38 +15,39 @@ use crate::input::database::close_written;
 use crate::input::kind::Kind;
 use crate::input::service::Service;
 use crate::input::taker::{CaseTaker, ServiceTaker};
+use crate::output::ending::Contents;
 use crate::output::failure::{Failure, failed};
 use crate::output::figures::{counted, seconds, thousands};
 use crate::output::interrupt;
 use crate::output::overwrite::check_report;
 use crate::output::progress::Working;
-use crate::output::refusals::{Importing, case_refused, tell_left_out, write_report};
+use crate::output::refusals::{Importing, case_refused, report_left_out, write_report};
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
 /// Store cases in a database: all of them, or none
 ///
-/// The database is made if it is not there: it appears when the import is whole, and only its owner can read it. A case whose id it has already replaces that one. Interrupted or
-/// refused, the import leaves nothing. In a pipe:
-/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any; of
-/// records the same without cases, and with kept_changes, overwritten_changes and without_zone.
+/// If there is no database, the import makes it. The file appears when the import is complete, and only its owner can read
+/// it. A case whose id is stored already replaces that case. An import that is interrupted or rejected stores nothing. In a
+/// pipe: {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any. For
+/// records: the same without cases, and with kept_changes, overwritten_changes and without_zone.
 ///
-/// Notes on cases are told on standard error too, by field with the first place: timestamps without a time zone, numbers
-/// that a double cannot hold, Unix milliseconds that look like a year, a date or seconds, and members that are no field
-/// but look like one.
+/// Standard error lists notes on cases, by field, with the first place of each:
+/// timestamps without a time zone; numbers that a double cannot hold; Unix milliseconds that look like a year, a date or
+/// seconds; members that are no field but look like one.
 ///
-/// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
-/// refers to is imported before it: levels, then applicants, then documents and AML cases. Ids may be numbers, countries codes of
-/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed; so are steps of a level that its stored applicants
-/// cannot have, which answers leave out. Members of an applicant's info that the service
-/// changed by PATCH …/info stay as they are, unless the latest date of the applicant (createdAt, review.createDate,
-/// review.reviewDate) is later than that change; standard error tells of both.
+/// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. A record can refer to
+/// earlier ones: import levels, then applicants, then documents and AML cases. Ids may be numbers. Countries may be codes of
+/// travel documents (XXA, RKS, D). Unknown steps are kept, and listed.
 ///
-/// A database that a service has open is imported into by that service, while it answers searches and updates.
+/// The service changes members of an applicant's info by PATCH …/info. An import keeps such a change, unless the applicant
+/// has a date (createdAt, review.createDate, review.reviewDate) later than the change. Standard error reports both.
 ///
-/// Until it ends, an import takes room for its documents once more, in a file without a name beside the database. What it replaces becomes
-/// free pages, which later writes use: `du` shows about twice the room of one import, `ls -l` up to twice as much again, since
-/// the file has holes. `compact` gives both back.
+/// If a service has the database open, the service imports the cases, while it answers searches and updates.
+///
+/// Until it ends, an import needs space for its documents once more, in a file without a name beside the database. The pages
+/// of replaced cases become free, and later writes use them: `du` shows about twice the space of one import, `ls -l` up to
+/// twice as much again, since the file has holes. `compact` gives both back.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -58,22 +59,22 @@ pub(crate) struct Args {
     #[command(flatten)]
     cases: Files,
 
-    /// The database
+    /// The database; made if it does not exist
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
 
     #[command(flatten)]
     admin: Admin,
 
-    /// What the files hold
+    /// Contents of the files
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
     kind: Kind,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
-    /// Records likewise: an optional member or an element of a list that is at fault is left out, and the whole record where the
-    /// fault lies in what it needs, or in what decides by its absence, such as active or the countries of a step.
-    /// What was left out is told on standard error; the exit status is 3 then.
+    /// Likewise for records: a malformed optional member, or element of a list, is left out. The whole record is left out if a
+    /// required member is malformed. The same holds for a member whose absence would have a meaning, such as active or the
+    /// countries of a step. Standard error lists what was left out; the exit status is 3 then.
     #[arg(long)]
     lenient: bool,
 
@@ -107,6 +108,7 @@ struct Done<'n> {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.kind.check()?;
     args.cases.check()?;
+    Contents::Database.check_output(&args.db)?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
     let catalog = Catalog::cases();
@@ -129,8 +131,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return import.run(opened);
     }
     let (report, cases) = match opened {
-        Opened::Here(store) => import_here(store?, args)?,
-        Opened::There(service) => import_there(service, args)?,
+        Opened::Local(store) => import_locally(store?, args)?,
+        Opened::Served(service) => import_by_service(service, args)?,
     };
     let took_s = seconds(start.elapsed());
     let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
@@ -149,20 +151,21 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         ))?,
     }
     out.finish()?;
-    tell_notes(&report);
-    let status = tell_left_out(&report);
+    print_notes(&report);
+    let status = report_left_out(&report);
     reported.map(|()| status)
 }
 
-/// What a service says of an import of cases.
+/// The answer of a service to an import of cases.
 #[derive(Deserialize)]
 struct ImportedCases {
     cases: u64,
     report: Report,
 }
 
-/// Imports into a database that is open here; says also how many cases it has then. A new one gets its name at the end.
-fn import_here(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
+/// Imports into a database that this process opened. Returns the number of its cases too. A new database gets its name at the
+/// end.
+fn import_locally(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
     let report = import(&store, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
     close_written(store)?;
@@ -170,7 +173,7 @@ fn import_here(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
 }
 
 /// Imports into a database that a service has open.
-fn import_there(service: Service, args: &Args) -> Result<(Report, u64), Failure> {
+fn import_by_service(service: Service, args: &Args) -> Result<(Report, u64), Failure> {
     let mut upload = service.upload(&args.kind.import_route(args.mode()), Importing::Cases(args.mode()))?;
     args.cases.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: false })?;
     let _working = Working::on("the service writes the database");
@@ -178,7 +181,7 @@ fn import_there(service: Service, args: &Args) -> Result<(Report, u64), Failure>
     Ok((report, cases))
 }
 
-/// Why a database is not open.
+/// The reason why a database could not be opened.
 enum Unopened {
     Store(StoreError),
     Failed(Failure),
@@ -190,7 +193,7 @@ impl From<StoreError> for Unopened {
     }
 }
 
-/// Opens the database, or prepares one that is not there, which gets its name when it is closed.
+/// Opens the database, or prepares a new one, which gets its name when it is closed.
 fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
     match Store::open(path, catalog.clone(), StoreOptions::default()) {
         Err(error) if error.kind() == StoreErrorKind::NotFound => {
@@ -206,7 +209,7 @@ fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
     let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
     let read = args.cases.read_all(&mut CaseTaker { import: import.cases(), mode });
-    // That the disk is full says more than what came of it.
+    // An error of the store, such as a full disk, explains more than the error of the reader.
     import.check().map_err(|error| failed(&error))?;
     read?;
     let _working = Working::on("writing the database");

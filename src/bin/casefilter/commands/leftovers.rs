@@ -1,6 +1,7 @@
-//! Copies of a database that older versions left beside it.
+//! Copies of a database that older versions of casefilter left beside it.
 //!
-//! They wrote `FILE.<process>.copy` for `verify` and `export` of a database that a service had open, and an interruption left it there.
+//! For `verify` and `export` of a database that a service had open, they wrote `FILE.<process>.copy`. An interruption left
+//! that file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +13,10 @@ use crate::output::failure::note;
 use crate::output::figures::thousands;
 use crate::output::unnamed::folder_of;
 
-/// Says on standard error which copies of a database lie beside it that no process uses any more.
+/// Warns of copies beside a database that no running process uses.
 ///
-/// They are not removed: they hold cases, and may have come to be the only ones that do.
-pub(crate) fn tell(database: &Path) {
+/// They are not removed: they hold cases, and may by now be the only copy of them.
+pub(crate) fn warn(database: &Path) {
     for (path, bytes) in of(database) {
         note(format!(
             "warning: {} ({} bytes) is a copy of the database that an interrupted command of an older version left: remove it if you \
@@ -26,7 +27,7 @@ pub(crate) fn tell(database: &Path) {
     }
 }
 
-/// Returns the copies, with their lengths.
+/// Returns the paths of the copies, with their lengths.
 fn of(database: &Path) -> Vec<(PathBuf, u64)> {
     let Some(name) = database.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let mut found: Vec<(PathBuf, u64)> = fs::read_dir(folder_of(database))
@@ -51,7 +52,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns whether a process of casefilter has this number; where the system does not tell, none has.
+/// Returns true if casefilter runs under this process id; false where the system does not tell.
 fn is_running(process: &str) -> bool {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let program = arguments.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The commands, one file each, and what some of them share.
+//! The commands, one file each, and code that some of them share.
 
 #[cfg(not(feature = "service"))]
 mod absent;
@@ -61,7 +61,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns the word that stands for it on the command line.
+    /// Returns the name of the command on the command line.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Search(_) => "search",

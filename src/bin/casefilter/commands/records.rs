@@ -1,4 +1,4 @@
-//! Records beside the cases: their import, and their export.
+//! Records beside the cases: the result of their import, and their export.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -38,22 +38,22 @@ struct Done {
 pub(super) struct RecordsImport<'a> {
     pub(super) files: &'a Files,
     pub(super) what: Kind,
-    /// Their kind, and one of them in words.
+    /// The kind of the records, and the noun for one of them.
     pub(super) records: (RecordKind, &'static str),
     pub(super) mode: Mode,
-    /// The file for what is left out.
+    /// The file for the report.
     pub(super) report: Option<&'a Path>,
     pub(super) format: Option<Format>,
     pub(super) start: Instant,
 }
 
 impl RecordsImport<'_> {
-    /// Imports into a database that is open here, or that a service has open, and says what came of it.
+    /// Imports into a database that this process or a service has open, and prints the result.
     pub(super) fn run(&self, opened: Opened<Result<Store, Failure>>) -> Result<Status, Failure> {
         let (kind, one) = self.records;
         let imported = match opened {
-            Opened::Here(store) => self.import_here(store?, kind)?,
-            Opened::There(service) => {
+            Opened::Local(store) => self.import_locally(store?, kind)?,
+            Opened::Served(service) => {
                 let route = self.what.import_route(self.mode);
                 let mut upload = service.upload(&route, Importing::Records(self.mode))?;
                 self.files.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: true })?;
@@ -61,13 +61,13 @@ impl RecordsImport<'_> {
             }
         };
         let took_s = seconds(self.start.elapsed());
-        // What was stored is told all the same.
+        // The result is printed also if the report could not be written.
         let reported = self.report.map_or(Ok(()), |path| write_report(path, &imported));
-        let status = tell(&imported, one, took_s, self.format)?;
+        let status = print(&imported, one, took_s, self.format)?;
         reported.map(|()| status)
     }
 
-    fn import_here(&self, store: Store, kind: RecordKind) -> Result<Imported, Failure> {
+    fn import_locally(&self, store: Store, kind: RecordKind) -> Result<Imported, Failure> {
         let mode = self.mode;
         let imported = import_records_in(&store, kind, mode, |import| {
             self.files.read_all(&mut RecordTaker { import, mode }).map_err(ImportStop::Told)
@@ -81,7 +81,7 @@ impl RecordsImport<'_> {
     }
 }
 
-/// Why an import of records ended.
+/// The reason for the end of an import of records.
 enum ImportStop {
     Told(Failure),
     Store(StoreError),
@@ -93,8 +93,8 @@ impl From<StoreError> for ImportStop {
     }
 }
 
-/// Says what an import of records did, `one` being a record in words.
-fn tell(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
+/// Prints the result of an import of records; `one` is the noun for a record.
+fn print(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
     let Imported { stored, replaced, incomplete, skipped, .. } = *imported;
     let Imported { kept_changes, overwritten_changes, without_zone, .. } = *imported;
     let mut out = Output::new();
@@ -118,17 +118,17 @@ fn tell(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> 
         }
     }
     out.finish()?;
-    Ok(tell_left_out(imported, one))
+    Ok(report_left_out(imported, one))
 }
 
-/// Says on standard error what an import left out and what deserves a look, and gives the status that tells of it.
-fn tell_left_out(imported: &Imported, one: &str) -> Status {
+/// Prints on standard error what an import left out or changed, and returns the exit status.
+fn report_left_out(imported: &Imported, one: &str) -> Status {
     let has_left_out = imported.skipped > 0 || imported.incomplete > 0;
     let mut text = String::new();
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
     if has_left_out {
         text.push_str(&format!(
-            "{} left out, {} kept without what is at fault\n",
+            "{} left out, {} kept without the malformed part\n",
             counted(imported.skipped, one),
             thousands(imported.incomplete)
         ));
@@ -167,7 +167,7 @@ fn tell_left_out(imported: &Imported, one: &str) -> Status {
     if has_left_out { Status::LeftOut } else { Status::Fine }
 }
 
-/// Writes every record of a kind to a file, one a line.
+/// Writes every record of a kind to a file, one on each line.
 pub(crate) fn export<'p>(
     mut paths: impl Iterator<Item = &'p Path>,
     kind: RecordKind,
@@ -180,8 +180,8 @@ pub(crate) fn export<'p>(
     };
     let catalog = Catalog::cases();
     let store = match admin.open(database, || open_to_read(database, &catalog))? {
-        Opened::Here(store) => store,
-        Opened::There(service) => {
+        Opened::Local(store) => store,
+        Opened::Served(service) => {
             let Copy { file, name } = Copy::make(database, service)?;
             let store = Store::open_file(file, &name, catalog.clone(), StoreOptions::default());
             store.map_err(|error| failed(&error))?
@@ -197,7 +197,7 @@ pub(crate) fn export<'p>(
             line.push('\n');
             out.write_all(line.as_bytes()).map_err(|error| Stop(cannot_write(output, &error)))
         });
-        // Others may write to the database while the rest is written.
+        // Release the database before the rest is written: other processes may write to it.
         closed = store.close().map_err(|error| failed(&error));
         result.map_err(|Stop(fault)| {
             failure = Some(fault);
@@ -210,7 +210,7 @@ pub(crate) fn export<'p>(
     }
 }
 
-/// Why records could not be written.
+/// The reason why records could not be written.
 struct Stop(Failure);
 
 impl From<StoreError> for Stop {

@@ -1,4 +1,4 @@
-//! `search`: the cases that a filter selects.
+//! The command `search`: finds the cases that a filter selects.
 
 mod answers;
 mod format;
@@ -11,12 +11,12 @@ use std::time::Instant;
 
 use casefilter::{Catalog, Limits, Mode, Request};
 
-use crate::commands::hints::{hints_on, tell_hints, warn};
+use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
 use crate::commands::search::format::Format;
 use crate::commands::search::long_page::LongPage;
 use crate::commands::search::page::print;
-use crate::commands::search::summary::{summary_of, tell_cut};
+use crate::commands::search::summary::{note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
@@ -33,16 +33,17 @@ use crate::output::figures::{counted, duration, thousands};
 use crate::output::overwrite::check_report;
 #[cfg(not(feature = "postgres"))]
 use crate::output::part::Part;
-use crate::output::refusals::{tell_left_out, write_report};
+use crate::output::refusals::{report_left_out, write_report};
 use crate::output::status::Status;
 
-/// The longest page that is put together in memory; longer ones are written as their cases are read.
+/// The longest page that is collected in memory; longer pages are written while their cases are read.
 const MOST_AT_ONCE: u64 = 10_000;
 
 /// Find the cases that a filter selects
 ///
-/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case. What its author may not
-/// have meant is told on standard error, and, when it selects no case, in which form cases have its values.
+/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case. Standard error has warnings
+/// about what the author of the filter may not have meant. If the filter selects no case, it also has hints: in which form
+/// the cases have the values.
 #[derive(clap::Args)]
 #[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
 Examples:
@@ -55,14 +56,14 @@ Examples:
   casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'
   casefilter search cases.db --where \"createdAt >= '$(date -d yesterday '+%F %T%z')'\" --order -createdAt
 
-Filters for --where (`casefilter fields` lists the fields; README.md has all of it):
-  status = open and priority <> low       one value, or any but that one
+Filters for --where (`casefilter fields` lists the fields; README.md has the whole language):
+  status = open and priority <> low       this value, or any value but this one
   tags in (vip, cash)                     at least one of these
   tags all (vip, cash)                    every one of these
   totalAmountInDefaultCurrency > 10000    also >=, <, <=; of numbers and times
   createdAt >= \"2026-01-31 00:00:00\"      a time in UTC, or with +0100 after it
   a = x and (b = y or c = z)              parentheses group
-Values with spaces or signs stand in double quotes, the whole filter in single ones. --order takes one field; priority and
+Put values with spaces or signs in double quotes, and the whole filter in single quotes. --order takes one field; priority and
 status sort by rank, other text by code point.")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -70,8 +71,8 @@ pub(crate) struct Args {
 
     /// Search a table of PostgreSQL that `casefilter ddl` made, instead of CASES
     ///
-    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Default, if no CASES are given: the
-    /// environment variable CASEFILTER_SOURCE, which other users cannot see.
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Without CASES the default is the
+    /// environment variable CASEFILTER_SOURCE, which other users cannot read.
     #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL",
           hide = !cfg!(feature = "postgres"))]
     source: Option<String>,
@@ -86,29 +87,28 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Answer many requests: FILE (or -) holds one a line, and a line is printed for each
+    /// Answer many requests: FILE (or -) has one on each line; each is answered by a line
     ///
-    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}; only `body` is
-    /// required: the JSON filter as an object, or as a string that holds that JSON. Text filters, as --where takes them, are not
-    /// accepted here. The line printed for it is the answer, or
-    /// {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n
-    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status without --fail-on-error.
-    /// Warnings of their filters are not printed; `casefilter check` has them.
+    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}. Only `body` is required: the JSON filter
+    /// as an object, or as a string that holds that JSON. Text filters, as --where takes them, are not accepted here. The
+    /// line printed for it is the answer, or {"code":400,"correlationId":"request-<n>","description":"Invalid parameters:
+    /// …"}, where n counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status without
+    /// --fail-on-error. Warnings of their filters are not printed; `casefilter check` has them.
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
-    /// With --requests: end with exit status 2 if any of the requests is bad; all of them are answered all the same
+    /// With --requests: end with exit status 2 if any request is bad; all are answered nevertheless
     #[arg(long, requires = "requests")]
     fail_on_error: bool,
 
-    /// How to print the cases [default: table on a terminal, json in a pipe]
+    /// Form of the output [default: table on a terminal, json in a pipe]
     #[arg(long, conflicts_with = "requests")]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
-    /// What was left out is told on standard error, faults of one kind in one line with the first of them: the first 20
-    /// lines on a terminal. The exit status is 3 then, after the answer was printed.
+    /// Standard error lists what was left out, with one line for all errors of one kind: on a terminal the first 20 lines.
+    /// The exit status is 3 then, after the answer was printed.
     #[arg(long)]
     lenient: bool,
 
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let cases = &loaded.cases;
         let answered =
             answer_all(cases.catalog(), &Limits::default(), |request| cases.search(request), &mut lines);
-        let left_out = tell_left_out(&loaded.report);
+        let left_out = report_left_out(&loaded.report);
         let bad = loaded.cases.close().and(answered)?;
         return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
     }
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
-    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    ids::note_unknown(&loaded.cases, &request.filter)?;
     let format = Format::or_fitting(args.format);
     if request.limit > MOST_AT_ONCE {
         print_long(&request, format, loaded, args.cases.database())
@@ -152,13 +152,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
 }
 
-/// Prints a page that is put together in memory.
+/// Prints a page that is collected in memory.
 fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Status, Failure> {
     let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
     let found = cases.search(request)?;
     let took = start.elapsed();
-    // A table says it, and an answer with its total.
+    // A table prints the total, and so does an answer that has it.
     let says_total = format == Format::Table || format == Format::Json && request.count;
     let is_full = found.len() == request.limit;
     let total = match found.total() {
@@ -168,15 +168,15 @@ fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Statu
     };
     let hints = hints_on(&cases, request, || total == 0);
     let count = cases.len();
-    // Others may write to the database while this is printed.
+    // Release the database before printing: other processes may write to it.
     let closed = cases.close();
     let printed = print(&found, format, || summary_of(found.len(), total, count, took, load_took));
     closed.and(printed)?;
     if !says_total && is_full {
-        tell_cut(found.len(), request, total);
+        note_cut(found.len(), request, total);
     }
-    tell_hints(&report, request, &hints);
-    Ok(tell_left_out(&report))
+    print_hints(&report, request, &hints);
+    Ok(report_left_out(&report))
 }
 
 /// Prints a page of any length.
@@ -193,10 +193,10 @@ fn print_long(
     let count = cases.len();
     page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
     if format != Format::Table {
-        tell_cut(page.len(), request, page.total);
+        note_cut(page.len(), request, page.total);
     }
-    tell_hints(&report, request, &hints);
-    Ok(tell_left_out(&report))
+    print_hints(&report, request, &hints);
+    Ok(report_left_out(&report))
 }
 
 /// Refuses to search a server, which this build cannot.
@@ -205,7 +205,7 @@ fn ask_server(_: &str, _: &Args, _: &Catalog) -> Result<Status, Failure> {
     Err(Failure::Failed(Part::Postgres.missing("`--source`")))
 }
 
-/// As [`run`], on a server.
+/// Like [`run`], on a PostgreSQL server.
 #[cfg(feature = "postgres")]
 fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
     let connect = || Server::connect(url, &args.source_options, catalog);
@@ -215,7 +215,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             warn(&request);
             if request.limit > MOST_AT_ONCE {
                 let message = format!(
-                    "--source gives at most {MOST_AT_ONCE} cases at a time: expected a smaller --limit"
+                    "--source returns at most {MOST_AT_ONCE} cases at a time: expected a smaller --limit"
                 );
                 return Err(Failure::Usage(message));
             }
@@ -240,7 +240,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             {
                 let len = thousands(found.len());
                 note(format!(
-                    "{len} cases written; more may be selected: --count counts them, --offset goes on\n"
+                    "{len} cases written; more may be selected: --count counts them, --offset continues\n"
                 ));
             }
         }

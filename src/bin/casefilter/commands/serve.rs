@@ -1,4 +1,4 @@
-//! `serve`: the service.
+//! The command `serve`: runs the service.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
@@ -19,9 +19,10 @@ use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::input::admin::Socket;
-use crate::input::duration::{VALUE, seconds};
+use crate::input::duration::{self, VALUE, seconds};
 #[cfg(feature = "postgres")]
 use crate::input::postgres as source;
+use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 #[cfg(not(feature = "postgres"))]
@@ -30,21 +31,15 @@ use crate::output::status::Status;
 
 /// Serve the five operations over HTTP
 ///
-/// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
-/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered. A second SIGTERM or Ctrl-C ends
-/// it at once: requests in flight are given up, and what was acknowledged is on disk. SIGHUP is ignored.
+/// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a database
+/// made by `import`. SIGTERM or Ctrl-C ends it, once requests in flight are answered. A second SIGTERM or Ctrl-C ends it at
+/// once: requests in flight are abandoned, and every acknowledged update is on disk. SIGHUP is ignored.
 ///
-/// While it has the database open, `import`, `token share`, `backup`, `verify` and `export` go through a socket beside it, which
-/// the user whom the service runs as may open, and nobody else.
+/// While it has the database open, `search`, `why`, `explain`, `bench`, `import`, `export`, `verify`, `backup`, `compact` and
+/// `token share` find its socket beside the database by themselves. Only the user that the service runs as may open the
+/// socket.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  casefilter token app --file tokens.json --allow viewCases
-  casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
-
-Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json are unsigned. Prometheus finds /metrics on the
-listener of --metrics-listen; it is on the admin socket too, but not on the public port. Every flag can be set by the environment variable that is named with it.
-A DURATION is a whole number and ms, s, m, h or d, such as 500ms, 3s or 20m; a bare number is seconds.")]
+#[command(after_help = after_help())]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
@@ -52,8 +47,8 @@ pub(crate) struct Args {
 
     /// Search the cases in a table of PostgreSQL, not those in the database
     ///
-    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Others on this machine may
-    /// read it in the list of processes: the environment variable keeps it to itself.
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Other users of this machine may
+    /// read it in the list of processes; they cannot read it in the environment variable.
     #[arg(
         long,
         value_name = "URL",
@@ -68,30 +63,30 @@ pub(crate) struct Args {
     #[command(flatten)]
     source_options: source::Options,
 
-    /// Where to listen: an IP address and a port; port 0 takes any that is free, and says which
+    /// Address to listen on: an IP address and a port; port 0 takes a free port, which the log has
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080",
           value_parser = address)]
     listen: SocketAddr,
 
-    /// Where to listen for /metrics, apart from the clients: an IP address and a port [default: nowhere]
+    /// Address to listen on for /metrics, apart from the clients: an IP address and a port [default: nowhere]
     ///
-    /// Without TLS and signatures: a client that reaches it learns how many requests, rows and cases there are.
+    /// Without TLS and signatures: any client that can connect reads the numbers of requests, rows and cases.
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
 
-    /// The file of those who may call, as `token app` writes it
+    /// The file of app tokens, as `token app` writes it
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
 
-    /// How far the timestamp of a request may be off; timestamps are whole seconds
+    /// Largest difference between the timestamp of a request and the clock; timestamps are whole seconds
     #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
     clock_window: Duration,
 
-    /// Take no signature twice
+    /// Reject a signature that was used before
     #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
     refuse_replays: bool,
 
-    /// How many signatures of one token are remembered for --refuse-replays; requests beyond get 503
+    /// Number of signatures of one token that are remembered for --refuse-replays; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_REMEMBERED_SIGNATURES",
           default_value_t = ServiceOptions::default().remembered_signatures)]
     remembered_signatures: usize,
@@ -104,69 +99,69 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_BODY", default_value_t = Limits::default().body_bytes)]
     max_body: usize,
 
-    /// How many connections are served at a time
+    /// Number of connections that are served at a time
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
           default_value_t = ServiceOptions::default().connections)]
     connections: usize,
 
-    /// How many connections one IP address may have at a time (IPv6: one network of 64 bits)
+    /// Number of connections that one IP address may have at a time (IPv6: one network of 64 bits)
     ///
-    /// Behind a proxy all connections have its address: set it to what --connections is.
+    /// Connections through a proxy all have its address: set it to the value of --connections there.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
           default_value_t = ServiceOptions::default().connections_per_peer)]
     connections_per_peer: usize,
 
-    /// How many requests may wait for the file, or for long searches, at a time; of several tokens one gets at most half
+    /// Number of requests that may wait for the file, or for long searches, at a time; one of several tokens gets at most
+    /// half
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
 
-    /// How much memory the bodies of requests on their way in may take together, in bytes; requests beyond get 503
+    /// Memory for all request bodies that are being received, in bytes; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
 
-    /// The largest answer with cases, in bytes; a page that would be larger gets 400, which says what `limit` fits
+    /// The largest answer with cases, in bytes; a larger page gets 400, which says the largest `limit` that fits
     #[arg(long, value_name = "N", env = "CASEFILTER_ANSWER_BYTES",
           default_value_t = ServiceOptions::default().answer_bytes)]
     answer_bytes: usize,
 
-    /// How much memory answers on their way out may take together, in bytes; requests beyond get 503
+    /// Memory for all answers that are being sent, in bytes; further requests get 503
     ///
-    /// A token gets at most half. A page of more than 256 KiB takes no more than twice its largest case, or 512 KiB: it is sent while
-    /// it is read. With --source it takes its size, so that at least twice --answer-bytes is taken then.
+    /// A token gets at most half. A page of more than 256 KiB is sent while it is read: it takes at most twice its largest
+    /// case, or 512 KiB. With --source a page takes its whole size, and the bound is at least twice --answer-bytes.
     #[arg(long, value_name = "N", env = "CASEFILTER_OUTGOING_BYTES",
           default_value_t = ServiceOptions::default().outgoing_bytes)]
     outgoing_bytes: usize,
 
-    /// How long a client may take to send a request, or to send none
+    /// Time that a client may take to send a request, or to send none
     #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
     read_timeout: Duration,
 
-    /// How long a client may take to receive an answer
+    /// Time that a client may take to receive an answer
     #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
     write_timeout: Duration,
 
-    /// How long an update waits for commits of imports and for other updates
+    /// Time that an update may wait for commits of imports and for other updates before it
     #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
     turn_timeout: Duration,
 
-    /// How long new connections are still served on SIGTERM, while /readyz is 503, so that a load balancer notices
+    /// Time after SIGTERM in which new connections are still served, while /readyz is 503, so that a load balancer notices
     ///
-    /// 0 is for a service without a load balancer, which need not wait; otherwise a few seconds more than the time
-    /// between two checks of /readyz, such as 5s.
+    /// Use 0 without a load balancer; otherwise a few seconds more than the time between two checks of /readyz, such as 5s.
     #[arg(long, value_name = VALUE, env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = seconds)]
     drain: Duration,
 
-    /// How long requests in flight have when the service is to stop
+    /// Time that requests in flight have when the service stops
     #[arg(long, value_name = VALUE, env = "CASEFILTER_GRACE", default_value = "30s", value_parser = seconds)]
     grace: Duration,
 
-    /// How much of the database is kept in memory, in MiB, beside the columns
+    /// Memory for pages of the database, in MiB, beside the columns
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     cache: usize,
 
-    /// Speak TLS with the certificates in this PEM file, the service's own first
+    /// Use TLS with the certificates in this PEM file, the certificate of the service first
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
@@ -177,16 +172,31 @@ pub(crate) struct Args {
     #[command(flatten)]
     socket: Socket,
 
-    /// Do nothing for other commands while the database is open here, whatever --admin-socket says
+    /// Open no socket for other commands, even with --admin-socket
     #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", value_parser = BoolishValueParser::new())]
     no_admin_socket: bool,
 
-    /// What is logged: at `info` what is refused, at `debug` every request
+    /// Level of the log: `info` has rejected requests, `debug` every request
     #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
     log: Level,
 }
 
-/// Returns a second in place of no time at all.
+/// Returns the end of the help: examples, and the form of durations.
+fn after_help() -> String {
+    let form = duration::FORM;
+    format!("{EXAMPLES}\nA DURATION is {form}, such as 500ms, 3s or 20m; a bare number is seconds.")
+}
+
+const EXAMPLES: &str = "\
+Example:
+  casefilter token app --file tokens.json --allow viewCases
+  casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
+
+Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json need no signature. Prometheus finds /metrics on the
+listener of --metrics-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
+is named with it.";
+
+/// Returns the timeout, or one second for zero.
 fn at_least_some(timeout: Duration) -> Duration {
     if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
 }
@@ -226,7 +236,7 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
-        // The largest case has to fit, twice, into half of it.
+        // Half of it has to hold the largest case twice.
         let mut least = options.limits.case_bytes.saturating_mul(4);
         if self.source.is_some() {
             least = least.max(self.answer_bytes.saturating_mul(2));
@@ -250,7 +260,7 @@ impl Args {
 
 #[cfg(unix)]
 impl Args {
-    /// The service with its socket for other commands.
+    /// Returns the service with its socket for other commands.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         if self.no_admin_socket {
             return Ok(service);
@@ -273,7 +283,7 @@ impl Args {
 
 #[cfg(not(unix))]
 impl Args {
-    /// The service as it is: there are no sockets in files.
+    /// Returns the service unchanged: the system has no Unix sockets.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         match &self.socket.path {
             Some(_) if !self.no_admin_socket => {
@@ -289,6 +299,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.source.is_some() {
         Part::Postgres.require("`--source`")?;
     }
+    check_database(&args.db, AS_IMPORTED)?;
     begin_logging(args.log);
     let signals = Signals::watch()?;
     let asked = signals.asked.clone();
@@ -304,7 +315,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
     if tokens.is_empty() {
-        tracing::warn!("the file of tokens has none: every request will be refused");
+        tracing::warn!("the file of tokens has no token: every request will be rejected");
     }
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
@@ -359,13 +370,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     })?;
     tracing::info!("everything is on disk");
     if *asked.borrow() > 1 {
-        // Threads may be at work for requests that were given up.
+        // Threads may still work for abandoned requests.
         runtime.shutdown_timeout(LAST_WORK);
     }
     Ok(Status::Fine)
 }
 
-/// Threads for what waits beside requests: names of servers that are looked up, what operators ask for, the last write.
+/// Threads for blocking work beside requests: lookups of server names, requests of operators, the last write.
 const SPARE_THREADS: usize = 24;
 
 fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
@@ -376,10 +387,10 @@ fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
-/// The longest time that threads have for requests that were given up, once everything is on disk.
+/// The longest time that threads have for abandoned requests, once everything is on disk.
 const LAST_WORK: Duration = Duration::from_secs(1);
 
-/// The signals that the process gets.
+/// The signals to the process.
 struct Signals {
     /// The number of signals that asked the process to end.
     asked: watch::Receiver<u32>,
@@ -390,7 +401,8 @@ struct Signals {
 }
 
 impl Signals {
-    /// Ignores SIGHUP from now on; it ends no service whose terminal is closed or whose log is rotated. Other signals are as before.
+    /// Ignores SIGHUP from now on, so that the service survives the end of its terminal and the rotation of its log. Other
+    /// signals act as before.
     #[cfg(unix)]
     fn watch() -> Result<Self, Failure> {
         use signal_hook::consts::SIGHUP;
@@ -423,8 +435,8 @@ impl Signals {
         Ok(Self { asked, ask })
     }
 
-    /// Returns a future that is ready when the process is asked to end, by SIGTERM or Ctrl-C, which no longer end it by themselves, and
-    /// one that is ready when it is asked again. At the third signal the process ends as by default.
+    /// Returns two futures: one is ready when SIGTERM or Ctrl-C asks the process to end, the other when a second one does. From
+    /// now on these signals no longer end the process by themselves; the third one does.
     fn shutdown(self) -> Result<(impl Future<Output = ()>, impl Future<Output = ()>), Failure> {
         #[cfg(unix)]
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -458,27 +470,30 @@ fn begin_logging(level: Level) {
         Level::Debug => LevelFilter::DEBUG,
     };
     let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(false);
-    // A log that nobody can write any more is no reason to end.
+    // A log that can no longer be written does not end the service.
     let log = log.log_internal_errors(false);
     let log = log.with_writer(io::stderr);
-    // Another subscriber would have to be there already, which nothing in this process sets.
+    // Initialising fails only if there is another subscriber, and this process sets no other.
     let _ = if io::stderr().is_terminal() {
         log.try_init()
     } else {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
     };
-    // A panic is caught and answered where it may come from outside, and told in the log as all else.
-    // What the store catches it reports itself.
+    // Panics are caught and answered where they may come from outside, and logged like other errors. The store reports those
+    // that it catches.
     std::panic::set_hook(Box::new(|panic| {
         if store_catches_panics() {
             return;
         }
         let place = panic.location().map(ToString::to_string);
-        tracing::error!(place, cause = panic.payload_as_str(), "a panic");
+        let payload = panic.payload();
+        let cause = payload.downcast_ref::<&str>().copied();
+        let cause = cause.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        tracing::error!(place, cause, "a panic");
     }));
 }
 
-/// Says when logs cannot tell two tokens apart, as in a file that an earlier version made.
+/// Warns if two tokens have one name, so that logs cannot tell them apart.
 fn warn_of_repeated_names(file: &TokenFile) {
     let mut seen = HashSet::new();
     for name in file.names() {
@@ -489,7 +504,7 @@ fn warn_of_repeated_names(file: &TokenFile) {
     }
 }
 
-/// Says when others on this machine can read a file that is not for them.
+/// Warns if other users of this machine can read a file with secrets or cases.
 #[cfg(unix)]
 fn warn_of_readers(path: &Path, what: &str) {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! `sql`: a search as a statement for another engine.
+//! The command `sql`: prints a search as a statement for another engine.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,9 @@ use crate::output::stdout::Output;
 
 /// Print a search as SQL, over the table that `casefilter ddl` makes
 ///
-/// Prints {"sql":"…","params":[…]}, and with --count also "count":{"sql":"…","params":[…]}, a statement of
-/// its own. The statement gives id and document of the cases on the page, the same in the same order as
-/// `casefilter search`. Parameters are $1, $2 and so on for postgres and duckdb, p1, p2 and so on for
-/// clickhouse, and one ? after the other for spark.
+/// Prints {"sql":"…","params":[…]}, and with --count also "count":{"sql":"…","params":[…]}, a separate statement. The
+/// statement returns id and document of the cases on the page, in the order of `casefilter search`. Parameters are $1, $2 and
+/// so on for postgres and duckdb, p1, p2 and so on for clickhouse, and ? for spark.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,32 +32,32 @@ connection: clickhouse-client --max_query_size 16777216. Only --literal makes su
 PySpark takes small integers of Python for INT and large ones for BIGINT, and no list of both: give
 spark.sql a parameter that is a list of integers as expr('array(1L, 2L)').")]
 pub(crate) struct Args {
-    /// Whose SQL
+    /// The SQL dialect
     #[arg(long)]
     dialect: DialectName,
 
     #[command(flatten)]
     selection: Selection,
 
-    /// A line for each line of FILE, which holds requests as `casefilter search --requests` takes them
+    /// Print a line for each line of FILE, which holds requests as `casefilter search --requests` takes them
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
-    /// Print a statement to run as it is, with literals in place of parameters
+    /// Print a statement that can be run directly, with literals instead of parameters
     ///
-    /// With --count there are two, the count being the second; with --requests the statements stay JSON.
+    /// With --count there are two statements, the count second; with --requests the statements stay JSON.
     #[arg(long)]
     literal: bool,
 
-    /// The table
+    /// The name of the table
     #[arg(long, value_name = "NAME", default_value = "cases")]
     table: String,
 }
 
-/// A dialect by its name.
+/// The name of a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
-    /// PostgreSQL, and what speaks as it does, such as Citus
+    /// PostgreSQL, and engines with its dialect, such as Citus
     Postgres,
     /// ClickHouse
     Clickhouse,
@@ -79,14 +78,14 @@ impl From<DialectName> for Dialect {
     }
 }
 
-/// A statement as it is printed.
+/// The printed form of a statement.
 #[derive(Serialize)]
 struct Printed {
     sql: String,
     params: Vec<Datum<'static>>,
 }
 
-/// The statements of a request as they are printed.
+/// The printed form of the statements of a request.
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
@@ -114,7 +113,7 @@ impl Args {
     }
 }
 
-/// Returns the table of that name.
+/// Returns the table of this name.
 pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<Table, Failure> {
     Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))
 }

@@ -1,8 +1,9 @@
-//! `token`: share tokens of profiles, and those who may call the service.
+//! The command `token`: makes share tokens of profiles, and app tokens for clients of the service.
+
+mod file;
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
@@ -12,13 +13,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
+use crate::commands::token::file::LockedTokens;
 use crate::input::admin::{Admin, Opened};
 use crate::input::duration;
 use crate::output::dash::refuse_stdout;
 use crate::output::diagnostics::{Fault, Source};
+use crate::output::ending::{AS_IMPORTED, Contents, check_database};
 use crate::output::escape::{escape, quote};
 use crate::output::failure::{Failure, failed, note};
-use crate::output::file::{create_private, finish_private, replace};
+use crate::output::file::{create_private, finish_private};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 
@@ -35,12 +38,13 @@ enum Token {
     App(App),
 }
 
-/// Make a share token, which opens the preview of a profile and is good for one copy of it
+/// Make a share token, which opens the preview of a profile and permits one copy of it
 ///
-/// The token is printed once; the database has only its hash. A service that has the database open makes it, and knows it at once.
+/// The token is printed once; the database has only its hash. If a service has the database open, the service makes the
+/// token, which is valid at once.
 ///
-/// A shell makes the file of `> FILE` as the umask says, as a rule for all users to read. --output writes the token into a new file
-/// that its owner alone can read.
+/// With `> FILE` the shell makes a file that other users can usually read. --output writes the token into a new file that
+/// only its owner can read.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,8 +59,7 @@ struct Share {
     #[arg(long, value_name = "ID")]
     applicant: String,
 
-    /// How long the token is good: a whole number and s, m, h or d, such as 20m or 7d
-    #[arg(long, value_name = duration::VALUE, default_value = "1h", value_parser = lifetime)]
+    #[arg(long, value_name = duration::VALUE, help = expires_help(), default_value = "1h", value_parser = lifetime)]
     expires: TimeDelta,
 
     /// A new file for the token, instead of standard output
@@ -67,13 +70,17 @@ struct Share {
     admin: Admin,
 }
 
+fn expires_help() -> String {
+    format!("Lifetime of the token: {}, such as 20m or 7d; in whole seconds", duration::FORM)
+}
+
 /// Make an app token, for a client of the service
 ///
-/// The secret is random, 256 bits. With --file the token is added to that file, which is made when it is not there, readable
-/// by its owner alone, and keeps its mode when it is; without, a file of one token is printed. Names are unique in a file. A service
-/// that runs has to be started again to know the token.
+/// The secret has 256 random bits. With --file the token is added to that file. A new file can be read only by its owner; an
+/// existing one keeps its mode. Without --file a file of one token is printed. Names are unique in a file. Several commands
+/// may add tokens to one file at once. A running service has to be restarted to know the token.
 ///
-/// What is printed has the secret: --output writes it into a new file that its owner alone can read, whatever the umask.
+/// The output has the secret: --output writes it into a new file that only its owner can read, for any umask.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -84,7 +91,7 @@ struct App {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// What logs call it, unlike any other in the file [default: its number]
+    /// Name of the token in logs, unique in the file [default: its number]
     #[arg(long)]
     name: Option<String>,
 
@@ -92,17 +99,17 @@ struct App {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What it may be used for
+    /// The permissions of the token
     #[arg(long, value_name = "PERMISSION,…", required = true, value_delimiter = ',', value_parser = permission())]
     allow: Vec<Permission>,
 
-    /// The fields that it sees of cases, beside their id [default: all]. Only searches of cases are held to them. A
-    /// field that only some cases have tells of others: createdByRule.title says that createdByType is byRule
+    /// The fields of cases that the token may read and name, beside their id [default: all]. This applies to searches of
+    /// cases only. A field that only some cases have reveals others: createdByRule.title says that createdByType is byRule
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 
-    /// The only cases that it sees, in the text syntax [default: all]. Permissions for applicants and AML cases are
-    /// not held to it
+    /// The only cases that the token may find, in the text syntax [default: all]. This does not apply to permissions for
+    /// applicants and AML cases
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 }
@@ -125,68 +132,101 @@ fn app(args: &App) -> Result<Status, Failure> {
     let App { file, name, output, allow, fields, filter } = args;
     if let Some(file) = file {
         refuse_stdout(file, "without --file the token is printed")?;
+        if !file.exists() {
+            Contents::Tokens.check_output(file)?;
+        }
     }
     if let Some(output) = output {
         refuse_stdout(output, "without --output the secret is printed")?;
+        Contents::Tokens.check_output(output)?;
     }
     check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
     let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
-    let (token, secret) = (entry.token().to_owned(), entry.secret().to_owned());
-    let mut tokens = TokenFile::default();
-    if let Some(path) = file {
-        match TokenFile::read(path) {
-            Ok(own) => tokens = own,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::io("cannot read", &path.display().to_string(), &error)),
-        }
-    }
-    // One without a name is called by its number.
-    let own_name = name.clone().unwrap_or_else(|| tokens.names().count().saturating_add(1).to_string());
-    if let Some(path) = file
-        && tokens.names().any(|other| other == own_name)
-    {
-        return Err(Failure::Usage(format!(
-            "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
-            escape(&path.display().to_string()),
-            quote(&own_name)
-        )));
-    }
-    for caution in entry.cautions() {
-        note(format!("warning: {}\n", escape(&caution)));
-    }
-    tokens.push(entry);
-    Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
-        .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
-    let text = format!("{}\n", tokens.to_json());
-    let told = match file {
-        None => text.clone(),
-        Some(_) => format!("{}\n", serde_json::json!({ "token": token, "secret": secret })),
+    let Some(path) = file else {
+        warn(&entry);
+        print(output.as_deref(), &text_with(TokenFile::default(), entry)?)?;
+        return Ok(Status::Fine);
     };
-    // Before the token is in the file: one whose secret is lost is of no use.
-    if let Some(output) = output {
-        finish_private(output, create_private(output)?, &told)?;
-    }
-    if let Some(path) = file
-        && let Err(failure) = replace(path, &mut |mut file| file.write_all(text.as_bytes()))
-    {
-        if let Some(output) = output {
+    let secret = serde_json::json!({ "token": entry.token(), "secret": entry.secret() });
+    let secret = format!("{secret}\n");
+    let mut has_output = false;
+    let before = || {
+        warn(&entry);
+        if output.is_some() {
+            print(output.as_deref(), &secret)?;
+            has_output = true;
+        }
+        Ok(())
+    };
+    if let Err(failure) = add(path, &entry, name.as_deref(), before) {
+        if let Some(output) = output.as_ref().filter(|_| has_output) {
             let _ = fs::remove_file(output);
         }
         return Err(failure);
     }
     if output.is_none() {
-        let mut out = Output::new();
-        match file {
-            None => out.lines(&told)?,
-            Some(_) => out.json(&serde_json::json!({ "token": token, "secret": secret }))?,
-        }
-        out.finish()?;
+        print(None, &secret)?;
     }
     Ok(Status::Fine)
 }
 
-/// Refuses a filter and fields that no token can have, as other commands refuse theirs.
+/// Adds a token to a file. Calls `before` first, which saves or prints the secret: a stored token whose secret is lost is
+/// useless.
+fn add(
+    path: &Path,
+    entry: &TokenEntry,
+    name: Option<&str>,
+    before: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut before = Some(before);
+    loop {
+        let mut locked = LockedTokens::read(path)?;
+        let tokens = std::mem::take(&mut locked.tokens);
+        // The name of a token without one is its number.
+        let number = || tokens.names().count().saturating_add(1).to_string();
+        let own_name = name.map_or_else(number, str::to_owned);
+        if tokens.names().any(|other| other == own_name) {
+            return Err(Failure::Usage(format!(
+                "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
+                escape(&path.display().to_string()),
+                quote(&own_name)
+            )));
+        }
+        let text = text_with(tokens, entry.clone())?;
+        before.take().map_or(Ok(()), |before| before())?;
+        if locked.write(&text)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Returns the text of a file of tokens with one more token.
+fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure> {
+    tokens.push(entry);
+    Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
+        .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
+    Ok(format!("{}\n", tokens.to_json()))
+}
+
+/// Warns of permissions to which the filter and the fields of a token do not apply.
+fn warn(entry: &TokenEntry) {
+    for caution in entry.cautions() {
+        note(format!("warning: {}\n", escape(&caution)));
+    }
+}
+
+/// Writes lines to a new file that only its owner can read, or to standard output.
+fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
+    if let Some(output) = output {
+        return finish_private(output, create_private(output)?, lines);
+    }
+    let mut out = Output::new();
+    out.lines(lines)?;
+    out.finish()
+}
+
+/// Rejects a filter or fields that do not compile, with the errors that other commands print.
 fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     let catalog = Catalog::cases();
     let mut faults: Vec<(Errors, Source)> = Vec::new();
@@ -215,17 +255,19 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
+    check_database(&args.db, AS_IMPORTED)?;
     if let Some(output) = &args.output {
         refuse_stdout(output, "without --output the token is printed")?;
+        Contents::ShareToken.check_output(output)?;
     }
-    // A file that cannot be made is no reason to make a token.
+    // The file is opened first: without it no token is made.
     let new = args.output.as_deref().map(create_private).transpose()?;
     let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
-        Opened::Here(store) => mint(store, args)?,
-        Opened::There(mut service) => {
-            let asked = Asked { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
-            let minted: Minted = service.post("/share-tokens", &asked)?;
+        Opened::Local(store) => mint(store, args)?,
+        Opened::Served(mut service) => {
+            let request = NewToken { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
+            let minted: Minted = service.post("/share-tokens", &request)?;
             minted.token
         }
     };
@@ -239,15 +281,15 @@ fn share(args: &Share) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// What a service is asked for.
+/// The body of the request to a service.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked<'a> {
+struct NewToken<'a> {
     applicant_id: &'a str,
     lifetime_s: i64,
 }
 
-/// What a service answers.
+/// The answer of a service.
 #[derive(Deserialize)]
 struct Minted {
     token: String,
@@ -267,7 +309,7 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
 /// The longest lifetime of a share token.
 const MOST_LIFETIME_DAYS: i64 = 1000;
 
-/// Reads a lifetime in whole seconds, of a thousand days at most.
+/// Parses a lifetime in whole seconds, of at most a thousand days.
 fn lifetime(text: &str) -> Result<TimeDelta, String> {
     let duration = duration::with_unit(text)?;
     let lifetime = TimeDelta::from_std(duration).ok().filter(|lifetime| lifetime.subsec_nanos() == 0);

@@ -1,4 +1,4 @@
-//! The ids that a filter names and that no case has.
+//! The ids in a filter that no case has.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,14 @@ use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
 use crate::output::figures::{counted, thousands};
 
-/// How many ids are named.
+/// The most ids that are printed.
 const LISTED: usize = 5;
 
-/// How much of an id is shown, in characters.
+/// The most characters of an id that are printed.
 const SHOWN_CHARS: usize = 64;
 
-/// Says on standard error which of the ids that a filter selects by are not in the data.
-pub(crate) fn tell_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
+/// Notes on standard error the ids in a filter that no case has.
+pub(crate) fn note_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
     if filter.is_all() {
         return Ok(());
     }
@@ -47,10 +47,10 @@ fn message(named: usize, unknown: &[&str]) -> String {
     )
 }
 
-/// Returns those of the ids that no case has.
+/// Returns the ids that no case has.
 fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
     let mut unknown = Vec::new();
-    // As many as one body may have.
+    // A body may have this many ids.
     for some in named.chunks(casefilter::Limits::default().ids) {
         let body = serde_json::json!({ "ids": some }).to_string();
         let limits =
@@ -66,7 +66,7 @@ fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>,
     Ok(unknown)
 }
 
-/// A filter as its normal form prints it.
+/// A filter in its normal form.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Body {
@@ -83,7 +83,7 @@ struct Criterion {
     children: Vec<Criterion>,
 }
 
-/// Returns the ids that a filter names to select their cases, each once, in the order of the filter.
+/// Returns the ids by which a filter selects cases, each once, in the order of the filter.
 fn named(json: &str) -> Vec<String> {
     let Ok(body) = serde_json::from_str::<Body>(json) else { return Vec::new() };
     let mut named = body.ids.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `verify`: whether a database is whole.
+//! The command `verify`: checks a database.
 
 use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
@@ -13,15 +13,19 @@ use crate::output::progress::Working;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
-/// Check a database whole
+/// Check every page and every document of a database
 ///
-/// Every page and every checksum is checked, and every document is read again and compared with its columns.
-/// In a pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false when a crash left something to repair: no
-/// committed data is lost. The exit status is 1 when the file is damaged. The file is only read: it need not be writable, and others
-/// may read it at the same time.
+/// The command checks every page and every checksum. It reads every document again, and compares it with its columns. In a
+/// pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false if a crash left something to repair, which
+/// loses no committed data. The exit status is 1 if the file is damaged. The file is only read: it need not be writable, and
+/// other commands may read it at the same time.
 ///
-/// If a service has the database open, a copy that it makes is checked: all that is stored, but not the free pages. The copy has no
-/// name and goes with the command's end.
+/// Files of older versions of casefilter are read and written as they are: an upgrade needs no step of its own. A file of an
+/// unknown format, or of other fields of cases, is rejected and stays unchanged; the version that wrote it can `export` its
+/// cases.
+///
+/// If a service has the database open, it sends a copy, which is checked: everything that is stored, but not the free pages.
+/// The copy has no name and ends with the command.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -47,17 +51,17 @@ struct Whole {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let (path, catalog, options) = (args.database.path(), Catalog::cases(), StoreOptions::default());
+    let (path, catalog, options) = (args.database.path()?, Catalog::cases(), StoreOptions::default());
     let working = Working::on("checking the database");
     let found = match args.admin.open(path, || Store::verify(path, &catalog, &options))? {
-        Opened::Here(found) => found,
-        Opened::There(service) => {
+        Opened::Local(found) => found,
+        Opened::Served(service) => {
             let Copy { file, name } = Copy::make(path, service)?;
             Store::verify_file(file, &name, &catalog, &options).map_err(|error| failed(&error))?
         }
     };
     drop(working);
-    leftovers::tell(path);
+    leftovers::warn(path);
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {

@@ -1,4 +1,4 @@
-//! `why`: the truth of every criterion for one case.
+//! The command `why`: shows the truth of every criterion for one case.
 
 use std::fmt;
 
@@ -14,21 +14,25 @@ use crate::input::selection::Selection;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::figures::{counted, thousands};
-use crate::output::refusals::tell_left_out;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::wrap::wrapped;
+use crate::output::tree::why_rows;
+use crate::output::wrap::{line_width, wrapped};
 
 /// Show why a case is selected, or is not: the truth of every criterion
 ///
-/// Criteria are shown as they were written, each with its place in the body, what it asks, and what the case
-/// has in the field. A case that is selected may still be absent from a page: its place in the order is told, and whether
-/// --offset and --limit, as `search` takes them, show it.
+/// Criteria are shown as they were written, each with its test, the values that the case has in the field, and its path in
+/// the body. A case that is selected may still be missing from a page: the first line has its position in the order, and
+/// whether --offset and --limit, as `search` takes them, show it.
 ///
-/// In a pipe: {"id":…,"selected":…,"page":{"position":…,"selected":…,"order":…,"offset":…,"limit":…,"shown":…},"criteria":[{"path":…,"depth":…,"holds":…,"field":…,
-/// "op":…,"values":[…]},…],"fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}, each criterion
-/// before its children; absent says that the document has no such value, and that values are what the field then
-/// counts as. The position counts from 1; page is null for a case that is not selected.
+/// In a pipe:
+/// {"id":…,"selected":…,"page":{"position":…,"selected":…,"order":…,"offset":…,"limit":…,"shown":…},
+/// "criteria":[{"path":…,"depth":…,"holds":…,"field":…,"op":…,"values":[…]},…],
+/// "fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}
+///
+/// Each criterion comes before its children. If absent is true, the document has no such value, and values has what the field
+/// then counts as. The position counts from 1; page is null for a case that is not selected.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,11 +53,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// JSON, or a tree to read [default: table on a terminal, json in a pipe]
+    /// JSON, or a tree for people [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     #[arg(long)]
     lenient: bool,
 }
@@ -65,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
-    let status = tell_left_out(&loaded.report);
+    let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
@@ -74,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let why = reference::why(&request.filter, document)
         .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
     let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
-    // Others may write to the database while this is printed.
+    // Release the database before printing: other processes may write to it.
     let closed = loaded.cases.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -87,9 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             };
             out.line(&wrapped(&format!("The case {} {verdict}.", escape(&why.id)), 0))?;
             out.line("")?;
-            for line in why.to_string().lines() {
-                out.line(&wrapped(&escape(line), HANGING))?;
-            }
+            out.escaped_lines(&why_rows(&why.to_string(), line_width()))?;
         }
     }
     out.finish()?;
@@ -97,10 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// How far what goes on in the next line is set in.
-const HANGING: usize = 4;
-
-/// The verdict on a case, with its place among the selected ones.
+/// The output as JSON.
 #[derive(Serialize)]
 struct Answer<'w> {
     #[serde(flatten)]
@@ -108,23 +107,23 @@ struct Answer<'w> {
     page: Option<Page>,
 }
 
-/// Where a selected case stands.
+/// The position of a selected case.
 #[derive(Serialize)]
 struct Page {
     /// Counted from 1.
     position: u64,
-    /// How many cases are selected.
+    /// The number of selected cases.
     selected: u64,
     order: Option<String>,
     offset: u64,
     limit: u64,
-    /// Whether `search` shows it for the same offset and limit.
+    /// True if `search` shows the case for the same offset and limit.
     shown: bool,
 }
 
 impl Page {
     fn of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<Self>, Failure> {
-        let Some(position) = place_of(cases, id, request)? else { return Ok(None) };
+        let Some(position) = position_of(cases, id, request)? else { return Ok(None) };
         let Request { offset, limit, .. } = *request;
         let order = request.order.as_ref().map(ToString::to_string);
         let shown = position > offset && position.saturating_sub(offset) <= limit;
@@ -166,7 +165,7 @@ fn ordinal(number: u64) -> String {
     format!("{}{ending}", thousands(number))
 }
 
-/// There is no such case.
+/// Returns the failure for an id that no case has.
 fn unknown(id: &str, loaded: &Loaded) -> Failure {
     let quoted = |id: &str| format!("`{}`", escape(id));
     let near: Vec<String> =
@@ -177,7 +176,7 @@ fn unknown(id: &str, loaded: &Loaded) -> Failure {
     Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
 }
 
-/// Returns the ids of cases that look like this one, the nearest first, at most three.
+/// Returns at most three ids of cases that are similar to this one, the nearest first.
 fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
     let request = Request::new(Filter::all(cases.catalog())).limit(u64::MAX);
     let mut nearest = Nearest::new(id);
@@ -188,16 +187,16 @@ fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
     Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
 }
 
-/// The ids that are few typing errors away from one, the nearest first, at most three.
+/// At most three ids with few typing errors, the nearest first.
 struct Nearest {
     wanted: String,
-    /// How many errors there may be.
+    /// The most typing errors.
     errors: usize,
     found: Vec<(usize, String)>,
 }
 
 impl Nearest {
-    /// The distance is quadratic, and longer ids are not typed.
+    /// The longest id in bytes: computing a distance takes quadratic time, and longer ids are not typed.
     const LONGEST: usize = 64;
     const MOST: usize = 3;
 
@@ -223,8 +222,8 @@ impl Nearest {
     }
 }
 
-/// Returns at which place of all the cases that a request selects, in its order, the one of an id stands, counted from 1.
-fn place_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
+/// Returns the position of an id among all cases that a request selects, in its order, counted from 1.
+fn position_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
     let all = request.clone().offset(0).limit(u64::MAX);
     let (mut place, mut found) = (0_u64, None);
     cases.each_id(&all, |other| {

@@ -1,4 +1,4 @@
-//! The service that has a database open, and what it does for other commands.
+//! A database that another process may have open, and its service.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,10 +11,10 @@ use crate::input::{duration, holder};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 
-/// How often a database that another process has open is tried again.
+/// The pause before a database that another process has open is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Where the service is asked that has a database open.
+/// The argument that names the socket of a service.
 #[derive(clap::Args)]
 pub(crate) struct Socket {
     /// Socket of the service that has the database open, if any [default: FILE.sock]
@@ -22,7 +22,7 @@ pub(crate) struct Socket {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// What is done when another process has a database open.
+/// The arguments for a database that another process has open.
 #[derive(clap::Args)]
 pub(crate) struct Admin {
     #[command(flatten)]
@@ -33,16 +33,16 @@ pub(crate) struct Admin {
     wait: Option<Duration>,
 }
 
-/// A database.
+/// A database that is open.
 pub(crate) enum Opened<T> {
-    /// It was opened by this process.
-    Here(T),
+    /// This process opened it.
+    Local(T),
     /// A service has it open.
-    There(Service),
+    Served(Service),
 }
 
 impl Admin {
-    /// Opens a database, or finds the service that has it open; waits for another process that does as long as that was asked for.
+    /// Opens a database, or connects to the service that has it open. Waits for another process as long as --wait says.
     pub(crate) fn open<T>(
         &self,
         database: &Path,
@@ -51,12 +51,12 @@ impl Admin {
         let start = Instant::now();
         loop {
             let error = match open() {
-                Ok(opened) => return Ok(Opened::Here(opened)),
+                Ok(opened) => return Ok(Opened::Local(opened)),
                 Err(error) if error.kind() == StoreErrorKind::InUse => error,
                 Err(error) => return Err(failed(&error)),
             };
             let why = match Service::connect(database, self.socket.path.as_deref()) {
-                Ok(service) => return Ok(Opened::There(service)),
+                Ok(service) => return Ok(Opened::Served(service)),
                 Err(why) => why,
             };
             let wait = self.wait.unwrap_or_default();
@@ -67,7 +67,7 @@ impl Admin {
         }
     }
 
-    /// Says who has a database open, and what can be done.
+    /// Returns the failure for a locked database: who has it open, and what the user can do.
     fn locked(&self, database: &Path, error: &StoreError, why: &str) -> Failure {
         let name = escape(&database.display().to_string()).into_owned();
         let who = match holder::of(database) {

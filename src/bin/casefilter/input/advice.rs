@@ -1,14 +1,14 @@
-//! What to write in place of a command that there is not.
+//! Advice for users who write a command that does not exist.
 
-/// Words that other programs have as commands, and what does their work here.
+/// Names of commands in other programs, and what does the same here.
 const TABLE: [(&[&str], &str); 24] = [
     (
         &["delete", "remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
-        "no command deletes: write the cases that stay by `casefilter export OLD.db --where '…' -o rest.ndjson`, import them into a new database, and remove the old file",
+        "no command deletes: write the remaining cases by `casefilter export OLD.db --where '…' -o rest.ndjson`, import them into a new database, and remove the old file",
     ),
     (
         &["restore", "recover", "rollback", "undo"],
-        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, and copy it to its place while nothing has that open",
+        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, stop the service, and copy it to the place of the old file",
     ),
     (
         &["completion", "completions", "complete", "autocomplete", "man", "manual", "manpage", "docs"],
@@ -34,7 +34,7 @@ const TABLE: [(&[&str], &str); 24] = [
             "summarize",
             "summary",
         ],
-        "no command counts by value: count each by a line of `casefilter search CASES --requests FILE`, with \"countTotalItems\":true and \"limit\":0",
+        "no command counts by value: count each value by a line of `casefilter search CASES --requests FILE`, with \"countTotalItems\":true and \"limit\":0",
     ),
     (
         &[
@@ -48,7 +48,7 @@ const TABLE: [(&[&str], &str); 24] = [
             "load", "insert", "add", "put", "upsert", "update", "ingest", "create", "init", "new", "store",
             "append", "merge", "replace", "read", "open",
         ],
-        "`casefilter import --db FILE.db CASES` stores cases, in place of those with the same ids; the database is made if it is not there",
+        "`casefilter import --db FILE.db CASES` stores cases, and replaces those with the same ids; it makes the database if there is none",
     ),
     (
         &["dump", "save", "write", "convert", "csv", "parquet", "ndjson", "extract", "unload", "download"],
@@ -60,7 +60,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["vacuum", "optimize", "optimise", "gc", "shrink", "defrag", "clean", "reindex", "index"],
-        "`casefilter compact FILE.db` gives the free pages of a database back; indexes need no care",
+        "`casefilter compact FILE.db` gives the free pages of a database back; indexes need no maintenance",
     ),
     (
         &["fsck", "repair", "validate", "integrity", "checksum", "test", "doctor"],
@@ -92,7 +92,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["upgrade", "migrate", "migration", "migrations"],
-        "nothing has to be migrated: a newer version reads the databases of older ones when it opens them",
+        "an upgrade needs no step of its own: a newer version reads and writes the databases of older ones; take a backup before it",
     ),
     (
         &["diff", "compare", "changes"],
@@ -114,7 +114,7 @@ const TABLE: [(&[&str], &str); 24] = [
     (&["version", "about", "info"], "`casefilter --version` prints the version"),
 ];
 
-/// Returns what to write in place of a command that there is not; `commands` are those that there are.
+/// Returns advice for a command that does not exist; `commands` are the existing ones.
 pub(crate) fn on_command<'c>(written: &str, commands: impl Iterator<Item = &'c str>) -> Option<String> {
     let lower = written.to_lowercase();
     if let Some((_, advice)) = TABLE.iter().find(|(words, _)| words.contains(&lower.as_str())) {
@@ -142,7 +142,7 @@ mod tests {
     const COMMANDS: [&str; 4] = ["search", "serve", "compact", "generate"];
 
     #[test]
-    fn words_of_other_programs_get_what_does_their_work() {
+    fn commands_of_other_programs_get_advice() {
         let advice = |word: &str| on_command(word, COMMANDS.into_iter());
         for (word, part) in [
             ("delete", "no command deletes"),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_stands_twice() {
+    fn no_word_is_listed_twice() {
         let mut seen = HashSet::new();
         let words = TABLE.iter().flat_map(|(words, _)| words.iter());
         assert_eq!(words.filter(|word| !seen.insert(**word)).count(), 0);

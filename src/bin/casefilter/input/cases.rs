@@ -1,4 +1,4 @@
-//! Reading case documents from files and from standard input.
+//! The arguments that name cases, and the loading of cases.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,44 +16,45 @@ use crate::input::served::Served;
 use crate::input::service::Service;
 use crate::input::taker::{CaseTaker, Taker};
 use crate::output::dash::{ONE_STDIN, is_stdin};
+use crate::output::ending::check_database;
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
 use crate::output::refusals::case_refused;
 
-/// Files that cases, or records, are imported from.
+/// The files of an import.
 #[derive(clap::Args)]
 pub(crate) struct Files {
-    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by `import`.
-    /// `-` reads standard input
+    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by
+    /// `import`. `-` reads standard input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 }
 
-/// Where cases come from.
+/// The source of the cases: files, standard input or a database.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by `import`.
-    /// `-` reads standard input
+    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by
+    /// `import`. `-` reads standard input
     ///
-    /// A text file holds a case on each line; or cases over several lines, one after another, as `jq .` writes them; or JSON arrays
-    /// and search answers, one after another, as `cat page*.json` gives them.
+    /// A text file holds a case on each line; or cases over several lines, as `jq .` writes them; or JSON arrays and search
+    /// answers, one after another, as `cat page*.json` prints them.
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 
-    /// The database to read, in place of CASES
+    /// The database to read, instead of CASES
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     db: Option<PathBuf>,
 }
 
-/// What becomes of documents that are read into memory.
+/// Decides whether documents stay in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Documents {
     Kept,
-    /// No document is shown: without them, reading takes less time and much less memory.
+    /// No document is printed: without documents, reading takes less time and much less memory.
     Forgotten,
 }
 
-/// The cases of the command line.
+/// The loaded cases, what the import reported, and the time that loading took.
 pub(crate) struct Loaded {
     pub(crate) cases: LoadedCases,
     pub(crate) report: Report,
@@ -66,19 +67,19 @@ impl Files {
         self.paths.iter().map(PathBuf::as_path)
     }
 
-    /// Refuses names that cannot be cases, before anything is read.
+    /// Rejects names that cannot be files of cases, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         check(&self.paths)
     }
 
-    /// Hands over every file.
+    /// Reads every file.
     pub(crate) fn read_all(&self, taker: &mut dyn Taker) -> Result<(), Failure> {
         read_all(&self.paths, taker)
     }
 }
 
 impl Cases {
-    /// Returns whether none are named.
+    /// Returns true if there are no files and no database.
     pub(crate) fn is_empty(&self) -> bool {
         self.files().is_empty()
     }
@@ -92,17 +93,20 @@ impl Cases {
         self.files().iter().map(PathBuf::as_path)
     }
 
-    /// Returns whether cases are read from standard input.
+    /// Returns true if cases are read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.paths.iter().any(|path| is_stdin(path))
     }
 
-    /// Refuses names that cannot be cases, before anything is read.
+    /// Rejects names that cannot be files of cases, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        check(&self.paths)
+        match &self.db {
+            Some(path) => check_database(path, "; a file of cases is given without --db"),
+            None => check(&self.paths),
+        }
     }
 
-    /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
+    /// Like [`check`](Self::check), and rejects arguments that read both cases and filter from standard input.
     pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
         self.check()?;
         if self.uses_stdin() && selection.uses_stdin() {
@@ -111,7 +115,7 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns the database, if one is all there is.
+    /// Returns the database if the arguments name one, and no other file.
     pub(crate) fn database(&self) -> Option<&Path> {
         match (&self.db, self.paths.as_slice()) {
             (Some(path), _) => Some(path),
@@ -120,7 +124,7 @@ impl Cases {
         }
     }
 
-    /// Opens the database, if one is all there is, or finds the service that has it open; otherwise imports every file: all of them,
+    /// Opens the database, or connects to the service that has it open. Without a database, imports every file: all of them,
     /// or none.
     pub(crate) fn load_or_ask(
         &self,
@@ -130,12 +134,12 @@ impl Cases {
         admin: &Admin,
     ) -> Result<Loaded, Failure> {
         self.load_or(catalog, mode, documents, admin, |_, service| {
-            Ok(LoadedCases::Service(Box::new(Served::new(service, catalog)?)))
+            let is_kept = documents == Documents::Kept;
+            Ok(LoadedCases::Service(Box::new(Served::new(service, catalog, is_kept)?)))
         })
     }
 
-    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise imports every
-    /// file.
+    /// Opens the database, or a copy that a service sends which has it open. Without a database, imports every file.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
@@ -151,22 +155,21 @@ impl Cases {
         })
     }
 
-    /// Opens the database, if one is all there is, and asks `there` for the cases if a service has it open; otherwise imports every
-    /// file.
+    /// Opens the database, or calls `served` if a service has it open. Without a database, imports every file.
     fn load_or(
         &self,
         catalog: &Catalog,
         mode: Mode,
         documents: Documents,
         admin: &Admin,
-        there: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
+        served: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
     ) -> Result<Loaded, Failure> {
         let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
         let cases = match admin.open(path, || open_to_read(path, catalog))? {
-            Opened::Here(store) => LoadedCases::Database(Box::new(store)),
-            Opened::There(service) => there(path, service)?,
+            Opened::Local(store) => LoadedCases::Database(Box::new(store)),
+            Opened::Served(service) => served(path, service)?,
         };
         Ok(Loaded { cases, report: Report::default(), took: start.elapsed() })
     }
@@ -188,7 +191,7 @@ impl Cases {
     }
 }
 
-/// Refuses names that cannot be cases, before anything is read.
+/// Rejects names that cannot be files of cases, before anything is read.
 fn check(paths: &[PathBuf]) -> Result<(), Failure> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));

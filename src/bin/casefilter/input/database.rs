@@ -1,4 +1,4 @@
-//! Databases that commands name and read.
+//! The argument that names a database, and opening it to read.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use casefilter::{Catalog, Store, StoreError, StoreErrorKind, StoreOptions};
 
 use crate::input::selection::unpaged;
+use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
 
-/// The database of a command that needs no other file.
+/// The database of a command that takes no other file.
 #[derive(clap::Args)]
 pub(crate) struct Database {
     /// The database; --db FILE means the same
@@ -23,27 +24,31 @@ pub(crate) struct Database {
 
 impl Database {
     /// Returns the path of the database.
-    pub(crate) fn path(&self) -> &Path {
-        // One of the two is there.
-        self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))
+    ///
+    /// # Errors
+    /// The name has the ending of another format.
+    pub(crate) fn path(&self) -> Result<&Path, Failure> {
+        // Clap requires one of the two.
+        let path = self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""));
+        check_database(path, AS_IMPORTED).map(|()| path)
     }
 }
 
-/// Closes a database that was written to.
+/// Closes a database after writing to it.
 pub(crate) fn close_written(store: Store) -> Result<(), Failure> {
     let _closing = Working::on("writing the database");
     store.close().map_err(|error| failed(&error))
 }
 
-/// Opens a database that is read alone, beside others who read it; one that was not closed in order is mended first.
+/// Opens a database only to read it, beside other readers. A database that a crash left open is repaired first.
 pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
     let options = StoreOptions::default().limits(unpaged());
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
-        // It is mended, and opened again to be read beside others.
+        // Repair it, and open it again beside other readers.
         StoreErrorKind::Failed => {
             match Store::open(path, catalog.clone(), options.clone()).and_then(Store::close) {
                 Ok(()) => Store::open_read_only(path, catalog.clone(), options),
-                // A user who may not write it reads it as mended in memory.
+                // Without permission to write, the repair is in memory only.
                 Err(other) if other.kind() == StoreErrorKind::Io => match File::open(path) {
                     Ok(file) => Store::open_file(file, &path.display().to_string(), catalog.clone(), options),
                     Err(_) => Err(error),

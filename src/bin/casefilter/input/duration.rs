@@ -1,31 +1,34 @@
 //! Durations in arguments and environment variables: a whole number and `ms`, `s`, `m`, `h` or `d`.
 //!
-//! Every flag that takes a duration reads it by a function of this file. A flag that took a bare number before it
-//! took units still does, in the unit that it had: [`seconds`] or [`milliseconds`]. Newer flags use [`with_unit`].
+//! Every flag that takes a duration parses it by a function of this file. Flags that once took a bare number still do, in the
+//! same unit: [`seconds`] or [`milliseconds`]. Newer flags use [`with_unit`].
 
 use std::time::Duration;
 
-/// The units, with the milliseconds that each has.
+/// The units, with their milliseconds.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-/// The longest duration that is read, in days: far below what an instant of any platform can be moved by.
+/// The form of a duration, with all units, for help and errors.
+pub(crate) const FORM: &str = "a whole number and ms, s, m, h or d";
+
+/// The longest accepted duration, in days: far below the range of an instant on any platform.
 const MOST_DAYS: u64 = 36_500;
 
-/// The value name of these arguments in the help.
+/// The value name of durations in the help.
 pub(crate) const VALUE: &str = "DURATION";
 
-/// Reads a duration; its unit is required.
+/// Parses a duration; its unit is required.
 #[cfg(any(test, feature = "service"))]
 pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
     parse(text, None)
 }
 
-/// Reads a duration; a bare number is one of seconds.
+/// Parses a duration; a bare number is in seconds.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     parse(text, Some("s"))
 }
 
-/// Reads a duration; a bare number is one of milliseconds.
+/// Parses a duration; a bare number is in milliseconds.
 #[cfg(any(test, feature = "postgres"))]
 pub(crate) fn milliseconds(text: &str) -> Result<Duration, String> {
     parse(text, Some("ms"))
@@ -44,7 +47,7 @@ fn parse(text: &str, bare: Option<&str>) -> Result<Duration, String> {
             Some(_) => "; a bare number is seconds",
             None => "",
         };
-        format!("expected a whole number and ms, s, m, h or d, such as 500ms, 3s, 20m, 1h or 7d{bare}")
+        format!("expected {FORM}, such as 500ms, 3s, 20m, 1h or 7d{bare}")
     };
     let (Some(unit_ms), false) = (unit_ms, digits.is_empty()) else { return Err(expected()) };
     let ms = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit_ms));
@@ -81,6 +84,13 @@ mod tests {
     }
 
     #[test]
+    fn the_form_lists_every_unit() {
+        let units: Vec<&str> = UNITS.iter().rev().map(|(unit, _)| *unit).collect();
+        let (last, others) = units.split_last().unwrap();
+        assert_eq!(FORM, format!("a whole number and {} or {last}", others.join(", ")));
+    }
+
+    #[test]
     fn a_bare_number_has_the_unit_of_its_flag() {
         assert_eq!(seconds("60"), Ok(Duration::from_secs(60)));
         assert_eq!(milliseconds("5000"), Ok(Duration::from_secs(5)));
@@ -88,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_is_refused_and_the_forms_are_shown() {
+    fn other_texts_are_rejected_and_the_forms_are_shown() {
         for text in
             ["", "s", "ms", "1w", "1S", "-1s", "+1s", "1.5h", "1h30m", "1 h", " 1h", "1h ", "é", "1é", "٣s"]
         {
@@ -105,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_beyond_the_longest_is_refused() {
+    fn a_duration_above_the_longest_is_rejected() {
         for text in ["36501d", "3153600001s", "18446744073709551615d", "99999999999999999999ms"] {
             assert_eq!(with_unit(text), Err("expected at most 36500d".to_owned()), "{text}");
         }

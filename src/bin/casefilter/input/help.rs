@@ -1,4 +1,4 @@
-//! Help whose examples can be copied.
+//! Help with examples that can be copied.
 
 use std::io::Write;
 
@@ -8,11 +8,11 @@ use clap::{Command, Error, Parser};
 use crate::input::advice;
 use crate::output::part::Part;
 
-/// Stands for a space of an example until help is printed: clap breaks the lines of what follows the options like any other text, at spaces,
-/// and a command of two lines is none.
+/// A placeholder for each space of an example until help is printed. Clap wraps text after the options at spaces, and a
+/// wrapped example is not a command.
 const UNBROKEN: char = '\u{e000}';
 
-/// Reads the arguments of the process, or ends it with help or with what is wrong.
+/// Parses the arguments of the process. Ends it after printing help, or an error about the arguments.
 pub(crate) fn parse<P: Parser>() -> P {
     let matches = unbroken(P::command()).try_get_matches();
     matches
@@ -20,20 +20,21 @@ pub(crate) fn parse<P: Parser>() -> P {
         .unwrap_or_else(|error| exit(&advised(error, &P::command())))
 }
 
-/// Returns the error with our advice in place of clap's where a command is not known: clap suggests the one that looks most like it, whatever
-/// that does.
+/// Returns the error for an unknown command with advice of this program. Clap would suggest the command with the most similar
+/// name, even if it does something else.
 fn advised(mut error: Error, command: &Command) -> Error {
     if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg)
         && written.starts_with("--source")
         && Part::Postgres.require(written).is_err()
     {
         let advice = Part::Postgres.missing(&format!("`{written}`"));
+        error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
         return error;
     }
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let written = written.clone();
-    // The commands of `token` are alike enough for clap.
+    // Clap's suggestion is good enough for the commands of `token`.
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     if !usage.contains("casefilter <COMMAND>") {
         return error;
@@ -47,7 +48,8 @@ fn advised(mut error: Error, command: &Command) -> Error {
     error
 }
 
-/// Returns the command with its examples unbroken, the indented lines after its options, and those of its subcommands.
+/// Returns the command with placeholders for the spaces in its examples, which are the indented lines after its options. The
+/// same for its subcommands.
 fn unbroken(command: Command) -> Command {
     let whole = |line: &str| {
         if line.starts_with("  ") {
@@ -64,7 +66,7 @@ fn unbroken(command: Command) -> Command {
     command.mut_subcommands(unbroken)
 }
 
-/// Ends the process as clap does, but for the spaces in examples.
+/// Ends the process as clap does, after putting spaces back into examples.
 fn exit(error: &Error) -> ! {
     let is_help =
         matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
@@ -72,7 +74,7 @@ fn exit(error: &Error) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string().replace(UNBROKEN, " ");
-    // As with clap, a reader that went away is no error.
+    // Like clap, ignore that the reader went away.
     let _ = if error.use_stderr() {
         anstream::stderr().write_all(text.as_bytes())
     } else {

@@ -1,4 +1,4 @@
-//! The kinds of things that are imported and exported.
+//! The kinds of imports and exports.
 
 use casefilter::Mode;
 #[cfg(feature = "service")]
@@ -8,7 +8,7 @@ use casefilter::sample::SampleKind;
 use crate::output::failure::Failure;
 use crate::output::part::Part;
 
-/// What can be imported and exported.
+/// A kind of import and export: cases, or one kind of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// Cases
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns what a service calls it.
+    /// Returns the name of the kind in the routes of a service.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cases => "cases",
@@ -35,13 +35,13 @@ impl Kind {
         }
     }
 
-    /// Returns the route of a service to import it by.
+    /// Returns the route of a service that imports this kind.
     pub(crate) fn import_route(self, mode: Mode) -> String {
         let query = if mode == Mode::Lenient { "?mode=lenient" } else { "" };
         format!("/imports/{}{query}", self.name())
     }
 
-    /// Returns the sample records of this kind; none for cases.
+    /// Returns the kind of sample records; None for cases.
     pub(crate) fn samples(self) -> Option<SampleKind> {
         match self {
             Self::Cases => None,
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Refuses records in a build without the service.
+    /// Rejects records in a build without the feature `service`.
     pub(crate) fn check(self) -> Result<(), Failure> {
         match self {
             Self::Cases => Ok(()),
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of records, and one of them in words; none for cases.
+    /// Returns the kind of records, and the noun for one record; None for cases.
     #[cfg(feature = "service")]
     pub(crate) fn records(self) -> Option<(RecordKind, &'static str)> {
         match self {

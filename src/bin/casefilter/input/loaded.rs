@@ -1,4 +1,4 @@
-//! Loaded cases: in memory, in a database that is open here, or in one that a service has open.
+//! Loaded cases: in memory, in a database that this process opened, or in a database of a service.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use crate::input::explained::{Explained, with_compiling};
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
-/// Calls the same method of either an engine or a store: they have the same methods, and no trait in common.
-macro_rules! here_or_there {
+/// Calls the same method of an engine or a store, which share no trait; or another expression for a service.
+macro_rules! local_or_served {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
             LoadedCases::Memory($cases) => $here,
@@ -20,7 +20,7 @@ macro_rules! here_or_there {
     };
 }
 
-/// Calls the same method of an answer and of a written one.
+/// Calls the same method of an answer or of a written answer.
 macro_rules! either {
     ($self:expr, $answer:ident => $call:expr) => {
         match $self {
@@ -34,11 +34,11 @@ macro_rules! either {
 pub(crate) enum LoadedCases {
     Memory(Box<Engine>),
     Database(Box<Store>),
-    /// A service has them.
+    /// A service has the database open.
     Service(Box<Served>),
 }
 
-/// The page that a search found.
+/// The page of a search.
 pub(crate) enum Found {
     Memory(Answer),
     Written(WrittenAnswer),
@@ -46,21 +46,21 @@ pub(crate) enum Found {
 
 impl LoadedCases {
     pub(crate) fn catalog(&self) -> &Catalog {
-        here_or_there!(self, cases => cases.catalog(), served => served.catalog())
+        local_or_served!(self, cases => cases.catalog(), served => served.catalog())
     }
 
     pub(crate) fn len(&self) -> u64 {
-        let len = here_or_there!(self, cases => cases.len(), served => return served.len());
+        let len = local_or_served!(self, cases => cases.len(), served => return served.len());
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    /// Returns what the cases take in memory; none when a service has them.
+    /// Returns the memory of the cases; None if a service has them.
     pub(crate) fn memory(&self) -> Option<Memory> {
-        here_or_there!(self, cases => Some(cases.memory()), _served => None)
+        local_or_served!(self, cases => Some(cases.memory()), _served => None)
     }
 
     pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
-        here_or_there!(self, cases => Ok(cases.count(filter)?), served => served.count(filter))
+        local_or_served!(self, cases => Ok(cases.count(filter)?), served => served.count(filter))
     }
 
     pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
@@ -73,14 +73,15 @@ impl LoadedCases {
         }
     }
 
-    /// Returns why a filter may select no case.
+    /// Returns hints why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
-        let hints = here_or_there!(self, cases => cases.hints(filter), served => return served.hints(filter));
+        let hints =
+            local_or_served!(self, cases => cases.hints(filter), served => return served.hints(filter));
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the members of the cases of a database that look like fields of a filter. Those of files are in the report of their
-    /// import.
+    /// Returns the members of a database's cases that look like fields of a filter. For cases of files, the report of their
+    /// import has them.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = match self {
             Self::Memory(_) => return Ok(Vec::new()),
@@ -90,7 +91,7 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns how a request is answered; with the time of compiling, what that cost too.
+    /// Returns how a request is answered. With the time of compiling, also answers it and returns the costs.
     pub(crate) fn explain(
         &self,
         request: &Request,
@@ -98,7 +99,7 @@ impl LoadedCases {
     ) -> Result<Explained, Failure> {
         let start = Instant::now();
         let clock = || start.elapsed();
-        let explanation = here_or_there!(
+        let explanation = local_or_served!(
             self,
             cases => match compiling {
                 None => cases.explain(request),
@@ -112,7 +113,7 @@ impl LoadedCases {
         Ok(Explained { json, text })
     }
 
-    /// Closes the database, and says what that finds wrong.
+    /// Closes the database, and returns errors that closing finds.
     pub(crate) fn close(self) -> Result<(), Failure> {
         match self {
             Self::Memory(_) | Self::Service(_) => Ok(()),
@@ -120,7 +121,7 @@ impl LoadedCases {
         }
     }
 
-    /// Hands over every document that a request asks for.
+    /// Calls `take` with every document of the page.
     pub(crate) fn each_document(
         &self,
         request: &Request,
@@ -135,7 +136,7 @@ impl LoadedCases {
         }
     }
 
-    /// Hands over the id of every case that a request asks for.
+    /// Calls `take` with every id of the page.
     pub(crate) fn each_id(
         &self,
         request: &Request,

@@ -1,4 +1,4 @@
-//! Where cases, filters and requests come from: arguments, files, databases, services.
+//! The sources of cases, filters and requests: arguments, files, databases, services.
 
 pub(crate) mod admin;
 pub(crate) mod advice;

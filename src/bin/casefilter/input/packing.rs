@@ -1,4 +1,4 @@
-//! How cases lie in a file, told by its name.
+//! The formats of input files, told by their names.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,7 +11,7 @@ use crate::output::escape::escape;
 use crate::output::failure::{Failure, windows_path};
 use crate::output::part::Part;
 
-/// How cases lie in a file.
+/// The format of a file of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Plain,
@@ -22,7 +22,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// Returns it as the name of the file tells it.
+    /// Returns the format that the name of the file tells.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
         if is_stdin(path) {
@@ -72,20 +72,20 @@ impl Packing {
     }
 }
 
-/// Returns whether a word is one of a filter, and hardly the name of a file.
+/// Returns true for a word that is probably part of a filter, and not the name of a file.
 fn is_word_of_a_filter(word: &str) -> bool {
     matches!(word, "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "and" | "or" | "not" | "is" | "all")
         || word.starts_with(['(', '='])
 }
 
-/// Says when a file cannot be opened, which would look like one of another kind.
+/// Reports a file that cannot be opened, which otherwise looks like a file of another format.
 fn check_access(path: &Path) -> Result<(), Failure> {
     let access = match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(found) if found.is_file() => File::open(path).map(drop),
-        // What is read once, as a pipe, is not opened before that.
+        // A pipe can be opened once only.
         Ok(_) => Ok(()),
-        // The message for a name without a file depends on its kind.
+        // The message for a missing file depends on the format.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     };
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_tells_the_packing() {
+    fn the_name_tells_the_format() {
         let of = |name: &str| Packing::of(Path::new(name)).ok();
         assert_eq!(of("-"), Some(Packing::Plain));
         assert_eq!(of("a/b.ndjson"), Some(Packing::Plain));

@@ -1,4 +1,4 @@
-//! A server of PostgreSQL that has the cases.
+//! The PostgreSQL server that has the cases.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::input::loaded::Found;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// How the server is reached, and used.
+/// The arguments for connections to the server.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The table of --source
@@ -26,12 +26,12 @@ pub(crate) struct Options {
     )]
     source_table: String,
 
-    /// How many connections are made to --source
+    /// Number of connections to --source
     #[arg(long, value_name = "N", env = "CASEFILTER_SOURCE_CONNECTIONS",
           default_value_t = PostgresOptions::default().connections, help_heading = "PostgreSQL")]
     source_connections: usize,
 
-    /// How long --source may work on one statement, such as 500ms or 5s; a bare number is milliseconds
+    /// Time that --source may work on one statement, such as 500ms or 5s; a bare number is milliseconds
     #[arg(
         long,
         value_name = VALUE,
@@ -48,7 +48,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Connects to the server; to be called in a runtime.
+    /// Connects to the server. The caller has to be in a Tokio runtime.
     pub(crate) async fn connect(&self, url: &str, catalog: &Catalog) -> Result<PostgresSource, Failure> {
         let read = |path: &PathBuf| {
             fs::read(path).map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
@@ -64,7 +64,7 @@ impl Options {
     }
 }
 
-/// A server that is connected to, for one command.
+/// A connected server, with a runtime of its own.
 pub(crate) struct Server {
     source: PostgresSource,
     runtime: Runtime,
@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// Returns the failure of a source.
+/// Returns the failure for an error of the server.
 pub(crate) fn failed(error: &PostgresError) -> Failure {
     let message = format!("--source: {}", escape(&error.to_string()));
     match error.kind() {

@@ -1,4 +1,4 @@
-//! Reading case documents, and records, from files and from standard input.
+//! Reads case documents, and records, from files and from standard input.
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
@@ -16,20 +16,20 @@ use crate::output::escape::{escape, one_line};
 use crate::output::failure::{Failure, failed, note};
 use crate::output::progress::{Progress, Watched};
 
-/// How much is read at once: what is still in the second cache when its cases are read.
+/// The size of a read. A chunk is still in the second-level cache when its cases are parsed.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Hands over every file.
+/// Reads every file.
 pub(super) fn read_all(paths: &[PathBuf], taker: &mut dyn Taker) -> Result<(), Failure> {
     let progress = Progress::of_bytes(total_bytes(paths));
     paths.iter().try_for_each(|path| read(path, taker, &progress))
 }
 
-/// Returns the size of all files; none when one of them is a stream.
+/// Returns the size of all files; None if one of them is a stream.
 fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        // How much of a database is read is not told by its length.
+        // The length of a database does not tell how much of it is read.
         if is_store(path) { None } else { total.checked_add(file.len()) }
     })
 }
@@ -38,7 +38,7 @@ fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Hands over one file.
+/// Reads one file.
 fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), Failure> {
     let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
@@ -51,7 +51,7 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
         let file = File::open(path).map_err(fail)?;
         if !file.metadata().map_err(fail)?.is_file() {
             let message = format!(
-                "cannot read {}: Parquet has to be a file, which is read here and there",
+                "cannot read {}: Parquet needs random access, so that it has to be a file",
                 escape(&name)
             );
             return Err(Failure::Failed(message));
@@ -76,7 +76,7 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))
 }
 
-/// Hands over the text of a file, unpacked, a piece after the other.
+/// Calls `take` with the unpacked text of a file, chunk by chunk.
 fn each_chunk(
     path: &Path,
     name: &str,

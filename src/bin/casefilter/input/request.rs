@@ -1,4 +1,4 @@
-//! A request of a file of requests: one line.
+//! One line of a file of requests.
 
 use casefilter::envelope::Envelope;
 use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterCache, Limits, Params, Request};
@@ -8,33 +8,34 @@ use serde_json::value::RawValue;
 
 use crate::output::escape::quote;
 
-/// A longer line is refused and not kept in memory: a body at its limit, every byte written as `\u0000`.
+/// The longest line; the rest of a longer one is dropped. A body at its limit fits with every byte written as `\u0000`.
 pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
 
-/// How many faults of one line are told at most.
+/// The most errors of one line that are reported.
 const MOST_FAULTS: usize = 10;
 
 /// The keys of a request line.
 const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
 
-/// One line, its parts as text.
+/// A line split into its members, each as text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// None when there is none to be read, which is among the faults.
+    /// None if there is no valid body, which is among the errors.
     body: Option<Vec<u8>>,
     offset: Option<String>,
     limit: Option<String>,
     order: Option<String>,
     count: Option<String>,
-    /// What is wrong with the line itself, in the order of its members.
+    /// The errors of the line itself, in the order of its members.
     faults: Vec<Error>,
 }
 
 impl Line {
-    /// Takes a line apart. The body and the parameters are not looked into, and faults of other members are told with theirs.
+    /// Splits a line into its members, without parsing the body and the parameters. Errors of members are reported by
+    /// [`request`](Self::request), together with those of the body.
     ///
     /// # Errors
-    /// A line that is no JSON object.
+    /// The line is not a JSON object.
     pub(crate) fn read(line: &[u8]) -> Result<Self, Errors> {
         let text = utf8(line)?;
         let members = members(text)?;
@@ -42,7 +43,7 @@ impl Line {
         let mut errors: Vec<Error> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
         for (key, value) in members.0 {
-            // No more are told.
+            // No more errors are reported.
             errors.truncate(MOST_FAULTS);
             let at = offset_in(text, key.get());
             let name: String = match serde_json::from_str(key.get()) {
@@ -54,7 +55,9 @@ impl Line {
             };
             if !KEYS.contains(&name.as_str()) {
                 let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
-                errors.push(fault(ErrorKind::UnknownKey, at, quote(&name), expected));
+                let suggestion = near_key(&name).map(quote);
+                let error = fault(ErrorKind::UnknownKey, at, quote(&name), expected);
+                errors.push(Error { suggestion, ..error });
                 continue;
             }
             if seen.contains(&name) {
@@ -87,16 +90,16 @@ impl Line {
         Ok(read)
     }
 
-    /// Returns the request that this line asks for.
+    /// Returns the request of this line.
     ///
     /// # Errors
-    /// Everything wrong with the line, the body and the parameters, in this order, ten at most.
+    /// All errors of the line, the body and the parameters, in this order, at most ten.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Request, Errors> {
         let filter = self.body.as_deref().map(|body| Filter::compile_with(catalog, limits, body));
         self.with_filter(catalog, limits, filter)
     }
 
-    /// Returns the same, its filter from the cache if it is there.
+    /// Returns the request of this line, with its filter from the cache if it is there.
     pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Request, Errors> {
         self.with_filter(
             cache.catalog(),
@@ -111,7 +114,7 @@ impl Line {
         limits: &Limits,
         filter: Option<Result<Filter, Errors>>,
     ) -> Result<Request, Errors> {
-        // A line without a body is refused; any filter lets its parameters be looked at all the same.
+        // A line without a body is an error; with any filter, its parameters can be checked nevertheless.
         let filter = filter.unwrap_or_else(|| Ok(Filter::all(catalog)));
         let request = Request::with_params(catalog, limits, filter, &self.params());
         let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);
@@ -132,6 +135,20 @@ impl Line {
     }
 }
 
+/// Returns the key that an unknown member is probably meant to be: at most two typing errors away, in any case of letters.
+fn near_key(name: &str) -> Option<&'static str> {
+    /// The longest name in bytes: a longer one is not a typing error, and the distance takes quadratic time.
+    const LONGEST: usize = 64;
+    const MOST_ERRORS: usize = 2;
+    if name.is_empty() || name.len() > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let distance = |key: &str| strsim::damerau_levenshtein(&name, &key.to_lowercase());
+    let (errors, key) = KEYS.into_iter().map(|key| (distance(key), key)).min()?;
+    (errors <= MOST_ERRORS).then_some(key)
+}
+
 fn utf8(line: &[u8]) -> Result<&str, Errors> {
     if u64::try_from(line.len()).unwrap_or(u64::MAX) > MOST_LINE_BYTES {
         let found = format!("a line of more than {MOST_LINE_BYTES} bytes");
@@ -149,7 +166,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
         let kind = if error.is_data() { ErrorKind::WrongType } else { ErrorKind::Syntax };
         let expected = "a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
         let begins = text.len().saturating_sub(text.trim_start().len());
-        // What is no JSON is told of a line as of a body, by those who read bodies.
+        // The parser of bodies describes text that is not JSON, so that both have the same errors.
         let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
         let as_body = Filter::compile_with(&Catalog::cases(), &limits, text.as_bytes()).err();
         let as_body = as_body.iter().flat_map(Errors::as_slice).find(|found| found.kind == kind);
@@ -164,7 +181,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
     })
 }
 
-/// Returns a member's value as text: what a string holds, and other values as they are written.
+/// Returns a member's value as text: the contents of a string, other values as they are written.
 fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     match value.get() {
         "null" => Ok(None),
@@ -177,7 +194,7 @@ fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// Returns where `part`, a piece of `text`, starts in it.
+/// Returns the offset of `part`, a slice of `text`, in it.
 fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
@@ -186,7 +203,7 @@ fn fault(kind: ErrorKind, offset: usize, found: String, expected: &str) -> Error
     Error { kind, path: String::new(), offset, found, expected: expected.to_owned(), suggestion: None }
 }
 
-/// The members of an object as they are written, repeated keys too.
+/// The members of an object in their order, repeated keys included.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -211,7 +228,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Returns the error envelope of the service, for request number `number`.
+/// Returns the error envelope of the service for the request of this number.
 pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
     Envelope::invalid(format!("request-{number}"), errors)
 }
@@ -259,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_request_is_an_error() {
+    fn a_line_that_is_not_a_request_is_an_error() {
         assert_eq!(kinds(b"{}"), ["missing_key"]);
         assert_eq!(kinds(br#"{"body":null}"#), ["missing_key"]);
         assert_eq!(kinds(b"[]"), ["wrong_type"]);
@@ -273,7 +290,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_as_of_a_body() {
+    fn a_misspelt_member_gets_a_suggestion() {
+        let told = |name: &str| {
+            let line = format!("{{\"body\":{{\"ids\":[]}},\"{name}\":1}}");
+            let line = Line::read(line.as_bytes()).unwrap();
+            line.faults[0].suggestion.clone()
+        };
+        for (name, meant) in [
+            ("oder", Some("`order`")),
+            ("Limit", Some("`limit`")),
+            ("offSet", Some("`offset`")),
+            ("bdy", Some("`body`")),
+            ("countTotalItem", Some("`countTotalItems`")),
+            ("page", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(told(name).as_deref(), meant, "{name}");
+        }
+        assert_eq!(told(&"o".repeat(100_000)), None);
+    }
+
+    #[test]
+    fn text_that_is_not_json_gets_the_errors_of_a_body() {
         let told = |line: &str| Line::read(line.as_bytes()).unwrap_err().to_string();
         let request = "expected a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
         assert_eq!(told("not json"), format!("(byte 0): found `not`, {request}"));
@@ -286,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_with_a_line_is_told_together() {
+    fn all_errors_of_a_line_are_reported_together() {
         let wrong = br#"{"body":{"criteria":[{"field":"nope","op":"=","values":["a"]}]},"limit":-1,"order":5,"size":1}"#;
         assert_eq!(kinds(wrong), ["wrong_type", "unknown_key", "unknown_field", "bad_integer"]);
         assert_eq!(kinds(br#"{"offset":"x","body":null}"#), ["missing_key", "bad_integer"]);

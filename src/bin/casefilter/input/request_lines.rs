@@ -1,18 +1,23 @@
-//! A file of requests, one a line.
+//! A file of requests, one on each line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use casefilter::{Error, check_text};
+
 use crate::input::request::MOST_LINE_BYTES;
 use crate::output::dash::is_stdin;
+use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The lines of a file of requests, read as they are needed.
+/// The lines of a file of requests, read when they are needed.
 pub(crate) struct Lines {
     name: String,
     reader: BufReader<Box<dyn Read>>,
     line: Vec<u8>,
+    /// True before the first line.
+    is_at_start: bool,
 }
 
 impl Lines {
@@ -24,14 +29,22 @@ impl Lines {
             let file = File::open(path).map_err(|error| Failure::io("cannot read", &name, &error))?;
             (name, Box::new(file))
         };
-        Ok(Self { name, reader: BufReader::with_capacity(64 << 10, source), line: Vec::new() })
+        Ok(Self {
+            name,
+            reader: BufReader::with_capacity(64 << 10, source),
+            line: Vec::new(),
+            is_at_start: true,
+        })
     }
 
-    /// Returns the next line that is not blank, without its end; of one that is too long, the front.
+    /// Returns the next line that is not blank, without its line end; of a line that is too long, its start.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             self.line.clear();
             let read = read_line(&mut self.reader, &mut self.line);
+            if std::mem::take(&mut self.is_at_start) {
+                check_text(&self.line).map_err(|error| self.not_text(&error))?;
+            }
             match read {
                 Ok(0) => return Ok(None),
                 Ok(_) if self.line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) => {}
@@ -44,13 +57,19 @@ impl Lines {
         }
     }
 
-    /// Returns whether the next line may have to be waited for, so that answers should not be held back.
+    /// Returns the failure for a file that is not UTF-8 text.
+    fn not_text(&self, error: &Error) -> Failure {
+        let (name, message, code) = (escape(&self.name), error.message(), error.kind.code());
+        Failure::BadFilter(format!("error: {name}:1: {message} [{code}]\n"))
+    }
+
+    /// Returns true if the next line may not have arrived yet, so that answers should be flushed.
     pub(crate) fn may_wait(&self) -> bool {
         self.reader.buffer().is_empty()
     }
 }
 
-/// Reads up to a line feed, which is kept; drops what is beyond [`MOST_LINE_BYTES`] and one.
+/// Reads a line with its line feed; drops the rest of a line after [`MOST_LINE_BYTES`] and one.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     let read = reader.by_ref().take(MOST_LINE_BYTES.saturating_add(2)).read_until(b'\n', line)?;
     if line.last() != Some(&b'\n') {

@@ -1,20 +1,20 @@
-//! Arguments that several commands share.
+//! The arguments for filter, order and page, which several commands share.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Filter, Limits, Params, Request};
+use casefilter::{Catalog, Errors, Filter, Limits, Params, Request, check_text};
 
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
 
-/// How much of a body is read: far beyond the limit, so that the error can say how much there was.
+/// The most bytes of a body that are read: far above the limit, so that the error has the length.
 const MOST_BODY_BYTES: u64 = 64 << 20;
 
-/// Which cases: by a JSON body, by a text, or all of them; in which order, and which page.
+/// The arguments for a filter, an order and a page.
 #[derive(clap::Args)]
 pub(crate) struct Selection {
     #[command(flatten)]
@@ -28,16 +28,16 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     offset: Option<String>,
 
-    /// Give at most N cases, or all of them [default: 100]
+    /// Return at most N cases, or all of them [default: 100]
     #[arg(long, value_name = "N|all", allow_hyphen_values = true)]
     limit: Option<String>,
 
-    /// Count all the selected cases, as countTotalItems=true does; a table always does
+    /// Count all selected cases, as countTotalItems=true does; a table always has the count
     #[arg(long)]
     count: bool,
 }
 
-/// Which cases are meant, without order and page; every case when neither is given.
+/// The arguments for a filter, without order and page; without a filter, every case is selected.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Criteria {
     /// The filter as a JSON body, from a file or from standard input
@@ -50,7 +50,7 @@ pub(crate) struct Criteria {
 }
 
 impl Criteria {
-    /// Returns whether the body is read from standard input.
+    /// Returns true if the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.body.as_deref().is_some_and(is_stdin)
     }
@@ -60,13 +60,13 @@ impl Criteria {
         self.body.as_deref()
     }
 
-    /// Returns whether there is a filter.
+    /// Returns true if there is a filter.
     #[cfg(feature = "service")]
     pub(crate) fn is_given(&self) -> bool {
         self.body.is_some() || self.text.is_some()
     }
 
-    /// Returns the request for all these cases in an order, if one is given.
+    /// Returns the request for all cases of this filter, in an order if there is one.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
         let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
@@ -75,7 +75,7 @@ impl Criteria {
 }
 
 impl Selection {
-    /// Returns whether the body is read from standard input.
+    /// Returns true if the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.criteria.uses_stdin()
     }
@@ -85,18 +85,18 @@ impl Selection {
         self.criteria.file()
     }
 
-    /// Returns whether nothing was asked for.
+    /// Returns true if no argument was given.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { criteria: Criteria { body, text }, order, offset, limit, count } = self;
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
-    /// Returns the request that the arguments ask for; what is wrong with it is rendered in the failure.
+    /// Returns the request of the arguments; its errors are rendered in the failure.
     pub(crate) fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
         self.timed_request(catalog).map(|(request, _)| request)
     }
 
-    /// As [`request`](Self::request), with the time that compiling took.
+    /// Like [`request`](Self::request), with the time that compiling took.
     pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(Request, Duration), Failure> {
         match self.timed_compile(catalog)? {
             (Ok(request), took) => Ok((request, took)),
@@ -104,7 +104,7 @@ impl Selection {
         }
     }
 
-    /// Returns the request, or what is wrong with it; the outer failure is that a file cannot be read.
+    /// Returns the request, or its errors; the outer failure is for a file that cannot be read.
     pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Compiled, Failure> {
         self.timed_compile(catalog).map(|(compiled, _)| compiled)
     }
@@ -114,11 +114,15 @@ impl Selection {
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
-            (Some(body), _) => Filter::compile_with(catalog, &limits, body),
+            (Some(body), _) => check_text(body)
+                .map_err(Errors::from)
+                .and_then(|()| Filter::compile_with(catalog, &limits, body)),
             (None, Some(text)) => Filter::compile_text_with(catalog, &limits, text),
             (None, None) => Ok(Filter::all(catalog)),
         };
         let took = start.elapsed();
+        // An excerpt of text in another encoding would be unreadable.
+        let body = body.map(|body| if check_text(&body).is_ok() { body } else { Vec::new() });
         let source = match (body, &self.criteria.body, &self.criteria.text) {
             (Some(body), Some(path), _) if is_stdin(path) => Source::file("standard input", body),
             (Some(body), Some(path), _) => Source::file(&path.display().to_string(), body),
@@ -158,18 +162,18 @@ impl Selection {
     }
 }
 
-/// A request, or what is wrong with it.
+/// A request, or its errors with their texts.
 type Compiled = Result<Request, report::Fault>;
 
-/// Returns the bounds of what is asked on the command line, where a page may be of any length.
+/// Returns the limits of requests on the command line, where a page may have any length.
 pub(crate) fn unpaged() -> Limits {
     Limits { page: u64::MAX, ..Limits::default() }
 }
 
-/// The limit that `--limit all` stands for.
+/// The numeric limit of `--limit all`.
 pub(crate) const ALL: u64 = i64::MAX.unsigned_abs();
 
-/// The `--limit` that gives every case.
+/// The value of `--limit` that selects every case.
 const EVERY_CASE: &str = "all";
 
 fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {

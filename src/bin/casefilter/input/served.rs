@@ -1,4 +1,4 @@
-//! Cases in a database that a service has open: the service searches them.
+//! Cases in a database that a service has open: the service runs the searches.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,13 +20,15 @@ pub(crate) struct Served {
     service: Mutex<Service>,
     catalog: Catalog,
     len: u64,
+    /// True if a page has documents beside the ids.
+    documents: bool,
 }
 
-/// What a service is asked of its cases.
+/// The body of a search request to a service.
 #[derive(Serialize)]
 struct Question {
     ask: &'static str,
-    /// The filter's normal form, which means the same there; none for all cases.
+    /// The normal form of the filter; None for all cases.
     body: Option<String>,
     order: Option<String>,
     offset: u64,
@@ -69,16 +71,16 @@ struct Fault {
 
 impl Served {
     /// Returns the cases of a service.
-    pub(crate) fn new(mut service: Service, catalog: &Catalog) -> Result<Self, Failure> {
+    pub(crate) fn new(mut service: Service, catalog: &Catalog, documents: bool) -> Result<Self, Failure> {
         let About { cases } = service.get("/")?;
-        Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases })
+        Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases, documents })
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Returns how many cases there were when the service was found.
+    /// Returns the number of cases at the time of the connection.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -88,7 +90,7 @@ impl Served {
         self.post(&question).map(|Counted { count }| count)
     }
 
-    /// Returns how a request is answered; with the time of compiling, what that cost too.
+    /// Returns how a request is answered. With the time of compiling, the service also answers it and returns the costs.
     pub(crate) fn explain(
         &self,
         request: &Request,
@@ -100,16 +102,17 @@ impl Served {
         self.post(&question).map(|Told { json, text }| Explained { json, text })
     }
 
+    /// Returns a page; its documents are empty if it has only ids.
     pub(crate) fn search(&self, request: &Request) -> Result<WrittenAnswer, Failure> {
         let mut cases = Vec::new();
-        let total = self.cases(request, true, |id, document| {
+        let total = self.cases(request, self.documents, |id, document| {
             cases.push((id.to_owned(), document.to_owned()));
             Ok(())
         })?;
         Ok(WrittenAnswer::of_cases(request, total, cases))
     }
 
-    /// Hands over the id of every case that a request asks for.
+    /// Calls `take` with the id of every case on the page.
     pub(crate) fn each_id(
         &self,
         request: &Request,
@@ -118,7 +121,7 @@ impl Served {
         self.cases(request, false, |id, _| take(id)).map(drop)
     }
 
-    /// Returns why a filter may select no case.
+    /// Returns hints why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let question = self.question("hints", &Request::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)
@@ -130,7 +133,7 @@ impl Served {
         self.post(&question).map(|Hints { hints }| hints)
     }
 
-    /// Hands over every case that a request asks for, as it comes; gives how many are selected, where that was asked for.
+    /// Calls `take` with every case on the page as it arrives. Returns the total, if the request counts.
     pub(crate) fn cases(
         &self,
         request: &Request,
@@ -160,7 +163,7 @@ impl Served {
         if is_whole {
             Ok(total)
         } else {
-            Err(Failure::Failed("the service ended before its answer".to_owned()))
+            Err(Failure::Failed("the service ended before its answer was complete".to_owned()))
         }
     }
 
@@ -190,5 +193,8 @@ fn text(bytes: &[u8]) -> Result<&str, Failure> {
 }
 
 fn strange(found: &str) -> Failure {
-    Failure::Failed(format!("the service answered what this version does not know: {}", escape(found)))
+    Failure::Failed(format!(
+        "this version of casefilter does not know the answer of the service: {}",
+        escape(found)
+    ))
 }

@@ -1,4 +1,4 @@
-//! A service that has a database open, by way of its admin socket.
+//! The connection to a service that has a database open, over its admin socket.
 
 #[cfg(all(unix, feature = "service"))]
 mod answers;
@@ -20,7 +20,7 @@ pub(crate) use elsewhere::{Service, Upload};
 #[cfg(all(unix, feature = "service"))]
 pub(crate) use unix::{Service, Upload};
 
-/// Why a file could not be sent.
+/// The reason why a file could not be sent.
 #[cfg(feature = "arrow")]
 pub(crate) enum SendFailure {
     Read(std::io::Error),
@@ -29,7 +29,7 @@ pub(crate) enum SendFailure {
 
 #[cfg(feature = "arrow")]
 impl Upload {
-    /// Sends all that a reader has, as a Parquet file.
+    /// Sends everything from a reader, as a Parquet file.
     pub(crate) fn parquet(&mut self, name: &str, mut file: impl Read) -> Result<(), SendFailure> {
         const PIECE_BYTES: usize = 1 << 20;
         self.begin(name, true).map_err(SendFailure::Told)?;

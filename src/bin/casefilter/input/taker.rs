@@ -1,4 +1,4 @@
-//! What takes in the sources of an import: an engine or a database, or the service that has the database open.
+//! The targets of an import: an engine, a database, or the service that has the database open.
 
 #[cfg(feature = "arrow")]
 use std::fs::File;
@@ -20,36 +20,36 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
-/// Takes in the sources of an import.
+/// A target of an import, which takes its sources one by one.
 pub(crate) trait Taker {
-    /// Returns whether these are sources of records, not of cases.
+    /// Returns true if the sources have records, not cases.
     fn takes_records(&self) -> bool;
 
     /// Begins a source of text.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
-    /// Takes in the next bytes of the source.
+    /// Takes the next bytes of the source.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 
-    /// Takes in a Parquet file.
+    /// Takes a Parquet file.
     #[cfg(feature = "arrow")]
     fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure>;
 }
 
-/// Cases, into memory or a database.
+/// The target of cases: memory or a database.
 pub(crate) struct CaseTaker<'t, 'e> {
     pub(crate) import: &'t mut Import<'e>,
     pub(crate) mode: Mode,
 }
 
-/// Records, into a database.
+/// The target of records: a database.
 #[cfg(feature = "service")]
 pub(crate) struct RecordTaker<'t, 'e, 's> {
     pub(crate) import: &'t mut RecordImport<'e, 's>,
     pub(crate) mode: Mode,
 }
 
-/// Either, into a database that a service has open.
+/// The target of cases or records: a database that a service has open.
 pub(crate) struct ServiceTaker<'t> {
     pub(crate) upload: &'t mut Upload,
     pub(crate) takes_records: bool,
@@ -117,7 +117,7 @@ impl Taker for ServiceTaker<'_> {
     }
 }
 
-/// Returns the failure of a file that cannot hold records.
+/// Returns the failure for a file that cannot hold records.
 pub(crate) fn no_records(name: &str) -> Failure {
     Failure::Failed(format!("cannot read {}: records come as NDJSON or a JSON array", escape(name)))
 }

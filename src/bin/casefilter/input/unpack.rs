@@ -1,10 +1,10 @@
-//! Files that are packed, by what they begin with.
+//! Unpacks files by their first bytes.
 
 use std::io::{self, BufReader, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
-/// How a text is packed.
+/// The compression of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packed {
     No,
@@ -12,10 +12,10 @@ pub(crate) enum Packed {
     Zstd,
 }
 
-/// How many bytes tell it.
+/// The number of bytes that tell the compression.
 const MAGIC_BYTES: usize = 4;
 
-/// Returns the text of a file, however it is packed: as it begins, and where that tells nothing as its name says.
+/// Returns the unpacked text of a file. The first bytes tell the compression; if they do not, the name does.
 pub(crate) fn unpacked<'r>(
     mut packed: impl Read + 'r,
     by_name: Packed,
@@ -26,7 +26,7 @@ pub(crate) fn unpacked<'r>(
     let how = match start.as_slice() {
         [0x1f, 0x8b, ..] => Packed::Gzip,
         [0x28, 0xb5, 0x2f, 0xfd] => Packed::Zstd,
-        // Nothing is packed as nothing by some programs.
+        // Some programs pack an empty text as an empty file.
         [] => Packed::No,
         _ => by_name,
     };
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked_whatever_its_name_says() {
+    fn the_first_bytes_decide_the_compression_not_the_name() {
         let text = "{\"id\":\"a\"}\n";
         let twice = [gzip(text.as_bytes()), gzip(text.as_bytes())].concat();
         let zst = zstd::encode_all(text.as_bytes(), 0).unwrap();

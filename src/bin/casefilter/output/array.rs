@@ -1,11 +1,11 @@
-//! Lines of documents as one JSON array.
+//! Writes lines of documents as one JSON array.
 
 use std::io::{self, Write};
 
-/// Takes NDJSON and writes an array of the same documents, one a line.
+/// Converts NDJSON to an array of the same documents, one on each line.
 pub(crate) struct Array<W> {
     out: W,
-    /// What stands before the next document, if one comes.
+    /// The text before the next document.
     before: &'static [u8],
     is_line_begun: bool,
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_become_elements_wherever_a_write_ends() {
+    fn lines_become_elements_however_they_are_split_into_writes() {
         for (lines, array) in
             [("", "[]\n"), ("{}\n", "[\n{}\n]\n"), ("{\"a\":1}\n{}\n", "[\n{\"a\":1},\n{}\n]\n")]
         {

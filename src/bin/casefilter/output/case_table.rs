@@ -21,7 +21,7 @@ pub(crate) fn search_columns() -> &'static [Column] {
     &COLUMNS
 }
 
-/// Cases, each an id and a document, as a table.
+/// Returns a table of cases, each an id and a document.
 pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
     let rows: Vec<Vec<String>> = cases.map(|(id, document)| row_of(id, document)).collect();
     table::render(search_columns(), &rows)
@@ -42,7 +42,7 @@ pub(crate) fn id_of(document: &str) -> String {
     serde_json::from_str::<Case>(document).unwrap_or_default().id
 }
 
-/// The members of a case that the table shows. A member of another type is shown as absent.
+/// The members of a case that the table shows; a member of another type counts as absent.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Shown<'a> {
@@ -91,7 +91,7 @@ impl<'a> Shown<'a> {
             id.to_owned(),
             parsed(review.status),
             match self.priority {
-                // What an absent one counts as.
+                // The value that an absent priority counts as.
                 None => "(medium)".to_owned(),
                 priority => parsed(priority),
             },
@@ -108,7 +108,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Returns a member as a type, or the default when it is absent or something else.
+/// Returns a member as a type, or the default if it is absent or of another type.
 fn parsed<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
-//! The name `-`, which stands for standard input or output.
+//! The name `-`, which means standard input or output.
 
 use std::path::Path;
 
 use crate::output::failure::Failure;
 
-/// Returns whether the name of an output stands for standard output.
+/// Returns true if the name of an output means standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses `-` for what has to be a file; `why` says that.
+/// Rejects `-` where a file is required; `why` gives the reason.
 pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     match is_stdout(path) {
         true => Err(Failure::Usage(format!("`-` is no file: {why}"))),
@@ -17,11 +17,11 @@ pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns whether a name stands for standard input.
+/// Returns true if the name of an input means standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What is wrong when cases and filter are both to come from standard input.
+/// The message for cases and filter that are both read from standard input.
 pub(crate) const ONE_STDIN: &str =
     "standard input cannot be both the cases and the filter: give one of them as a file";

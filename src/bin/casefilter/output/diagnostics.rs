@@ -1,4 +1,4 @@
-//! Showing people what is wrong with a filter, at the place where it is wrong.
+//! Prints the errors of a filter, each with an excerpt of the text around it.
 
 use std::io;
 use std::ops::Range;
@@ -10,45 +10,45 @@ use casefilter::{Error, Errors};
 use crate::output::escape::escape;
 use crate::output::wrap::width;
 
-/// A text that came from outside, and what to call it.
+/// A text from outside, with its name in messages.
 #[derive(Clone)]
 pub(crate) struct Source {
     name: Arc<str>,
     text: Arc<str>,
-    /// It is the value of the argument that is its name.
+    /// True if the text is the value of the argument that `name` names.
     is_argument: bool,
-    /// It is one value, which is marked to its end, and not a text of several tokens.
+    /// True if the text is one value, which is marked to its end, and not a text of several tokens.
     is_value: bool,
 }
 
 impl Source {
-    /// Returns the text of a file. Bytes that are not UTF-8 are replaced; what stands before keeps its place.
+    /// Returns the text of a file. Bytes that are not UTF-8 are replaced; the offsets of text before them stay.
     pub(crate) fn file(name: &str, bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         Self { name: name.into(), text: text.into(), is_argument: false, is_value: false }
     }
 
-    /// Returns the text of an argument, which has several tokens.
+    /// Returns an argument whose text has several tokens.
     pub(crate) fn argument(name: &str, value: &str) -> Self {
         Self { name: name.into(), text: value.into(), is_argument: true, is_value: false }
     }
 
-    /// Returns the value of an argument that is one value, such as a field or a number.
+    /// Returns an argument whose text is one value, such as a field or a number.
     pub(crate) fn value(name: &str, value: &str) -> Self {
         Self { is_value: true, ..Self::argument(name, value) }
     }
 }
 
-/// The errors of a request, each with the text it is about.
+/// The errors of a request, each with its text.
 pub(crate) struct Fault {
     pub(crate) errors: Errors,
-    /// As many as there are errors.
+    /// The text of each error.
     pub(crate) sources: Vec<Source>,
 }
 
 impl Fault {
-    /// Returns the errors of several texts, in this order; none when there are none.
+    /// Returns the errors of several texts, in this order; None if there are none.
     #[cfg(feature = "service")]
     pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
         let sources =
@@ -58,7 +58,7 @@ impl Fault {
         Some(Self { errors, sources })
     }
 
-    /// Returns the errors as text, in colour when standard error is a terminal that wants it.
+    /// Returns the errors as text, in colour if standard error is a terminal that supports it.
     pub(crate) fn render(&self) -> String {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
@@ -102,29 +102,30 @@ fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
         shown = shown.element(Level::HELP.message(format!("did you mean {}?", escape(suggestion))));
     }
     let title = Level::ERROR.primary_title(format!("found {}", escape(&error.found))).id(error.kind.code());
-    // The excerpt may be clipped, and the renderer would tell its column instead of that in the source.
+    // The title has the position in the source. The renderer would use the position in the excerpt, which may be clipped.
     let title = renderer.render(&[Group::with_title(title)]);
     format!("{title}\n{:digits$}--> {origin}\n{}", "", renderer.render(&[shown]))
 }
 
-/// What stands in front of an excerpt: the number of its line, and a rule.
+/// The columns before an excerpt: the line number and a vertical rule.
 const MARGIN: usize = 10;
 
-/// A part of one line of a text, fit for a terminal.
+/// A part of one line of a text, safe for a terminal.
 #[derive(Debug, PartialEq, Eq)]
 struct Excerpt {
     /// The number of the line, from 1.
     line: usize,
-    /// The place in the whole line in characters, from 1.
+    /// The column in the whole line in characters, from 1.
     column: usize,
-    /// The part, unprintable characters escaped, `…` where something was left out.
+    /// The part, with unprintable characters escaped, and `…` for what was left out.
     text: String,
-    /// The token that stands at the place, in bytes of `text`.
+    /// The token at the offset, as a range of `text`.
     place: Range<usize>,
 }
 
 impl Excerpt {
-    /// Returns the part of at most about `width` characters around the token at `offset`, the length of which `token_length` tells.
+    /// Returns about `width` characters around the token at `offset`; `token_length` returns the length of the token in front
+    /// of a text.
     fn around(text: &str, offset: usize, width: usize, token_length: fn(&str) -> usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
@@ -153,7 +154,7 @@ impl Excerpt {
         let end = excerpt.len();
         push_clipped(rest, room.saturating_sub(token.chars().count()), &mut excerpt);
         if end == start {
-            // The place is the end of the line: the caret needs something to stand under.
+            // The offset is the end of the line: the caret needs a character above it.
             excerpt.push(' ');
         }
         let end = if end == start { start.saturating_add(1) } else { end };
@@ -175,7 +176,7 @@ fn push_clipped(text: &str, most: usize, out: &mut String) {
     }
 }
 
-/// Returns the length in bytes of the token in front of `text`: a JSON string, a word, or one character.
+/// Returns the length in bytes of the first token of `text`: a JSON string, a word, or one character.
 fn token_length(text: &str) -> usize {
     let mut chars = text.char_indices();
     let Some((_, first)) = chars.next() else { return 0 };
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_exists_for_every_offset() {
+    fn every_offset_has_an_excerpt() {
         for text in ["", "\n", "é\n\r\nü", "\"é", "\t\u{202e}"] {
             for offset in 0..10 {
                 let excerpt = Excerpt::around(text, offset, 0, token_length);

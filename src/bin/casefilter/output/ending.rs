@@ -1,4 +1,4 @@
-//! What a file is to hold, told by the ending of its name.
+//! The formats of output files, which the endings of their names tell.
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +9,12 @@ use crate::output::dash::is_stdout;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::part::Part;
+
+/// The endings of databases.
+const DATABASES: [&str; 3] = ["db", "redb", "casefilter"];
+
+/// The endings of other formats.
+const FORMATS: [&str; 9] = ["csv", "tsv", "xlsx", "parquet", "json", "ndjson", "jsonl", "zst", "gz"];
 
 /// The layout of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +29,13 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Tells the layout that a command is to write; `writes_rows` if it can write rows for PostgreSQL too.
+    /// Returns the layout that a name tells; `writes_rows` is true for a command that can write rows for PostgreSQL.
     ///
     /// # Errors
-    /// An ending that is not known, or that is not written by the command.
+    /// The ending is unknown, or of a format that the command does not write.
     pub(crate) fn of(path: &Path, writes_rows: bool) -> Result<Self, Failure> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
-        // A database is refused by name when it is to be written over.
+        // A database is rejected by name before it would be overwritten.
         if is_stdout(path) || is_no_file || is_store(path) {
             return Ok(Self::Ndjson);
         }
@@ -46,7 +52,7 @@ impl Ending {
             Some("parquet") => {
                 "found a compressed .parquet file, which compresses its columns itself".to_owned()
             }
-            Some("db" | "redb" | "casefilter") => {
+            Some(ending) if DATABASES.contains(&ending) => {
                 "found the ending of a database, which `casefilter import` makes".to_owned()
             }
             Some(other) => format!("found the ending .{}", escape(other)),
@@ -61,9 +67,104 @@ impl Ending {
     }
 }
 
+/// The contents of a file that has one format only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    Database,
+    /// The report of an import, as JSON.
+    Report,
+    /// App tokens, as JSON.
+    #[cfg(feature = "service")]
+    Tokens,
+    /// A share token, as plain text.
+    #[cfg(feature = "service")]
+    ShareToken,
+}
+
+impl Contents {
+    /// Returns the usual ending, and the contents with their verb.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Database => ("db", "a database is"),
+            Self::Report => ("json", "the report is JSON, which is"),
+            #[cfg(feature = "service")]
+            Self::Tokens => ("json", "tokens are JSON, which is"),
+            #[cfg(feature = "service")]
+            Self::ShareToken => ("txt", "the token is plain text, which is"),
+        }
+    }
+
+    /// Rejects a name whose ending names another format.
+    ///
+    /// Names of databases that exist, of devices and of pipes may end in anything.
+    ///
+    /// # Errors
+    /// Wrong usage, with what is written there.
+    pub(crate) fn check_output(self, path: &Path) -> Result<(), Failure> {
+        let (usual, contents) = self.words();
+        self.other_format(path).map_or(Ok(()), |ending| {
+            Err(Failure::Usage(format!(
+                "cannot write {}: found the ending .{ending}, but {contents} written there; \
+                 expected .{usual}, or an ending of no other format",
+                escape(&path.display().to_string())
+            )))
+        })
+    }
+
+    /// Returns the ending of a name that is one of another format.
+    fn other_format(self, path: &Path) -> Option<String> {
+        let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
+        if is_stdout(path) || is_no_file || self == Self::Database && is_store(path) {
+            return None;
+        }
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        let (usual, _) = self.words();
+        let is_database = DATABASES.contains(&ending.as_str());
+        let is_other = if is_database { self != Self::Database } else { FORMATS.contains(&ending.as_str()) };
+        (is_other && ending != usual).then_some(ending)
+    }
+}
+
+/// The advice of [`check_database`] where cases are not read from other files.
+pub(crate) const AS_IMPORTED: &str = ", as `casefilter import` makes it";
+
+/// Rejects a name that is to be of a database, and whose ending names another format; `advice` says what else to write.
+///
+/// # Errors
+/// The file is no database, and its name is not that of one.
+pub(crate) fn check_database(path: &Path, advice: &str) -> Result<(), Failure> {
+    Contents::Database.other_format(path).map_or(Ok(()), |ending| {
+        Err(Failure::Failed(format!(
+            "cannot read {}: found the ending .{ending}, expected a database of cases{advice}",
+            escape(&path.display().to_string())
+        )))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn contents_of_one_format_take_no_ending_of_another() {
+        let takes = |contents: Contents, name: &str| contents.check_output(Path::new(name)).is_ok();
+        let mut all = vec![Contents::Database, Contents::Report];
+        #[cfg(feature = "service")]
+        all.extend([Contents::Tokens, Contents::ShareToken]);
+        for contents in all {
+            for name in ["x", "x.backup", "x.2026-01-31", "a.csv/x", ".csv", "/dev/null", "-"] {
+                assert!(takes(contents, name), "{contents:?} {name}");
+            }
+            for name in
+                ["x.csv", "x.TSV", "x.xlsx", "x.parquet", "x.ndjson", "x.jsonl", "x.json.zst", "x.db.gz"]
+            {
+                assert!(!takes(contents, name), "{contents:?} {name}");
+            }
+            assert_eq!(takes(contents, "x.db"), contents == Contents::Database);
+            let (usual, _) = contents.words();
+            assert_eq!(takes(contents, "x.json"), usual == "json", "{contents:?}");
+        }
+    }
 
     #[test]
     fn the_ending_tells_the_layout() {

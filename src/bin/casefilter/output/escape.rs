@@ -1,10 +1,10 @@
-//! Making text from outside harmless on a terminal.
+//! Makes text from outside harmless on a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::str;
 
-/// Control characters, and those that reorder or hide what stands around them.
+/// Returns true for control characters, and for characters that reorder or hide the text around them.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
@@ -12,12 +12,12 @@ pub(crate) fn is_unprintable(c: char) -> bool {
             | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns whether a character is the joiner or the non-joiner, which are parts of words in some scripts.
+/// Returns true for the joiner and the non-joiner, which are parts of words in some scripts.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Returns whether a character is of a script whose words have joiners, or of an emoji that is made of several.
+/// Returns true for a character of a script whose words have joiners, and for emoji that are made of several.
 fn takes_joiners(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'
@@ -25,7 +25,8 @@ fn takes_joiners(c: char) -> bool {
         | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns the characters of a text, and whether each is to be escaped: those that are unprintable, but for joiners within a word.
+/// Returns the characters of a text, each with true if it has to be escaped: if it is unprintable, and not a joiner within a
+/// word.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut chars = text.chars().peekable();
     let mut last = None;
@@ -38,20 +39,20 @@ fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// `text` with every unprintable character as `\u{…}`, but for joiners within a word.
+/// Returns the text with every unprintable character as `\u{…}`, except joiners within a word.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_as(text, |_| false, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// As [`escape`], of several lines, which stay lines.
+/// Like [`escape`], for several lines; line breaks stay.
 pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_as(text, is_line_space, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// JSON with its unprintable characters as `\uXXXX`, which mean the same in its strings. Its lines stay lines.
+/// Returns JSON with unprintable characters as `\uXXXX`, which mean the same in its strings; line breaks stay.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     escape_as(json, is_line_space, |c, out| match c {
-        // Only ever between tokens.
+        // Line breaks are only between tokens.
         '\r' => out.push(' '),
         c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
     })
@@ -72,14 +73,14 @@ fn escape_as(text: &str, keeps: impl Fn(char) -> bool, push: impl Fn(char, &mut 
     Cow::Owned(escaped)
 }
 
-/// `text` in backquotes, clipped and escaped.
+/// Returns the text in backquotes, clipped and escaped.
 pub(crate) fn quote(text: &str) -> String {
     let clipped = text.char_indices().nth(60).map_or(text, |(at, _)| text.get(..at).unwrap_or_default());
     let mark = if clipped.len() < text.len() { "…" } else { "" };
     format!("`{}{mark}`", escape(clipped))
 }
 
-/// Writes JSON for a terminal, of which each write holds whole characters.
+/// A writer of JSON for a terminal. Each write has to hold whole characters.
 pub(crate) struct EscapedJson<W>(pub(crate) W);
 
 impl<W: Write> Write for EscapedJson<W> {
@@ -94,14 +95,14 @@ impl<W: Write> Write for EscapedJson<W> {
     }
 }
 
-/// Returns whether a text has several lines.
+/// Returns true if a text has several lines.
 pub(crate) fn has_line_breaks(text: &str) -> bool {
     text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
-/// Removes the space between tokens of JSON that holds line breaks, so that it stands on one line.
+/// Joins JSON that holds line breaks into one line, by removing the space between its tokens.
 ///
-/// Sound JSON has no raw line breaks in strings; a text without any is left as it is.
+/// Valid JSON has no raw line breaks in strings. A text without line breaks stays unchanged.
 pub(crate) fn one_line(json: &mut String) {
     if !has_line_breaks(json) {
         return;
@@ -127,13 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escape_leaves_nothing_that_a_terminal_obeys() {
+    fn escape_leaves_no_control_characters() {
         assert_eq!(escape("plain Zoë"), "plain Zoë");
         assert_eq!(escape("a\u{1b}[31m\u{202e}\n"), "a\\u{1b}[31m\\u{202e}\\u{a}");
     }
 
     #[test]
-    fn joiners_within_words_are_shown_and_what_hides_or_reorders_is_not() {
+    fn joiners_within_words_stay_and_other_invisible_characters_are_escaped() {
         for name in [
             "علی\u{200c}رضا محمدی",
             "क्\u{200d}ष",
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_json_for_a_terminal_hold_nothing_that_it_obeys() {
+    fn lines_and_json_for_a_terminal_have_no_control_characters() {
         assert_eq!(escape_lines("a\u{202e}\n\tb\u{9b}\n"), "a\\u{202e}\n\tb\\u{9b}\n");
         let json = "{\"a\":\"\u{202e}\u{7f}\u{9b}\",\r\n\t\"b\":1}";
         let escaped = escape_json(json);

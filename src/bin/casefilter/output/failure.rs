@@ -1,4 +1,4 @@
-//! Why a command could not do its work.
+//! The reasons why a command fails.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -9,23 +9,23 @@ use casefilter::{StoreError, StoreErrorKind};
 use crate::output::escape::escape;
 use crate::output::status::{BAD_REQUEST, FAILED, REFUSED};
 
-/// Why a command stopped.
+/// The reason why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The reader of standard output went away, which is no fault.
+    /// The reader of standard output went away, which is not an error.
     ClosedPipe,
     /// Arguments that contradict each other.
     Usage(String),
-    /// Something could not be done: no such file, disk full.
+    /// An operation failed: no such file, disk full.
     Failed(String),
     /// Errors of a filter, rendered.
     BadFilter(String),
-    /// Case data was refused.
+    /// Case data was rejected.
     Refused(String),
 }
 
 impl Failure {
-    /// Returns the failure of an operation on something with a name, such as `cannot read` a file.
+    /// Returns the failure of an operation on a named object, such as `cannot read` and a file.
     pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Self {
         let advice = if error.kind() == io::ErrorKind::NotFound { windows_path(name) } else { None };
         Self::Failed(format!("{doing} {}: {}{}", escape(name), reason(error), advice.unwrap_or_default()))
@@ -39,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// Says on standard error what was wrong, and gives the exit status.
+    /// Prints the failure on standard error, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
@@ -51,14 +51,14 @@ impl Failure {
     }
 }
 
-/// A request that does not fit the cases that it is asked of.
+/// A request that does not fit the catalogue of the cases.
 impl From<casefilter::Error> for Failure {
     fn from(error: casefilter::Error) -> Self {
         Self::Failed(escape(&error.to_string()).into_owned())
     }
 }
 
-/// Returns the failure of a database.
+/// Returns the failure for an error of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::NotFound => {
@@ -80,19 +80,19 @@ fn say(text: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Writes to standard error, and passes over that it is closed.
+/// Writes to standard error; an error in writing is ignored.
 pub(crate) fn note(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
 
-/// As [`note`], what only those want to know who watch a terminal.
-pub(crate) fn mention(text: impl Display) {
+/// Like [`note`], but only on a terminal.
+pub(crate) fn note_on_terminal(text: impl Display) {
     if io::stderr().is_terminal() {
         note(text);
     }
 }
 
-/// Returns what to write in place of a path as Windows has them, on systems that have others.
+/// Returns advice for a path in the form of Windows, on systems that have other paths.
 pub(crate) fn windows_path(name: &str) -> Option<String> {
     let (drive, path) = name.split_once(':')?;
     let is_drive = matches!(drive.as_bytes(), [letter] if letter.is_ascii_alphabetic());
@@ -105,14 +105,14 @@ pub(crate) fn windows_path(name: &str) -> Option<String> {
         Some(path) => {
             format!("; it is a path of Windows: under WSL write {}", escape(&format!("/mnt/{drive}/{path}")))
         }
-        // A shell takes unquoted backslashes away, and what parted the folders is lost with them.
+        // A shell removes unquoted backslashes, so that the folders cannot be told apart.
         None => format!(
             "; if it is a path of Windows, write it as /mnt/{drive}/… with / between folders, as under WSL"
         ),
     })
 }
 
-/// Returns what the system says, without the number of the error.
+/// Returns the message of the system, without the number of the error.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     escape(text.split(" (os error").next().unwrap_or(&text)).into_owned()
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_windows_is_told_as_one() {
+    fn a_windows_path_gets_advice() {
         for (name, advice) in [
             ("C:\\data\\cases.ndjson", Some("/mnt/c/data/cases.ndjson")),
             ("d:/data/cases.ndjson", Some("/mnt/d/data/cases.ndjson")),

@@ -1,8 +1,8 @@
-//! Figures for people.
+//! Formats figures for people.
 
 use std::time::Duration;
 
-/// Returns a number with commas between thousands.
+/// Returns a number with commas between groups of three digits.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn thousands(number: u64) -> String {
     grouped
 }
 
-/// Returns a number and its noun, with an `s` unless there is one.
+/// Returns a number and its noun, with an `s` unless the number is one.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
@@ -25,12 +25,12 @@ pub(crate) fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
 }
 
-/// Returns a duration with three significant digits in a unit to read.
+/// Returns a duration with three significant digits, in a unit that fits its size.
 pub(crate) fn duration(time: Duration) -> String {
     microseconds(time.as_secs_f64() * 1e6)
 }
 
-/// As [`duration`], from microseconds.
+/// Like [`duration`], from microseconds.
 pub(crate) fn microseconds(us: f64) -> String {
     let (value, unit) = match us {
         _ if us < 1e3 => (us, "µs"),

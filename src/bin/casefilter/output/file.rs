@@ -1,4 +1,4 @@
-//! Files that commands write: whole, or not at all.
+//! Writes files: completely, or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -16,12 +16,12 @@ use crate::output::interrupt;
 use crate::output::parquet::ParquetFile;
 #[cfg(not(feature = "arrow"))]
 use crate::output::part::Part;
-use crate::output::stdout::unhurried;
+use crate::output::stdout::spooled_stdout;
 
-/// How much is gathered before it is written.
+/// The size of the buffer before a file.
 pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 
-/// Writes lines.
+/// A function that writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
 /// Returns the failure to write an output.
@@ -33,8 +33,8 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Writes lines into a file, packed as its name says, or as they are to standard output where the name is `-`; see [`replace`].
-/// The cases come in `order`, if there is one.
+/// Writes lines into a file, in the format that its name tells, or unchanged to standard output where the name is `-`; see
+/// [`replace`]. The cases come in `order`, if there is one.
 pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
@@ -43,7 +43,8 @@ pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Res
     replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
 }
 
-/// As [`to_file`], what is read from a database. `fill` closes it at its end, which on standard output comes before all is written.
+/// Like [`to_file`], for lines that are read from a database. `fill` closes the database at its end, which may come before
+/// standard output has everything.
 pub(crate) fn from_database(
     database: &Path,
     path: &Path,
@@ -51,7 +52,7 @@ pub(crate) fn from_database(
     fill: Fill<'_>,
 ) -> Result<(), Failure> {
     if is_stdout(path) {
-        let written = unhurried(database).and_then(|out| to_stdout(out, fill));
+        let written = spooled_stdout(database).and_then(|out| to_stdout(out, fill));
         return written.map_err(|error| cannot_write(path, &error));
     }
     to_file(path, order, fill)
@@ -68,18 +69,16 @@ fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a file that appears under its name whole, or not at all; see [`AtomicFile`]. It stays as it was when that fails.
+/// Writes a file that gets its name once it is complete; see [`AtomicFile`]. If writing fails, the file under this name stays
+/// unchanged.
 ///
-/// A file that is there keeps its mode, and its owner and group where this process may give it to them; a new one is for its owner
-/// alone. Of a symbolic link, the target is written.
+/// An existing file keeps its mode, and its owner and group if this process may set them; only its owner can read a new file.
+/// For a symbolic link, the target is written.
 pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     if is_store(path) {
         let path = path.display().to_string();
-        return Err(Failure::Usage(format!(
-            "{} is a database, which nothing is written over",
-            escape(&path)
-        )));
+        return Err(Failure::Usage(format!("{} is a database, which is never overwritten", escape(&path))));
     }
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         // A device or a pipe cannot be replaced.
@@ -92,7 +91,7 @@ pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()
     file.finish().map_err(fail)
 }
 
-/// Begins a new file that only its owner can read, for a secret that is made afterwards.
+/// Begins a new file for a secret, which only its owner can read.
 #[cfg(feature = "service")]
 pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
@@ -100,7 +99,7 @@ pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     AtomicFile::create_new(path).map_err(fail)
 }
 
-/// Writes a file that [`create_private`] began, and gives it its name.
+/// Writes the file that [`create_private`] began, and gives it its name.
 #[cfg(feature = "service")]
 pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
     let mut file = new.file();

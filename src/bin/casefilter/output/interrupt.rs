@@ -1,14 +1,14 @@
-//! Signals that end the run, while it writes files.
+//! Signals that end the process while it writes files.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use casefilter::AtomicFile;
 
-/// Whether a thread listens for signals.
+/// True if a thread waits for signals.
 static LISTENS: Mutex<bool> = Mutex::new(false);
 
-/// Removes the temporary names of unfinished files, should a signal end the run from now on.
+/// From now on, a signal that ends the process first removes the temporary names of unfinished files.
 pub(crate) fn watch() -> io::Result<()> {
     let mut listens = LISTENS.lock().unwrap_or_else(PoisonError::into_inner);
     if !*listens {
@@ -18,7 +18,7 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a signal on a thread of its own. The process dies by it, as it would without.
+/// Waits for a signal on a separate thread. The process then dies by that signal, as it would without.
 #[cfg(unix)]
 fn listen() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -50,7 +50,7 @@ fn ignored_signals() -> Vec<i32> {
         .collect()
 }
 
-/// Waits for an interruption on a thread of its own, and ends the process then.
+/// Waits for an interruption on a separate thread, and then ends the process.
 #[cfg(not(unix))]
 fn listen() -> io::Result<()> {
     let end = || AtomicFile::abandon_all(|| std::process::exit(crate::output::failure::FAILED.into()));

@@ -1,4 +1,4 @@
-//! Where answers go: standard output, files, and what is told on standard error.
+//! The outputs: standard output, files, and messages on standard error.
 
 pub(crate) mod array;
 pub(crate) mod case_table;
@@ -21,6 +21,7 @@ pub(crate) mod spool;
 pub(crate) mod status;
 pub(crate) mod stdout;
 pub(crate) mod table;
+pub(crate) mod tree;
 pub(crate) mod unnamed;
 #[cfg(feature = "arrow")]
 pub(crate) mod watched_file;

@@ -1,4 +1,4 @@
-//! Reports that would be written over a file that the run uses.
+//! Checks that a report does not overwrite a file that the command uses.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -6,18 +6,20 @@ use std::path::Path;
 use casefilter::AtomicFile;
 
 use crate::output::dash::{is_stdin, refuse_stdout};
+use crate::output::ending::Contents;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::unnamed::folder_of;
 
-/// Refuses a report that would be written over something that the run reads or fills.
+/// Rejects a report that would overwrite a file that the command reads or writes, or whose name has the ending of another
+/// format.
 pub(crate) fn check_report<'p>(
     report: Option<&Path>,
     used: impl IntoIterator<Item = &'p Path>,
 ) -> Result<(), Failure> {
     let Some(report) = report else { return Ok(()) };
-    refuse_stdout(report, "--report goes into one, since standard output has the answer")?;
-    // Nothing is lost where a terminal or a pipe is written to.
+    refuse_stdout(report, "--report needs one, since standard output has the answer")?;
+    // A terminal or a pipe loses nothing.
     if fs::metadata(report).is_ok_and(|found| !found.is_file()) {
         return Ok(());
     }
@@ -29,14 +31,14 @@ pub(crate) fn check_report<'p>(
         if is_same(report, file) {
             let (report, name) = (report.display().to_string(), escape(&name).into_owned());
             let message =
-                format!("--report {} would be written over {name}, which this run uses", escape(&report));
+                format!("--report {} would be written over {name}, which this command uses", escape(&report));
             return Err(Failure::Usage(message));
         }
     }
-    Ok(())
+    Contents::Report.check_output(report)
 }
 
-/// Returns whether two names are of one file, also by links of either kind, or would be, were it there.
+/// Returns true if two names mean one file, also by links of either kind, or would mean one if it existed.
 fn is_same(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (AtomicFile::target_of(one), AtomicFile::target_of(other)) else {
         return false;
@@ -50,13 +52,14 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(&one).is_some_and(|one| whole(&other) == Some(one))
 }
 
+/// Returns true if two files are the same, by device and inode.
 #[cfg(unix)]
-fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
+pub(crate) fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 #[cfg(not(unix))]
-fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
+pub(crate) fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! Cases as a Parquet file.
+//! Writes cases as a Parquet file.
 
 use std::io::{self, Write};
 use std::str;
@@ -6,20 +6,20 @@ use std::str;
 use casefilter::arrow::ParquetWriter;
 use casefilter::{Catalog, Order};
 
-/// A Parquet file of cases, written as NDJSON.
+/// A Parquet file of cases, which takes NDJSON.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: ParquetWriter<W>,
-    /// The line of which the end was not yet written.
+    /// The start of a line whose end has not come yet.
     line: Vec<u8>,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Begins a file of cases that come in this order.
+    /// Begins a file of cases in this order.
     pub(crate) fn new(out: W, order: Option<&Order>) -> io::Result<Self> {
         Ok(Self { writer: ParquetWriter::new(out, &Catalog::cases(), order)?, line: Vec::new() })
     }
 
-    /// Writes what a Parquet file ends with.
+    /// Writes the end of the Parquet file.
     pub(crate) fn finish(self) -> io::Result<()> {
         debug_assert!(self.line.is_empty());
         self.writer.finish().map(drop)

@@ -1,4 +1,4 @@
-//! Parts of the program that come with a cargo feature, and the message of a build that lacks one.
+//! The parts of the program that cargo features add, and the message of a build without one.
 
 use crate::output::failure::Failure;
 
@@ -16,7 +16,7 @@ pub(crate) enum Part {
 impl Part {
     const ALL: [Self; 3] = [Self::Parquet, Self::Postgres, Self::Service];
 
-    /// Returns whether this build has it.
+    /// Returns true if this build has the part.
     fn is_built_in(self) -> bool {
         match self {
             Self::Parquet => cfg!(feature = "arrow"),
@@ -33,12 +33,13 @@ impl Part {
         }
     }
 
-    /// Refuses what needs this part in a build that lacks it; `what` names it to the user, such as `` `serve` ``.
+    /// Rejects a request that needs this part in a build without it. `what` names the request to the user, such as `` `serve`
+    /// ``.
     pub(crate) fn require(self, what: &str) -> Result<(), Failure> {
         if self.is_built_in() { Ok(()) } else { Err(Failure::Failed(self.missing(what))) }
     }
 
-    /// Returns the message of a build without this part: what is missing, and with which features it is there.
+    /// Returns the message of a build without this part: what is missing, and which features add it.
     pub(crate) fn missing(self, what: &str) -> String {
         let features = Self::ALL.into_iter().filter(|part| *part == self || part.is_built_in());
         let features: String = features.map(|part| format!(",{}", part.feature())).collect();

@@ -1,4 +1,4 @@
-//! How far a long piece of work has come, for people who watch a terminal.
+//! Shows the progress of long work on a terminal.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Read};
@@ -10,36 +10,36 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// Work that is done sooner shows nothing.
+/// The delay before progress is shown: shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether anything was shown. What comes next is shown at once then, so that the terminal does not stand still.
+/// True once anything was shown. Further work is then shown at once, so that the display keeps moving.
 static WAS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// How long a bar may stand still until it says why.
+/// The time without progress after which a bar gives a reason.
 const STANDSTILL: Duration = Duration::from_millis(700);
 
-/// How often what is shown is drawn again.
+/// The time between two updates of the display.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A bar on standard error, when that is a terminal and the work takes long.
+/// A progress bar on standard error, if that is a terminal and the work takes long.
 pub(crate) struct Progress {
     bar: Bar,
 }
 
-/// The bar, for those who advance it.
+/// The bar, which worker threads share.
 #[derive(Clone)]
 pub(super) struct Bar {
     bar: ProgressBar,
     since: Instant,
-    /// When it advanced last, in milliseconds after `since`.
+    /// The time of the last advance, in milliseconds after `since`.
     advanced_ms: Arc<AtomicU64>,
     shown: Arc<AtomicBool>,
     wanted: bool,
 }
 
 impl Progress {
-    /// Progress through bytes; without a total only how many and how fast.
+    /// Returns a bar for bytes; without a total it shows only their number and rate.
     pub(crate) fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {left}",
@@ -48,7 +48,7 @@ impl Progress {
         Self::new(total, template, "taking in what was read")
     }
 
-    /// Progress through cases.
+    /// Returns a bar for cases.
     pub(crate) fn of_cases(total: u64) -> Self {
         Self::new(
             Some(total),
@@ -57,14 +57,14 @@ impl Progress {
         )
     }
 
-    /// Returns a bar that stands at `standstill` when it does not advance.
+    /// Returns a bar that shows `standstill` while it does not advance.
     fn new(total: Option<u64>, template: &str, standstill: &'static str) -> Self {
         let since = Instant::now();
         let advanced_ms = Arc::new(AtomicU64::new(0));
         let own = Arc::clone(&advanced_ms);
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let advanced = since.checked_add(Duration::from_millis(own.load(Ordering::Relaxed)));
-            // Work that is done in groups takes in a group while nothing is read.
+            // Parallel work takes its input in groups, and reads nothing while it processes a group.
             let _ = match advanced.is_some_and(|advanced| advanced.elapsed() >= STANDSTILL) {
                 true => write!(out, "{standstill}"),
                 false => write!(out, "{:#} left", HumanDuration(state.eta())),
@@ -81,7 +81,7 @@ impl Progress {
         Self { bar: Bar { bar, since, advanced_ms, shown: Arc::default(), wanted } }
     }
 
-    /// What is being done.
+    /// Sets the description of the work.
     pub(crate) fn say(&self, doing: String) {
         self.bar.bar.set_message(doing);
     }
@@ -112,33 +112,33 @@ impl Bar {
     }
 }
 
-/// Returns how long work takes before it is shown.
+/// Returns the delay before work is shown.
 fn patience() -> Duration {
     if WAS_SHOWN.load(Ordering::Relaxed) { PAUSE } else { PATIENCE }
 }
 
-/// Takes the bar off the terminal.
+/// Clears the bar from the terminal.
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.bar.finish_and_clear();
     }
 }
 
-/// Work that has no measure: on a terminal, what is done and how long it has taken, once it takes long.
+/// A display for work of unknown length: the description and the elapsed time, on a terminal and once the work takes long.
 pub(crate) struct Working {
-    /// Dropped when the work is done.
+    /// Dropping it ends the display.
     done: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Working {
-    /// Begins with what is being done.
+    /// Begins the work of this description.
     pub(crate) fn on(doing: &'static str) -> Self {
         if !io::stderr().is_terminal() {
             return Self { done: None, thread: None };
         }
         let (done, is_done) = mpsc::channel();
-        // Without a thread to show it, the work is as silent as before.
+        // Without a thread the work goes on without a display.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(doing, &is_done));
         Self { done: Some(done), thread: thread.ok() }
     }
@@ -153,7 +153,7 @@ impl Drop for Working {
     }
 }
 
-/// Shows what is being done until that is done.
+/// Shows the description until the work is done.
 fn show(doing: &'static str, is_done: &Receiver<()>) {
     let patience = patience();
     if is_done.recv_timeout(patience) != Err(RecvTimeoutError::Timeout) {

@@ -1,4 +1,4 @@
-//! What is wrong with case data, and what a lenient import left out.
+//! Prints the errors in case data, and what a lenient import left out.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
@@ -12,10 +12,10 @@ use crate::output::figures::{counted, thousands};
 use crate::output::file::replace;
 use crate::output::status::Status;
 
-/// How many faults are listed on a terminal; elsewhere all that the report holds are.
+/// The most errors that are listed on a terminal; elsewhere all of the report are.
 pub(crate) const LISTED: usize = 20;
 
-/// What an import takes in, and how.
+/// The contents and the mode of an import.
 #[cfg_attr(
     not(feature = "service"),
     expect(dead_code, reason = "a build without the service asks none to import")
@@ -31,7 +31,7 @@ pub(crate) enum Importing {
     expect(dead_code, reason = "a build without the service asks none to import")
 )]
 impl Importing {
-    /// Returns the failure of an import that was refused.
+    /// Returns the failure for rejected data.
     pub(crate) fn refused(self, refusal: &Refusal) -> Failure {
         match self {
             Self::Cases(mode) => case_refused(refusal, mode),
@@ -39,13 +39,13 @@ impl Importing {
         }
     }
 
-    /// Returns the failure of an import of records into a database.
+    /// Returns the failure for an error of an import of records into a database.
     pub(crate) fn failed(self, error: &StoreError) -> Failure {
         error.refusal().map_or_else(|| failed(error), |refusal| self.refused(refusal))
     }
 }
 
-/// Returns the failure of an import.
+/// Returns the failure for a rejected case.
 pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
     let is_parquet =
         Path::new(&refusal.source).extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
@@ -56,23 +56,23 @@ pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
              columns that are no field may have any type, and are listed"
         }
         Mode::Strict => "; with --lenient such cases are left out, or kept without the field, and listed",
-        Mode::Lenient => "; after this place it cannot be told where a case begins",
+        Mode::Lenient => "; after this place it is unknown where a case begins",
     };
     Failure::Refused(format!("{}\nnothing was read{advice}", line_of(refusal)))
 }
 
-/// Returns the failure of an import of records.
+/// Returns the failure for a rejected record.
 fn record_refused(refusal: &Refusal, mode: Mode) -> Failure {
     let advice = match mode {
         Mode::Strict => {
-            "with --lenient such records are left out, or kept without what is at fault, and listed"
+            "with --lenient such records are left out, or kept without the malformed part, and listed"
         }
-        Mode::Lenient => "after this place it cannot be told where a record begins",
+        Mode::Lenient => "after this place it is unknown where a record begins",
     };
     Failure::Refused(format!("{}\nnothing was stored; {advice}", line_of(refusal)))
 }
 
-/// Returns a refusal on one line: file, line, path, what was found and expected.
+/// Returns a refusal as one line: file, line, path, what was found and what was expected.
 pub(crate) fn line_of(refusal: &Refusal) -> String {
     let Refusal { source, line, error, .. } = refusal;
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
@@ -80,19 +80,19 @@ pub(crate) fn line_of(refusal: &Refusal) -> String {
     escape(&format!("{source}:{line} {path}{} [{}]", error.message(), error.kind.code())).into_owned()
 }
 
-/// Writes what a lenient import left out to a file.
+/// Writes the report of an import to a file, as JSON.
 pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_vec_pretty(report).map_err(|error| Failure::Failed(error.to_string()))?;
     text.push(b'\n');
     replace(path, &mut |mut file| file.write_all(&text))
 }
 
-/// Faults of one kind, in the order in which they were first met: the first of them, and how many more there are.
+/// Groups errors of one kind, in the order of their first occurrence: the first error, and the number of further ones.
 fn grouped(refusals: &[Refusal]) -> Vec<(&Refusal, u64)> {
     let mut groups: Vec<(&Refusal, u64)> = Vec::new();
     let mut places: HashMap<(&str, ErrorKind, bool, String), usize> = HashMap::new();
     for refusal in refusals {
-        // Which element of an array it is does not make another kind.
+        // Errors in different elements of an array are of one kind.
         let mut path = String::new();
         for (number, part) in refusal.error.path.split('[').enumerate() {
             path.push_str(if number == 0 {
@@ -102,7 +102,7 @@ fn grouped(refusals: &[Refusal]) -> Vec<(&Refusal, u64)> {
             });
         }
         let key = (refusal.source.as_str(), refusal.error.kind, refusal.kept, path);
-        // What is wrong with a source as a whole stands for itself.
+        // An error of a whole source is a group of its own.
         let place = if refusal.line == 0 { groups.len() } else { *places.entry(key).or_insert(groups.len()) };
         match groups.get_mut(place) {
             Some((_, more)) => *more = more.saturating_add(1),
@@ -112,15 +112,16 @@ fn grouped(refusals: &[Refusal]) -> Vec<(&Refusal, u64)> {
     groups
 }
 
-/// Counts like `50 more`; nothing for none.
+/// Returns text such as ` (and 50 more like it)`; nothing for zero.
 fn and_more(count: u64) -> String {
     if count == 0 { String::new() } else { format!(" (and {} more like it)", thousands(count)) }
 }
 
-/// Says on standard error what a lenient import left out, faults of one kind in one line, and gives the status that tells of it.
+/// Prints what a lenient import left out on standard error, with one line for errors of one kind, and returns the exit
+/// status.
 ///
-/// On a terminal the first 20 lines are listed, elsewhere all.
-pub(crate) fn tell_left_out(report: &Report) -> Status {
+/// On a terminal it lists the first 20 lines, elsewhere all.
+pub(crate) fn report_left_out(report: &Report) -> Status {
     if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
         return Status::Fine;
     }

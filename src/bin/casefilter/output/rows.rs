@@ -1,4 +1,4 @@
-//! Cases as rows of a table: text for PostgreSQL, and flat Parquet.
+//! Writes cases as rows of a table: text for PostgreSQL, and flat Parquet.
 
 #[cfg(feature = "arrow")]
 mod flat_parquet;
@@ -20,7 +20,7 @@ use crate::output::part::Part;
 use crate::output::progress::Progress;
 use crate::output::rows::walk::{Fault, Source, Walk, each_row};
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// The text format of PostgreSQL's `COPY`.
@@ -29,7 +29,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// Tells by the ending of the file's name whether rows are wanted, and which.
+    /// Returns the format of rows, if the ending of the name or --flat asks for rows.
     pub(crate) fn of(ending: Ending, flat: bool) -> Result<Option<Self>, Failure> {
         match ending {
             Ending::Tsv => Ok(Some(Self::Copy)),
@@ -39,13 +39,13 @@ impl Rows {
         }
     }
 
-    /// Writes cases, `count` of them, whose documents `walk` hands over in the order of their places.
+    /// Writes `count` cases, whose documents come from `walk` in the order of their positions.
     pub(crate) fn write(self, path: &Path, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
         let table = Table::new(&Catalog::cases());
         let progress = Progress::of_cases(count);
         let source = Source { walk, table: &table, progress: &progress };
         progress.say("writing".to_owned());
-        // A fault of a case or of the database, which is none of the file's.
+        // An error of a case or of the database, not of the output file.
         let mut failure = None;
         let written = match self {
             Self::Copy => to_file(path, None, &mut |out| copy(&source, out, &mut failure)),

@@ -1,7 +1,7 @@
-//! Standard output that does not wait for its reader: what was not read yet lies in memory, and from some length on in a file.
+//! Standard output that does not wait for its reader: unread bytes wait in memory, and above a bound in a file.
 //!
-//! A command that reads a database writes through it, so that the database is closed once it is read, however slowly the output goes
-//! on from there.
+//! Commands that read a database write through it. They can close the database as soon as they have read it, even if the
+//! reader of the output is slow.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,18 +12,18 @@ use std::thread::{self, JoinHandle};
 
 use crate::output::unnamed::unnamed_beside;
 
-/// How many bytes wait in memory at most.
+/// The most bytes that wait in memory.
 const MEMORY_BYTES: usize = 16 << 20;
 
-/// How many bytes of the file are read at once.
+/// The bytes of the file that are read at once.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// A writer whose bytes a thread of its own passes on.
+/// A writer whose bytes a separate thread passes on.
 ///
 /// [`flush`](Write::flush) waits until all of them are passed on.
 pub(crate) struct Spool {
     shared: Arc<Shared>,
-    /// The database, beside which the file lies if it can.
+    /// The database beside which the file is made, if possible.
     beside: Option<PathBuf>,
     memory_bytes: usize,
     thread: Option<JoinHandle<()>>,
@@ -35,22 +35,22 @@ struct Shared {
     changed: Condvar,
 }
 
-/// What waits, in this order: what the thread holds, the pieces, the file from `read` to `written`.
+/// The waiting bytes, in this order: those that the thread holds, the pieces, the file from `read` to `written`.
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Vec<u8>>,
-    /// The length of all pieces.
+    /// The total length of the pieces.
     piece_bytes: usize,
     file: Option<File>,
     read: u64,
     written: u64,
-    /// No file could be made or written: there may be no more in memory than its bound.
+    /// True if no file could be made or written: the bytes in memory then stay below the bound.
     is_without_file: bool,
-    /// The thread is passing bytes on.
+    /// True while the thread passes bytes on.
     is_busy: bool,
-    /// No more is written.
+    /// True once no more bytes come.
     is_ended: bool,
-    /// Why the thread passes nothing on any more.
+    /// The error that stopped the thread.
     failure: Option<io::Error>,
 }
 
@@ -69,7 +69,7 @@ impl State {
         self.pieces.is_empty() && self.read == self.written
     }
 
-    /// Returns the failure of the thread, which others get as its kind.
+    /// Returns the error of the thread; later calls get its kind only.
     fn check(&mut self) -> io::Result<()> {
         match self.failure.take() {
             None => Ok(()),
@@ -86,7 +86,7 @@ impl State {
             Some(file) => file,
             None => unnamed_beside(beside)?,
         };
-        // What was read is overwritten when nothing else is there.
+        // Reuse the file from its start if everything in it was read.
         if self.read == self.written {
             (self.read, self.written) = (0, 0);
         }
@@ -98,7 +98,7 @@ impl State {
         Ok(())
     }
 
-    /// Takes what is passed on next, or nothing when nothing waits.
+    /// Returns the bytes to pass on next, or none if none wait.
     fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(piece) = self.pieces.pop_front() {
             self.piece_bytes = self.piece_bytes.saturating_sub(piece.len());
@@ -124,7 +124,7 @@ fn copied(error: &io::Error) -> io::Error {
 }
 
 impl Spool {
-    /// Passes bytes on to `out`; a file that has to be made for them lies beside `beside`, if it can.
+    /// Returns a writer that passes bytes on to `out`. A file, if needed, is made beside `beside`, if possible.
     pub(crate) fn new(out: impl Write + Send + 'static, beside: Option<&Path>) -> io::Result<Self> {
         Self::with_memory(out, beside, MEMORY_BYTES)
     }
@@ -148,7 +148,7 @@ impl Spool {
     }
 }
 
-/// Passes on what is written until that has ended.
+/// Passes bytes on until no more come.
 fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
     let mut state = shared.state();
     loop {
@@ -159,7 +159,7 @@ fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
                 out.write_all(&piece)?;
                 state = shared.state();
             }
-            // Nothing may lie in a buffer while the next bytes are waited for.
+            // No byte may stay in a buffer while the thread waits for more.
             None if state.is_busy => {
                 drop(state);
                 out.flush()?;
@@ -191,7 +191,7 @@ impl Write for Spool {
                 break;
             }
             if !state.is_without_file {
-                // Where there is no room for a file, the reader is waited for.
+                // Without space for a file, wait for the reader.
                 match state.put(bytes, self.beside.as_deref()) {
                     Ok(()) => break,
                     Err(_) => state.is_without_file = true,
@@ -216,7 +216,7 @@ impl Write for Spool {
     }
 }
 
-/// Waits until everything is passed on, or cannot be.
+/// Waits until everything is passed on, or an error stops the thread.
 impl Drop for Spool {
     fn drop(&mut self) {
         self.shared.state().is_ended = true;
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes a piece whenever it is told to.
+    /// A reader that takes a piece when the test says so.
     struct Slow {
         go: Receiver<()>,
         taken: SyncSender<Vec<u8>>,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_waits_for_no_reader_and_every_byte_comes_in_order() {
+    fn a_writer_never_waits_for_the_reader_and_every_byte_arrives_in_order() {
         for memory_bytes in [1, 100, 10_000, MEMORY_BYTES] {
             let (go, may_go) = sync_channel(1 << 10);
             let (taken, pieces) = sync_channel(1 << 20);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_for_a_file_the_reader_is_waited_for() {
+    fn without_space_for_a_file_the_writer_waits_for_the_reader() {
         let (go, may_go) = sync_channel(0);
         let (taken, pieces) = sync_channel(1 << 10);
         let mut spool = Spool::with_memory(Slow { go: may_go, taken }, None, 100).unwrap();

@@ -1,29 +1,29 @@
-//! The exit status.
+//! The exit statuses.
 
 use std::process::ExitCode;
 
-/// The exit status when something could not be done.
+/// The exit status of a command that could not do its work.
 pub(crate) const FAILED: u8 = 1;
 
 /// The exit status for wrong usage and for a filter that does not compile.
 pub(crate) const BAD_REQUEST: u8 = 2;
 
-/// The exit status when case data was refused or left out.
+/// The exit status for case data that was rejected or left out.
 pub(crate) const REFUSED: u8 = 3;
 
 /// The exit status of `check --deny-warnings` for a filter with warnings.
 pub(crate) const WARNED: u8 = 4;
 
-/// What the process says when it could do its work.
+/// The outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// All well.
+    /// Complete success.
     Fine,
-    /// A filter did not compile; standard output says so.
+    /// A filter did not compile; standard output has the errors.
     BadFilter,
     /// Case data was left out.
     LeftOut,
-    /// A filter has warnings, and they were to be denied.
+    /// A filter has warnings, which --deny-warnings does not accept.
     Warned,
 }
 

@@ -1,4 +1,4 @@
-//! Standard output: buffered, harmless on a terminal, and quiet about readers that went away.
+//! Standard output: buffered, safe on a terminal, and silent about readers that went away.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
@@ -10,9 +10,9 @@ use crate::output::escape::{escape_json, escape_lines};
 use crate::output::failure::Failure;
 use crate::output::spool::Spool;
 
-/// Buffered standard output. [`finish`](Output::finish) writes what is left.
+/// Buffered standard output. [`finish`](Output::finish) writes the rest of the buffer.
 ///
-/// Elsewhere than on a terminal every byte is written as it is given.
+/// On a terminal unprintable characters are escaped; elsewhere every byte is written unchanged.
 pub(crate) struct Output<W: Write = Stdout> {
     out: BufWriter<W>,
     is_terminal: bool,
@@ -25,20 +25,20 @@ impl Output {
 }
 
 impl Output<Box<dyn Write>> {
-    /// Standard output for what is read from a database, which need not stay open until all of it is written; see [`Spool`].
+    /// Returns standard output for cases from a database, which can be closed before everything is written; see [`Spool`].
     pub(crate) fn from_database(database: &Path) -> Result<Self, Failure> {
-        let out = unhurried(database).map_err(|error| Failure::stdout(&error))?;
+        let out = spooled_stdout(database).map_err(|error| Failure::stdout(&error))?;
         Ok(Self::to(out, io::stdout().is_terminal()))
     }
 
-    /// Standard output for what is in memory.
+    /// Returns standard output for cases in memory.
     pub(crate) fn from_memory() -> Self {
         Self::to(Box::new(io::stdout()), io::stdout().is_terminal())
     }
 }
 
-/// Standard output, by way of a [`Spool`] unless it is a file, which takes what it gets at once.
-pub(crate) fn unhurried(database: &Path) -> io::Result<Box<dyn Write>> {
+/// Returns standard output through a [`Spool`], unless it is a file, which never makes a writer wait.
+pub(crate) fn spooled_stdout(database: &Path) -> io::Result<Box<dyn Write>> {
     if is_file(&io::stdout()) {
         return Ok(Box::new(io::stdout()));
     }
@@ -66,12 +66,12 @@ impl<W: Write> Output<W> {
         self.out.write_all(text.as_bytes()).map_err(|error| Failure::stdout(&error))
     }
 
-    /// Lines, each with its end.
+    /// Writes lines, each with its line end.
     pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
         if self.is_terminal { self.write(&escape_lines(text)) } else { self.write(text) }
     }
 
-    /// Lines of which every part from outside was [escaped](crate::output::escape::escape) before.
+    /// Writes lines whose parts from outside are [escaped](crate::output::escape::escape) already.
     pub(crate) fn escaped_lines(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text)
     }
@@ -98,7 +98,7 @@ impl<W: Write> Output<W> {
         self.json_line(&text)
     }
 
-    /// Writes an id on a line of its own, such that no other id looks the same.
+    /// Writes an id on a line, so that no other id looks the same.
     pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
         if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
     }
@@ -112,7 +112,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// JSON or a table.
+/// The form of an output: JSON or a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For programs
@@ -122,7 +122,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns what was asked for, or what fits where standard output goes.
+    /// Returns the chosen format, or the default: a table on a terminal, JSON elsewhere.
     pub(crate) fn or_fitting(asked: Option<Self>) -> Self {
         asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_gets_nothing_that_it_obeys_and_a_pipe_every_byte() {
+    fn a_terminal_gets_no_control_characters_and_a_pipe_every_byte() {
         assert_eq!(written(true), "a\\u{202e}\n\"b\\u202e\"\n\"c\\u009b\"\nd\\u{1b}\n");
         assert_eq!(written(false), "a\u{202e}\n\"b\u{202e}\"\n\"c\u{9b}\"\nd\u{1b}\n");
     }

@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Lays out tables for people.
 
 use std::io::{self, IsTerminal};
 
@@ -8,16 +8,16 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::wrap::{split_at_width, width, wrapped_to};
 
-/// How far columns stand apart.
+/// The columns of space between two columns of a table.
 const GAP: usize = 2;
 
-/// The narrowest that a column which yields becomes.
+/// The least width of a column that can be cut.
 const LEAST: usize = 10;
 
-/// What stands for the rest of a text that is cut.
+/// The mark for the rest of a text that is cut.
 const CUT: &str = "…";
 
-/// A column: its heading, how it is aligned, and whether it gives way on a narrow terminal.
+/// A column: its heading, its alignment, and whether it is cut on a narrow terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
     heading: &'static str,
@@ -26,25 +26,25 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Returns a column of texts that are cut when the terminal is narrow.
+    /// Returns a column of texts, which can be cut on a narrow terminal.
     pub(crate) const fn text(heading: &'static str) -> Self {
         Self { heading, right: false, yields: true }
     }
 
-    /// Returns a column of texts that are of no use when they are cut.
+    /// Returns a column of texts that are useless when they are cut.
     pub(crate) const fn whole(heading: &'static str) -> Self {
         Self { heading, right: false, yields: false }
     }
 
-    /// Returns a column of numbers, which stand on the right.
+    /// Returns a column of numbers, aligned on the right.
     pub(crate) const fn number(heading: &'static str) -> Self {
         Self { heading, right: true, yields: false }
     }
 }
 
-/// Lays out rows under headings, a line each, to the width of the terminal.
+/// Lays out rows under headings, one on each line, to the width of the terminal.
 ///
-/// Columns that the terminal cannot hold are left out; a last line says which.
+/// Columns that do not fit are left out; a last line names them.
 pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| escaped(row)).collect();
     let layout = Layout::new(columns, &rows, usize::from(width()));
@@ -57,13 +57,13 @@ pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Takes the text of a table, a line or more at a time.
+/// A function that takes the text of a table, one or more lines at a time.
 pub(crate) type Write<'w> = &'w mut dyn FnMut(&str) -> Result<(), Failure>;
 
-/// A table that is written while its rows come; the first of them tell how wide the columns are.
+/// A table that is written while its rows come; the first rows decide the widths of the columns.
 pub(crate) struct TableWriter {
     columns: &'static [Column],
-    /// The rows that tell the widths, until there are enough.
+    /// The rows that decide the widths, until there are enough.
     first: Vec<Vec<String>>,
     enough: usize,
     layout: Option<Layout>,
@@ -92,7 +92,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the table.
     pub(crate) fn finish(mut self, write: Write<'_>) -> Result<(), Failure> {
         if !self.first.is_empty() {
             self.begin(write)?;
@@ -101,19 +101,19 @@ impl TableWriter {
     }
 }
 
-/// Which columns are shown, and how wide.
+/// The columns that are shown, with their widths.
 struct Layout {
     shown: Vec<Shown>,
     left_out: Vec<&'static str>,
-    /// That of the terminal.
+    /// The width of the terminal.
     width: usize,
-    /// Whether texts that run from right to left are isolated from what stands beside them.
+    /// True if right-to-left texts are isolated from the text around them.
     isolates: bool,
 }
 
 struct Shown {
     column: Column,
-    /// Its place in a row.
+    /// The index of the column in a row.
     place: usize,
     width: usize,
 }
@@ -138,7 +138,7 @@ impl Layout {
                 }
             }
         }
-        // What room is left goes to the narrowest of those that want more.
+        // The remaining space goes to the narrowest of the columns that need more.
         while room > 0 {
             let hungry =
                 layout.shown.iter_mut().zip(&wanted).filter(|(shown, wanted)| shown.width < **wanted);
@@ -149,7 +149,7 @@ impl Layout {
         layout
     }
 
-    /// Returns the headings, and a line under them.
+    /// Returns the headings, underlined.
     fn head(&self) -> String {
         let headings = self.shown.iter().map(|shown| shown.column.heading);
         let widths = self.shown.iter().map(|shown| shown.width);
@@ -158,7 +158,7 @@ impl Layout {
         format!("{}{rule}\n", self.cells(headings))
     }
 
-    /// Returns a row, with the end of its line.
+    /// Returns a row, with its line end.
     fn line(&self, row: &[String]) -> String {
         self.cells(self.shown.iter().map(|shown| row.get(shown.place).map_or("", String::as_str)))
     }
@@ -182,7 +182,7 @@ impl Layout {
         line
     }
 
-    /// Says which columns are missing, with the end of the line.
+    /// Returns a line that names the columns that are left out.
     fn left_out(&self) -> String {
         if self.left_out.is_empty() {
             return String::new();
@@ -198,7 +198,7 @@ fn escaped(row: &[String]) -> Vec<String> {
     row.iter().map(|text| escape(text).into_owned()).collect()
 }
 
-/// Returns a text that is at most so wide, by cutting its end off.
+/// Returns the text, cut at its end to this width.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -207,7 +207,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}{CUT}", front.trim_end())
 }
 
-/// Returns whether a text has characters of a script that is written from right to left.
+/// Returns true if a text has characters of a right-to-left script.
 fn runs_leftwards(text: &str) -> bool {
     let is_leftward = |c: char| {
         matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_come_one_by_one_make_the_same_table() {
+    fn rows_that_arrive_one_by_one_make_the_same_table() {
         const STATIC: &[Column] = &COLUMNS;
         for enough in [1, 2, 5] {
             let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A Parquet file that is read, and how far that has come.
+//! A Parquet file that reports the progress of reading it.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,7 +9,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::output::progress::{Bar, Progress};
 
-/// A file that is read here and there, and reports the bytes read from it.
+/// A file with random access that reports the bytes read from it.
 pub(crate) struct WatchedFile {
     file: File,
     bar: Bar,
@@ -30,7 +30,7 @@ impl Length for WatchedFile {
 impl ChunkReader for WatchedFile {
     type T = BufReader<File>;
 
-    // For the few bytes before each page; the pages themselves come as bytes.
+    // A sequential reader is used only for the few bytes before each page.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
         self.file.get_read(start)
     }

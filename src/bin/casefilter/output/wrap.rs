@@ -1,16 +1,16 @@
-//! Lines that fit the width of the terminal.
+//! Wraps lines to the width of the terminal.
 
 use std::io;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The width where there is neither a terminal to ask nor the variable `COLUMNS`.
+/// The width if standard output is not a terminal and the variable `COLUMNS` is not set.
 const WIDTH: u16 = 120;
 
-/// The narrowest width that is laid out for.
+/// The narrowest layout.
 const NARROWEST: u16 = 20;
 
-/// As much of a text as is at most so wide, and the rest.
+/// Splits a text after the longest start of at most this width.
 pub(super) fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     let mut room = width;
     let end = text.char_indices().find(|(_, c)| match room.checked_sub(c.width().unwrap_or(0)) {
@@ -23,14 +23,15 @@ pub(super) fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     text.split_at(end.map_or(text.len(), |(at, _)| at))
 }
 
-/// Returns a line as several, none wider than the terminal if that can be, where there is one or `COLUMNS` tells its width; those after the first are set in by `hanging` more.
+/// Wraps a line to the width of the terminal, or of the variable `COLUMNS`. If neither is known, returns the line unchanged.
+/// Further lines are indented by `hanging` more than the first.
 ///
-/// It is broken where cells of a table stand apart, or else between words.
+/// Lines break between cells of a table, or else between words, or else within a word.
 pub(crate) fn wrapped(line: &str, hanging: usize) -> String {
     known_width().map_or_else(|| line.to_owned(), |width| wrapped_to(line, hanging, usize::from(width)))
 }
 
-/// As [`wrapped`], for a terminal of a width.
+/// Like [`wrapped`], for this width.
 pub(crate) fn wrapped_to(line: &str, hanging: usize, width: usize) -> String {
     let own_indent = line.chars().take_while(|c| *c == ' ').count();
     let set_in = own_indent.saturating_add(hanging).min(width.saturating_mul(2) / 3);
@@ -50,16 +51,16 @@ pub(crate) fn wrapped_to(line: &str, hanging: usize, width: usize) -> String {
     text
 }
 
-/// Returns a line with the space between its cells made less, from the end on, until the line is no wider than that or there is no such space.
+/// Reduces the space between cells, from the end on, until the line fits the width or no space is left to reduce.
 fn narrowed(line: &str, width: usize) -> String {
-    /// How far cells that stand apart have to stand.
+    /// The least space between two cells.
     const APART: &str = "   ";
     let mut line = line.to_owned();
     let mut end = line.len();
     while let Some(excess) = line.width().checked_sub(width).filter(|excess| *excess > 0) {
         let Some(last) = line.get(..end).and_then(|front| front.rfind(APART)) else { break };
         let start = line.get(..last).map_or(0, |front| front.trim_end_matches(' ').len());
-        // What a line is set in by stays.
+        // The indentation of the line stays.
         if start == 0 {
             break;
         }
@@ -71,26 +72,30 @@ fn narrowed(line: &str, width: usize) -> String {
     line
 }
 
-/// Returns where to break a text that is wider than the room: between cells, between words, or within a word.
+/// Returns the offset at which to break a text that is wider than `room`: between cells, between words, or within a word.
 fn break_in(text: &str, room: usize) -> usize {
-    let (front, behind) = split_at_width(text, room);
+    let (front, after) = split_at_width(text, room);
     let is_after_text = |at: &usize| front.get(..*at).is_some_and(|before| !before.trim().is_empty());
-    if behind.starts_with(' ') && is_after_text(&front.len()) {
-        return front.len();
-    }
-    let cells = front.rfind("  ").filter(|at| *at > front.len() / 3);
-    let found = cells.filter(is_after_text).or_else(|| front.rfind(' ').filter(is_after_text));
-    // At least one character, so that there is an end.
+    let ends_with = |gap: &str| after.starts_with(gap).then_some(front.len());
+    let cells = ends_with("  ").or_else(|| front.rfind("  ").filter(|at| *at > front.len() / 3));
+    let words = || ends_with(" ").or_else(|| front.rfind(' '));
+    let found = cells.filter(is_after_text).or_else(|| words().filter(is_after_text));
+    // At least one character, so that the loop ends.
     let one = text.chars().next().map_or(text.len(), char::len_utf8);
     found.unwrap_or(front.len()).max(one)
 }
 
-/// Returns the width that tables are laid out for.
+/// Returns the width for lines of text, which are not wrapped where no width is known.
+pub(crate) fn line_width() -> usize {
+    known_width().map_or(usize::MAX, usize::from)
+}
+
+/// Returns the width for the layout of tables.
 pub(crate) fn width() -> u16 {
     known_width().unwrap_or(WIDTH)
 }
 
-/// Returns the width of the terminal on standard output, or that which the variable `COLUMNS` tells.
+/// Returns the width of the terminal on standard output, or the value of the variable `COLUMNS`.
 fn known_width() -> Option<u16> {
     let of_terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0);
     let of_variable = || std::env::var("COLUMNS").ok()?.trim().parse::<u16>().ok().filter(|width| *width > 0);

@@ -35,7 +35,7 @@ impl Settings {
             mode,
             sizes: engine.sizes,
             keep: engine.keep,
-            hasher: base.directory().hasher().clone(),
+            hasher: base.index().hasher().clone(),
             base: Arc::downgrade(base),
         }
     }

@@ -6,8 +6,10 @@ use std::time::Duration;
 use super::documents::Documents;
 use super::group::Settings;
 use crate::catalog::Catalog;
+#[cfg(feature = "arrow")]
+use crate::engine::Refusal;
 use crate::engine::write::threads::{Detached, Queue};
-use crate::engine::{Engine, Mode, Refusal, Upserted};
+use crate::engine::{Engine, Mode, Upserted};
 use crate::filter::{Filter, Request};
 use crate::ingest::Piece;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::batch::{Batch, BatchBuilder, MAX_BATCHES, OwnedRow, RowAddr};
+use crate::batch::{Batch, BatchBuilder, BufferedRow, MAX_BATCHES, RowAddr};
 use crate::catalog::FieldId;
 use crate::engine::snapshot::{StoredAddr, View, row_number};
 use crate::index::BatchKeys;
@@ -10,7 +10,7 @@ use crate::index::BatchKeys;
 /// The cases that a transaction stores.
 pub(super) enum Buffer {
     /// Few cases, which may become part of the head. [`RowAddr::batch`] is 0.
-    Rows(Vec<Arc<OwnedRow>>),
+    Rows(Vec<Arc<BufferedRow>>),
     /// Full batches, and the batch being filled, which has the next number.
     Batches(Vec<SealedBatch>, Box<BatchBuilder>),
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::buffer::{Buffer, SealedBatch};
 use super::staged::{StagedWrite, WriterUpdate};
 use super::txn::{Attached, WriteTxn};
-use crate::batch::{OwnedRow, RowAddr};
+use crate::batch::{BufferedRow, RowAddr};
 use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 use crate::engine::write::merge::{Merge, join_head};
@@ -41,12 +41,12 @@ impl<'e> WriteTxn<'e> {
         match &self.buffer {
             Buffer::Rows(rows) if self.fits_head(&attached.snapshot.head, rows.len()) => {
                 let Attached { writer, snapshot } = &mut attached;
-                let directory = snapshot.base.directory();
+                let index = snapshot.base.index();
                 if let Some(merge) = &mut writer.merge {
-                    merge.step(&self.engine.catalog, directory, self.engine.sizes, &mut budget.values);
+                    merge.step(&self.engine.catalog, index, self.engine.sizes, &mut budget.values);
                 }
                 if let Some(work) = &mut writer.keys {
-                    work.step(directory, &mut budget.keys);
+                    work.step(index, &mut budget.keys);
                 }
                 self.stage_in_head(attached)
             }
@@ -67,7 +67,7 @@ impl<'e> WriteTxn<'e> {
         update.note_deleted(&self.deleted);
         let covered = |at: &StoredAddr| matches!(at, StoredAddr::Covered(..));
         update.deleted = self.deleted.keys().copied().filter(covered).collect();
-        let hasher = before.base.directory().hasher();
+        let hasher = before.base.index().hasher();
         update.note_head(&self.ids, |at| hash_in(&rows, at, hasher), head.id, first);
         let own_deleted = in_head(&self.own_deleted, head.id, first);
         let cases = before.cases() + self.ids.len() - self.deleted.len();
@@ -106,8 +106,8 @@ impl<'e> WriteTxn<'e> {
         view.settle();
         self.merge_batches(merge, &mut view, &mut update, &mut budget);
         let mut key_work = writer.keys.take();
-        while let Some(mut work) = key_work.take().or_else(|| view.directory().key_work(budget.writes)) {
-            if !work.step(view.directory(), &mut budget.keys) {
+        while let Some(mut work) = key_work.take().or_else(|| view.index().key_work(budget.writes)) {
+            if !work.step(view.index(), &mut budget.keys) {
                 key_work = Some(work);
                 break;
             }
@@ -118,7 +118,7 @@ impl<'e> WriteTxn<'e> {
         let cases = view.cases();
         let mut own_cases = 0;
         if !rows.is_empty() {
-            let hasher = view.directory().hasher();
+            let hasher = view.index().hasher();
             update.note_head(&self.ids, |at| hash_in(&rows, at, hasher), head.id, 0);
             own_cases = self.ids.len();
             head.extend(&rows, in_head(&self.own_deleted, head.id, 0));
@@ -139,7 +139,7 @@ impl<'e> WriteTxn<'e> {
         let engine = self.engine;
         let (catalog, sizes) = (&engine.catalog, engine.sizes);
         while let Some(mut next) = merge.take().or_else(|| Merge::choose(view, sizes, engine.keep)) {
-            if budget.values == 0 || !next.step(catalog, view.directory(), sizes, &mut budget.values) {
+            if budget.values == 0 || !next.step(catalog, view.index(), sizes, &mut budget.values) {
                 update.merge = Some(next);
                 return;
             }
@@ -163,7 +163,7 @@ impl<'e> WriteTxn<'e> {
             if self.engine.sizes.is_covered(slot.live_rows) {
                 view.push_covered(&self.engine.catalog, slot, keys);
             } else if slot.live_rows > 0 {
-                let hasher = view.directory().hasher();
+                let hasher = view.index().hasher();
                 let live = slot.live.iter(slot.batch.rows());
                 let inserted =
                     live.map(|row| (hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row)));
@@ -175,7 +175,7 @@ impl<'e> WriteTxn<'e> {
 }
 
 /// Returns the hash of the id of one of these cases.
-fn hash_in(rows: &[Arc<OwnedRow>], at: RowAddr, hasher: &impl BuildHasher) -> u64 {
+fn hash_in(rows: &[Arc<BufferedRow>], at: RowAddr, hasher: &impl BuildHasher) -> u64 {
     rows.get(usize::from(at.row)).map_or(0, |row| hasher.hash_one(row.id()))
 }
 

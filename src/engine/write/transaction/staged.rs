@@ -5,8 +5,8 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::pending_ids::PendingIds;
-use crate::batch::{OwnedRow, RowAddr};
-use crate::engine::current::Writing;
+use crate::batch::{BufferedRow, RowAddr};
+use crate::engine::shared_state::Writing;
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr};
 use crate::engine::write::merge::{Merge, Moved};
 use crate::index::KeyWork;
@@ -22,7 +22,7 @@ pub(super) struct WriterUpdate {
     /// True if the old head became a batch.
     pub(super) is_new_head: bool,
     /// The cases stored in the head.
-    pub(super) head: Vec<Arc<OwnedRow>>,
+    pub(super) head: Vec<Arc<BufferedRow>>,
     /// The deleted rows of covered batches that the base does not contain as deleted yet.
     pub(super) deleted: Vec<StoredAddr>,
     /// The merge in progress, if there is a new head.
@@ -116,7 +116,7 @@ impl StagedWrite<'_> {
         for (hash, batch, row) in update.removed {
             writer.uncovered.remove(hash, batch, row);
         }
-        let hasher = self.after.base.directory().hasher();
+        let hasher = self.after.base.index().hasher();
         for (hash, batch, row) in update.inserted {
             writer.uncovered.insert(hash, batch, row);
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::buffer::{Buffer, CoveredRows, IncomingBatch, SealedBatch, row_addr};
 use super::pending_ids::PendingIds;
-use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row, RowAddr};
-use crate::engine::current::Writing;
+use crate::batch::{Batch, BatchBuilder, BufferedRow, Document, MAX_BATCHES, Row, RowAddr};
 use crate::engine::handle::Engine;
+use crate::engine::shared_state::Writing;
 use crate::engine::snapshot::{Head, Snapshot, StoredAddr};
 use crate::engine::write::lookup::Lookup;
 use crate::engine::write::report::Upserted;
@@ -84,7 +84,7 @@ impl<'e> WriteTxn<'e> {
         Self {
             engine,
             // All bases of an engine have the same hasher.
-            hasher: engine.current.load().base.directory().hasher().clone(),
+            hasher: engine.current.load().base.index().hasher().clone(),
             next_place: 0,
             #[cfg(feature = "store")]
             last_place: u64::MAX,
@@ -122,7 +122,7 @@ impl<'e> WriteTxn<'e> {
             self.last_place = place;
         }
         match &mut self.buffer {
-            Buffer::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
+            Buffer::Rows(rows) => rows.push(Arc::new(BufferedRow::new(row, document, place))),
             Buffer::Batches(_, filling) => filling.push(row, document, place),
         }
         Ok(upserted)

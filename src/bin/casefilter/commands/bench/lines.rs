@@ -1,4 +1,4 @@
-//! What is printed: a line for each request, for each field and at the end.
+//! The output: a line for each request, for each field, and at the end.
 
 use casefilter::Memory;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(super) struct Faulty {
 }
 
 #[derive(Serialize)]
-pub(super) struct Taken<'m> {
+pub(super) struct FieldBytes<'m> {
     pub(super) field: &'m str,
     pub(super) column_bytes: u64,
     pub(super) index_bytes: u64,
@@ -65,18 +65,18 @@ impl Timed {
     }
 }
 
-/// Returns what each field takes, the largest first; the places of cases are of no field.
-pub(super) fn taken(memory: &Memory) -> Vec<Taken<'_>> {
-    let mut fields: Vec<Taken<'_>> = memory
+/// Returns the memory of each field, the largest first. The insertion order of cases belongs to no field.
+pub(super) fn field_bytes(memory: &Memory) -> Vec<FieldBytes<'_>> {
+    let mut fields: Vec<FieldBytes<'_>> = memory
         .fields
         .iter()
-        .map(|field| Taken::new(&field.name, field.column_bytes, field.index_bytes, memory.cases))
+        .map(|field| FieldBytes::new(&field.name, field.column_bytes, field.index_bytes, memory.cases))
         .collect();
-    fields.sort_by_key(|taken| std::cmp::Reverse(taken.column_bytes.saturating_add(taken.index_bytes)));
+    fields.sort_by_key(|field| std::cmp::Reverse(field.column_bytes.saturating_add(field.index_bytes)));
     fields
 }
 
-impl<'m> Taken<'m> {
+impl<'m> FieldBytes<'m> {
     pub(super) const COLUMNS: [Column; 4] = [
         Column::whole("field"),
         Column::number("column bytes"),

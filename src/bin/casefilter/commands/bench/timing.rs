@@ -1,4 +1,4 @@
-//! The times of a request that is run again and again.
+//! Measures the times of a request over many runs.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,36 +9,36 @@ use crate::commands::bench::lines::{Timed, rounded};
 use crate::input::loaded::LoadedCases;
 use crate::input::request::Line;
 
-/// Without --runs, each request is repeated for about this long …
+/// The time for which each request is repeated without --runs, within the next two bounds.
 const ENOUGH: Duration = Duration::from_millis(200);
 
-/// … but at least so often …
+/// The least runs of a request without --runs.
 const LEAST_RUNS: u32 = 5;
 
-/// … and at most so often.
+/// The most runs of a request.
 const MOST_RUNS: usize = 100_000;
 
-/// How requests are run.
+/// The options of a measurement.
 pub(super) struct Runs {
     pub(super) threads: u16,
-    /// How often; where it is not told, for [`ENOUGH`] time.
+    /// The number of runs; None repeats a request for [`ENOUGH`] time.
     pub(super) runs: Option<u32>,
-    /// Compiled filters are taken from a cache.
+    /// True if compiled filters are taken from a cache.
     pub(super) is_cached: bool,
 }
 
-/// Memory in whose company nothing else stays in the processor's caches.
+/// A block of memory that is read to evict everything else from the processor's caches.
 pub(super) struct Caches {
     other: Vec<u64>,
 }
 
 impl Caches {
-    /// More than the largest caches hold.
+    /// The size of the block, larger than any cache of a processor.
     const WORDS: usize = (256 << 20) / size_of::<u64>();
     const WORDS_OF_A_LINE: usize = 64 / size_of::<u64>();
 
     pub(super) fn new() -> Self {
-        // Pages of zeros would all be the same one.
+        // Pages of zeros would all map to one physical page.
         Self { other: vec![1; Self::WORDS] }
     }
 
@@ -52,7 +52,7 @@ impl Caches {
 pub(super) struct Measured {
     pub(super) matched: u64,
     pub(super) times: Vec<Duration>,
-    /// Those with empty caches.
+    /// The times with empty caches.
     pub(super) cold: Option<Vec<Duration>>,
 }
 
@@ -77,10 +77,10 @@ fn percentile(times: &[Duration], hundredths: usize) -> f64 {
     rounded(time.as_secs_f64() * 1e6, 100.0)
 }
 
-/// Room for every filter that a request can bring.
+/// The capacity of the filter cache, larger than the filter of any request.
 const CACHE_BYTES: usize = 1 << 30;
 
-/// What makes requests of lines.
+/// The compiler of request lines.
 enum Compiler {
     Fresh(Limits),
     Cached(FilterCache),
@@ -105,7 +105,7 @@ pub(super) fn time(
         true => Compiler::Cached(FilterCache::new(cases.catalog().clone(), Limits::default(), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    // Cases that a service has are copied first.
+    // Cases of a service were copied before, so that counting them cannot fail.
     let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter).unwrap_or_default();
     once(cases, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_last_takes_longer_to_read_with_empty_caches() {
+    fn a_read_takes_longer_with_empty_caches() {
         /// Lines that a near cache holds, each of which names the next one: they are read one after the other.
         const LINES: usize = 1 << 12;
         // A step and a shift that together come past every line.

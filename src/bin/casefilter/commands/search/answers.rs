@@ -1,4 +1,4 @@
-//! Answers to files of requests, a line each.
+//! Answers to a file of requests, one line each.
 
 use crate::input::loaded::Found;
 use crate::input::request::{Line, envelope};
@@ -9,7 +9,7 @@ use crate::output::stdout::Output;
 
 use casefilter::{Catalog, Limits, Request};
 
-/// Prints a line for each request: the answer or the error envelope. Returns how many of them are bad.
+/// Prints a line for each request: the answer or the error envelope. Returns the number of bad requests.
 pub(super) fn answer_all(
     catalog: &Catalog,
     limits: &Limits,
@@ -45,8 +45,8 @@ pub(super) fn answer_all(
     Ok(bad)
 }
 
-/// Returns an answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
-/// they stand in it.
+/// Returns an answer on one line. `documents` are all its items; those that hold line breaks are joined, the others stay as
+/// they are stored.
 fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
     let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
     let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();

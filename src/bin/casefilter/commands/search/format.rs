@@ -6,18 +6,18 @@ use clap::ValueEnum;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// The answer of the interface: {"list":{"items":[…],"pageInfo":{…}}}
+    /// The answer of the HTTP interface: {"list":{"items":[…],"pageInfo":{…}}}
     Json,
-    /// The cases, one a line
+    /// The cases, one on each line
     Ndjson,
-    /// Their ids, one a line; as a JSON string an id that begins with a quote or has control characters
+    /// Their ids, one on each line; an id that begins with a quote or has control characters as a JSON string
     Ids,
     /// A table for people
     Table,
 }
 
 impl Format {
-    /// Returns what was asked for, or what fits where standard output goes.
+    /// Returns the chosen format, or the default: a table on a terminal, JSON elsewhere.
     pub(super) fn or_fitting(asked: Option<Self>) -> Self {
         asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
     }

@@ -1,4 +1,4 @@
-//! Pages that are longer than an answer may be, written case by case.
+//! Pages that are too long for memory, written case by case.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,33 +14,33 @@ use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 use crate::output::table::TableWriter;
 
-/// Rows by which the widths of a table's columns are chosen.
+/// The number of rows that decide the widths of the columns of a table.
 const ROWS_MEASURED: usize = 1000;
 
 /// A page whose cases are written while they are read.
 pub(super) struct LongPage<'r> {
     pub(super) request: &'r Request,
     pub(super) format: Format,
-    /// How many cases are selected.
+    /// The number of selected cases.
     pub(super) total: u64,
-    /// The database that the cases are read from, if it is one.
+    /// The database that holds the cases, if there is one.
     pub(super) database: Option<&'r Path>,
 }
 
 impl LongPage<'_> {
-    /// Returns how many cases the page has.
+    /// Returns the number of cases on the page.
     pub(super) fn len(&self) -> u64 {
         self.total.saturating_sub(self.request.offset).min(self.request.limit)
     }
 
-    /// Writes the cases of the page, and closes what they are read from once they are read. `summary` is what a table ends with.
+    /// Writes the page, and closes the database once its cases are read. `summary` returns the last line of a table.
     pub(super) fn write(&self, cases: LoadedCases, summary: impl FnOnce() -> String) -> Result<(), Failure> {
         let mut out = match self.database {
             Some(database) => Output::from_database(database)?,
             None => Output::from_memory(),
         };
         let read = self.read(&cases, &mut out);
-        // Others may write to the database while the rest is written.
+        // Release the database before the rest is written: other processes may write to it.
         let closed = cases.close();
         let written = read.and_then(|()| {
             if self.format == Format::Table {
@@ -74,7 +74,7 @@ impl LongPage<'_> {
                     out.json_part(document)
                 })?;
                 let total = if request.count { format!(",\"totalItems\":{total}") } else { String::new() };
-                // A page of all cases is as long as there are.
+                // The limit of a page of all cases is the number of its cases.
                 let limit = if request.limit == ALL { self.len() } else { request.limit };
                 out.json_line(&format!(
                     "]{total},\"pageInfo\":{{\"limit\":{limit},\"offset\":{}}}}}}}",

@@ -1,4 +1,4 @@
-//! Pages that are put together in memory.
+//! Pages that are collected in memory.
 
 use crate::commands::search::format::Format;
 use crate::input::loaded::Found;
@@ -7,7 +7,7 @@ use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
-/// Prints a page; `summary` is what a table ends with.
+/// Prints a page; `summary` returns the last line of a table.
 pub(super) fn print(answer: &Found, format: Format, summary: impl FnOnce() -> String) -> Result<(), Failure> {
     let mut out = Output::new();
     match format {

@@ -1,4 +1,4 @@
-//! What is said of a page beside its cases.
+//! The summary of a page.
 
 use crate::output::failure::note;
 use crate::output::figures::{counted, duration, thousands};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use casefilter::Request;
 
-/// Returns what a table of cases in memory or in a database ends with.
+/// Returns the last line of a table of cases from memory or a database.
 pub(super) fn summary_of(
     written: u64,
     total: u64,
@@ -29,12 +29,12 @@ pub(super) fn summary_of(
     )
 }
 
-/// Says on standard error that more cases are selected than were written, if so.
-pub(super) fn tell_cut(written: u64, request: &Request, total: u64) {
+/// Notes on standard error that the filter selects more cases than were written, if so.
+pub(super) fn note_cut(written: u64, request: &Request, total: u64) {
     let end = request.offset.saturating_add(written);
     if request.limit > 0 && written == request.limit && end < total {
         note(format!(
-            "{} of {} written; --limit all writes them all, --offset {end} goes on\n",
+            "{} of {} written; --limit all writes them all, --offset {end} continues\n",
             thousands(written),
             counted_selected(total)
         ));

@@ -1,4 +1,4 @@
-//! What a service answers.
+//! The answers of a service.
 
 use bytes::BytesMut;
 use casefilter::Refusal;
@@ -9,7 +9,7 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::refusals::Importing;
 
-/// Takes a frame from the front of what came, once it is whole.
+/// Removes a frame from the front of the received bytes, once it is complete.
 pub(super) fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
     const HEAD_BYTES: usize = 5;
     let (sort, length) = match waiting.get(..HEAD_BYTES)? {
@@ -25,7 +25,7 @@ pub(super) fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
     Some((sort, frame.split_off(HEAD_BYTES)))
 }
 
-/// Why a service did not do what it was asked for.
+/// The error answer of a service.
 #[derive(Deserialize)]
 struct Told {
     description: String,
@@ -34,7 +34,7 @@ struct Told {
     refusal: Option<Refusal>,
 }
 
-/// Returns what a service answered: what was asked for, or why not; `importing` is what an import was to do.
+/// Parses the answer of a service, or its error; `importing` is the mode of an import.
 pub(super) fn read_answer<T: DeserializeOwned>(
     is_good: bool,
     body: &[u8],
@@ -42,7 +42,10 @@ pub(super) fn read_answer<T: DeserializeOwned>(
 ) -> Result<T, Failure> {
     let strange = |error: serde_json::Error| {
         let error = error.to_string();
-        Failure::Failed(format!("the service answered what this version does not know: {}", escape(&error)))
+        Failure::Failed(format!(
+            "this version of casefilter does not know the answer of the service: {}",
+            escape(&error)
+        ))
     };
     if is_good {
         return serde_json::from_slice(body).map_err(strange);

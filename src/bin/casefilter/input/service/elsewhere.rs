@@ -1,4 +1,5 @@
-//! A service cannot be asked on systems without Unix sockets, and by builds without the feature `service`.
+//! A stand-in for systems without Unix sockets, and for builds without the feature `service`: there is no service to connect
+//! to.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,17 +11,17 @@ use crate::output::failure::Failure;
 use crate::output::part::Part;
 use crate::output::refusals::Importing;
 
-/// None can be there.
+/// A type without values.
 pub(crate) enum Service {}
 
-/// None can be there.
+/// A type without values.
 pub(crate) enum Upload {}
 
 impl Service {
     pub(crate) fn connect(_database: &Path, _socket: Option<&Path>) -> Result<Self, String> {
         match Part::Service.require("socket to ask a service by") {
             Err(Failure::Failed(message)) => Err(message),
-            _ => Err("on this system a service does nothing for other commands".to_owned()),
+            _ => Err("on this system commands cannot use a service".to_owned()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Bodies of requests that are sent by the piece.
+//! Request bodies that are sent in pieces.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::sync::mpsc::Receiver;
 
-/// How many pieces of a body wait to be sent, at most.
+/// The most pieces of a body that wait to be sent.
 pub(super) const PIECES: usize = 4;
 
 /// A piece of a body.
@@ -17,7 +17,7 @@ pub(super) enum Piece {
     End,
 }
 
-/// A body that is sent by the piece. It is broken off when its sender is dropped before the end was sent.
+/// A body that is sent in pieces. The request is aborted if its sender is dropped before the end.
 pub(super) struct Pieces(pub(super) Receiver<Piece>);
 
 impl Body for Pieces {

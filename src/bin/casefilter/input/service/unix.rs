@@ -31,7 +31,7 @@ pub(crate) struct Service {
     database: String,
 }
 
-/// An import that a service is to do. Dropped before its end, nothing is imported.
+/// An import by a service. If it is dropped before its end, nothing is imported.
 pub(crate) struct Upload {
     service: Service,
     pieces: Sender<Piece>,
@@ -42,10 +42,10 @@ pub(crate) struct Upload {
 type Answer = hyper::Result<(StatusCode, Bytes)>;
 
 impl Service {
-    /// Connects to the service that has a database.
+    /// Connects to the service that has a database open.
     ///
     /// # Errors
-    /// Why that cannot be done, and what else can.
+    /// The reason why there is no connection, and advice.
     pub(crate) fn connect(database: &Path, socket: Option<&Path>) -> Result<Self, String> {
         let path = socket.map_or_else(|| AdminSocket::beside(database), Path::to_owned);
         let shown = path.display();
@@ -54,13 +54,13 @@ impl Service {
         let connected = runtime.block_on(async {
             let (sender, connection) =
                 handshake(TokioIo::new(UnixStream::connect(&path).await?)).await.map_err(io::Error::other)?;
-            // Its errors are those of the requests.
+            // Errors of the connection appear in the requests.
             tokio::spawn(connection);
             io::Result::Ok(sender)
         });
         let sender = connected.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
-                "no service answers at {shown} (if it is a service whose socket is elsewhere, say where by --admin-socket)"
+                "no service answers at {shown} (if the socket of a service has another path, give it by --admin-socket)"
             ),
             io::ErrorKind::PermissionDenied => {
                 format!("{shown} is for the user whom the service runs as: permission denied")
@@ -69,7 +69,7 @@ impl Service {
         })?;
         let database = AdminSocket::identity(database).map_err(|error| error.to_string())?;
         let mut service = Self { runtime, sender, path, database };
-        // Whether it is a service, and of this database, before anything is sent.
+        // Before anything else is sent, check that it is a service, and has this database.
         let told: Result<IgnoredAny, Failure> = service.ask("GET", "/", Vec::new());
         told.map(|_| service).map_err(|failure| match failure {
             Failure::Failed(message) => message,
@@ -77,13 +77,13 @@ impl Service {
         })
     }
 
-    /// Asks for what is there.
+    /// Sends a GET request.
     pub(crate) fn get<T: DeserializeOwned>(&mut self, target: &str) -> Result<T, Failure> {
         self.ask("GET", target, Vec::new())
     }
 
-    /// Sends a request that is answered in frames, and hands over each frame as it arrives. A frame is one byte for its kind, four
-    /// for its length, and its bytes.
+    /// Sends a request that is answered in frames, and calls `take` with each frame as it arrives. A frame is a byte for its
+    /// kind, four bytes for its length, and its contents.
     pub(crate) fn frames(
         &mut self,
         target: &str,
@@ -92,7 +92,7 @@ impl Service {
     ) -> Result<(), Failure> {
         let body = serde_json::to_vec(body).map_err(|error| Failure::Failed(error.to_string()))?;
         let (pieces, request) = self.request("POST", target, "application/json")?;
-        // There is room for both.
+        // The channel has capacity for both.
         let _ = pieces.try_send(Piece::Data(body.into()));
         let _ = pieces.try_send(Piece::End);
         let response = self.runtime.block_on(self.sender.send_request(request));
@@ -114,7 +114,7 @@ impl Service {
         }
     }
 
-    /// Asks for something small.
+    /// Sends a POST request with a JSON body.
     pub(crate) fn post<T: DeserializeOwned>(
         &mut self,
         target: &str,
@@ -126,17 +126,17 @@ impl Service {
 
     fn ask<T: DeserializeOwned>(&mut self, method: &str, target: &str, body: Vec<u8>) -> Result<T, Failure> {
         let (pieces, answer) = self.send(method, target, "application/json")?;
-        // There is room for both; what is lost with the connection, the answer tells.
+        // The channel has capacity for both. Loss of the connection appears in the answer.
         let _ = pieces.try_send(Piece::Data(body.into()));
         let _ = pieces.try_send(Piece::End);
         let answer = self.runtime.block_on(answer);
         self.read(answer.map_err(|error| Failure::Failed(error.to_string()))?, None)
     }
 
-    /// Asks for something that is answered with a file, and writes that; errors call it `name`.
+    /// Sends a POST request whose answer is a file, and writes it. Errors name it `name`.
     pub(crate) fn download(&mut self, target: &str, file: &mut File, name: &str) -> Result<(), Failure> {
         let (pieces, request) = self.request("POST", target, "application/json")?;
-        // There is room; what is lost with the connection, the answer tells.
+        // The channel has capacity. Loss of the connection appears in the answer.
         let _ = pieces.try_send(Piece::End);
         let lost = |error: hyper::Error| lost(&self.path, &error);
         let answer = self.sender.send_request(request);
@@ -157,7 +157,7 @@ impl Service {
         })
     }
 
-    /// Begins an import; what it holds follows.
+    /// Begins an import; its sources follow.
     pub(crate) fn upload(mut self, target: &str, importing: Importing) -> Result<Upload, Failure> {
         let (pieces, answer) = self.send("POST", target, "application/vnd.casefilter.sources")?;
         Ok(Upload { service: self, pieces, answer: Some(answer), importing })
@@ -179,7 +179,7 @@ impl Service {
         Ok((pieces, answer))
     }
 
-    /// Returns a request that can be sent now, and where the pieces of its body go.
+    /// Returns a request that can be sent now, and the sender of its body.
     fn request(
         &mut self,
         method: &str,
@@ -210,7 +210,7 @@ impl Service {
         request.map_err(|error| Failure::Failed(error.to_string()))
     }
 
-    /// Returns the failure of a service that went away while its answer was read.
+    /// Returns the failure for a service that went away while its answer was read.
     fn went(&self, error: &hyper::Error) -> Failure {
         let path = self.path.display().to_string();
         Failure::Failed(format!(
@@ -228,13 +228,13 @@ impl Service {
 fn lost(path: &Path, error: &hyper::Error) -> Failure {
     let path = path.display().to_string();
     Failure::Failed(format!(
-        "the service at {} went away before it answered ({error}): what was asked for was done whole, or not at all",
+        "the service at {} went away before it answered ({error}): the request was carried out completely, or not at all",
         escape(&path)
     ))
 }
 
 impl Upload {
-    /// Begins another source.
+    /// Begins the next source.
     pub(crate) fn begin(&mut self, name: &str, is_parquet: bool) -> Result<(), Failure> {
         self.frame(if is_parquet { b'P' } else { b'T' }, name.as_bytes())
     }
@@ -260,7 +260,7 @@ impl Upload {
         }
     }
 
-    /// Ends what is sent, and waits for the answer.
+    /// Ends the import, and waits for the answer.
     pub(crate) fn finish<T: DeserializeOwned>(mut self) -> Result<T, Failure> {
         let _ = self.pieces.blocking_send(Piece::End);
         self.answer()

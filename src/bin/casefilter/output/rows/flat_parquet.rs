@@ -1,4 +1,4 @@
-//! Rows as flat Parquet: a column for each column of the table.
+//! Writes rows as flat Parquet: a column for each column of the table.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,9 +16,9 @@ use parquet::file::properties::WriterProperties;
 use crate::output::failure::Failure;
 use crate::output::rows::walk::{Fault, Source, each_row};
 
-/// Rows in a row group.
+/// The rows of a row group.
 const GROUP_ROWS: usize = 2 * 65_536;
-/// Rows that become columns at once.
+/// The rows that are converted to columns at once.
 const BATCH_ROWS: usize = 8_192;
 
 /// Writes the rows of all cases.
@@ -71,7 +71,7 @@ fn field(column: &Column) -> Field {
     }
 }
 
-/// A column that is being filled.
+/// A builder of one column.
 enum Builder {
     Text(StringBuilder),
     Number(Float64Builder),
@@ -113,7 +113,7 @@ impl Builder {
             (Self::Booleans(builder), Datum::Booleans(booleans)) => {
                 builder.append_value(booleans.iter().copied().map(Some));
             }
-            // A row has what its columns want, or a null; writing refuses a null that has no place.
+            // A row has a value of the column's type, or a null. Writing rejects a null in a column that takes none.
             (Self::Text(builder), _) => builder.append_null(),
             (Self::Number(builder), _) => builder.append_null(),
             (Self::Integer(builder), _) => builder.append_null(),

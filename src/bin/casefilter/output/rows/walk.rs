@@ -1,4 +1,4 @@
-//! The row of every case, handed over one after the other.
+//! Converts cases to rows, one after another.
 
 use std::io;
 
@@ -9,17 +9,17 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::progress::Progress;
 
-/// Hands over documents, one after the other, until taking one fails.
+/// A function that passes on documents, one by one, until the callee returns an error.
 pub(crate) type Walk<'w> = &'w dyn Fn(&mut dyn FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure>;
 
-/// What is written.
+/// The input of a table.
 pub(super) struct Source<'s> {
     pub(super) walk: Walk<'s>,
     pub(super) table: &'s Table,
     pub(super) progress: &'s Progress,
 }
 
-/// Hands over the row of every case.
+/// Calls `take` with the row of every case.
 pub(super) fn each_row(
     source: &Source<'_>,
     failure: &mut Option<Failure>,
@@ -52,9 +52,9 @@ pub(super) fn each_row(
     }
 }
 
-/// Why a row was not written.
+/// The reason why a row was not written.
 pub(super) enum Fault {
     Write(io::Error),
-    /// The case has no place in the table.
+    /// The case does not fit the table.
     Case(Error),
 }

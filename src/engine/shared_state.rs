@@ -14,7 +14,7 @@ use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
 /// The current snapshot, and the state that only the current writer sees.
-pub(crate) enum Current {
+pub(crate) enum SharedState {
     /// An atomically swapped pointer, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),
     /// A model of both; `shuttle` chooses the order of its steps.
@@ -22,7 +22,7 @@ pub(crate) enum Current {
     Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
 }
 
-impl Current {
+impl SharedState {
     pub(crate) fn new(first: Snapshot, writer: Writer) -> Self {
         Self::Swapped(ArcSwap::from_pointee(first), Lock::new(writer))
     }

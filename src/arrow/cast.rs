@@ -1,17 +1,18 @@
-//! Record batches as plans read them.
+//! Casts the columns of a record batch to the types that a plan reads.
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
 
 use super::plan::Plan;
-use super::types::{read_as, read_field_as};
+use super::types::{canonical_field, canonical_type};
 use crate::error::{Error, ErrorKind};
 
-/// The columns of a plan, each of the type of [`read_as`]. Those that have it already are shared, not copied.
+/// Returns the columns of a plan, cast to their [`canonical_type`]. A column that already has that type is shared, not
+/// copied.
 ///
 /// # Errors
-/// A column that cannot be read so; the path is its name.
-pub(super) fn view(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch, Error> {
+/// Returns an error if Arrow cannot cast a column. Its path is the name of the column.
+pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch, Error> {
     let schema = batch.schema();
     let mut columns = Vec::with_capacity(plan.columns.len());
     let mut fields = Vec::with_capacity(plan.columns.len());
@@ -19,21 +20,21 @@ pub(super) fn view(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch, Erro
         let (Some(column), Some(field)) = (batch.columns().get(*number), schema.fields().get(*number)) else {
             continue;
         };
-        let kind = read_as(column.data_type());
+        let kind = canonical_type(column.data_type());
         let column = arrow_cast::cast(column, &kind).map_err(|error| {
             Error::new(
                 ErrorKind::WrongType,
                 0,
                 error.to_string(),
-                "a column that Arrow can read as plain values",
+                "a column that Arrow can cast to plain values",
             )
             .at(field.name().clone())
         })?;
-        // Whether a column may have nulls, its values show.
-        fields.push(read_field_as(field).with_nullable(true));
+        // Nullable in any case: a cast may add nulls.
+        fields.push(canonical_field(field).with_nullable(true));
         columns.push(column);
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Schema::new(fields).into(), columns, &options)
-        .map_err(|error| Error::new(ErrorKind::WrongType, 0, error.to_string(), "a sound record batch"))
+        .map_err(|error| Error::new(ErrorKind::WrongType, 0, error.to_string(), "a valid record batch"))
 }

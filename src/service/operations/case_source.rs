@@ -1,12 +1,12 @@
-//! Where searches look for cases.
+//! The source of the cases that searches read.
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{PostgresError, PostgresSource};
 #[cfg(feature = "postgres")]
 use crate::service::http::errors::Failure;
 
-/// Where searches look for cases. Whatever else is asked for is in the file.
-pub(in crate::service) enum Source {
+/// The source of the cases that searches read. All other operations read the file of the service.
+pub(in crate::service) enum CaseSource {
     /// The file of the service, its columns in memory.
     Store,
     /// A table of PostgreSQL.
@@ -14,18 +14,18 @@ pub(in crate::service) enum Source {
     Postgres(PostgresSource),
 }
 
-impl Source {
-    /// Whether a search may be so quick that it need not leave the thread of its connection.
-    pub(super) fn may_be_quick(&self) -> bool {
+impl CaseSource {
+    /// Returns true if cases are searched in memory, so that a fast search may run on the connection's thread.
+    pub(super) fn is_in_memory(&self) -> bool {
         matches!(self, Self::Store)
     }
 
-    /// Why searches cannot be answered now, if they cannot.
-    pub(in crate::service) async fn fault(&self) -> Option<String> {
+    /// Returns the cause if searches cannot be answered now.
+    pub(in crate::service) async fn check(&self) -> Option<String> {
         match self {
             Self::Store => None,
             #[cfg(feature = "postgres")]
-            Self::Postgres(source) => match tokio::time::timeout(PATIENCE, source.ping()).await {
+            Self::Postgres(source) => match tokio::time::timeout(PING_TIMEOUT, source.ping()).await {
                 Ok(answer) => answer.err().map(|error| error.to_string()),
                 Err(_) => Some("PostgreSQL did not answer in time".to_owned()),
             },
@@ -33,9 +33,9 @@ impl Source {
     }
 }
 
-/// How long the source has to say that it is there.
+/// The timeout of the check.
 #[cfg(feature = "postgres")]
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+const PING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 
 #[cfg(feature = "postgres")]
 impl From<PostgresError> for Failure {

@@ -1,61 +1,60 @@
-//! Rows of several batches copied into one, a bounded step at a time.
+//! Merging batches into one, a bounded step at a time.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "a budget that is not less than the cost, and rows of one batch"
+    clippy::indexing_slicing,
+    reason = "a budget that is not less than the cost, and picked rows, each of which names a source"
 )]
 
 use std::sync::Arc;
 
 use super::document::Keep;
-use super::documents::{Documents, DocumentsMerge};
-use super::places::Places;
+use super::documents::{BatchDocuments, DocumentsMerge};
+use super::insertion_order::InsertionOrder;
 use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder, Picks};
 
-/// A batch being made of rows of others, one column after the other.
-pub(crate) struct Gather {
+/// A merge of rows of several batches into one batch, column by column.
+pub(crate) struct BatchMerge {
     sources: Vec<Arc<Batch>>,
     /// The rows of the new batch, ascending by place.
     picks: Picks,
-    /// Of rows of heads, which have no columns to be merged: the columns being filled.
-    filling: Option<Filling>,
+    /// The columns being filled from buffered rows, if no source has columns to be merged.
+    filling: Option<ColumnsBuilder>,
     columns: Vec<Option<Column>>,
-    /// Values that may be copied, but are too few for a column.
+    /// The budget that was left over, too small for a column.
     saved: usize,
-    /// Rows whose documents are done.
+    /// The number of rows whose documents are merged.
     done: usize,
     documents: DocumentsMerge,
 }
 
-/// Columns being filled, by field number, and how many rows they have.
-struct Filling {
+/// Columns being filled, by field number, and the number of their rows.
+struct ColumnsBuilder {
     builders: Vec<Option<ColumnBuilder>>,
     rows: usize,
 }
 
-impl Gather {
-    /// Of these rows of these batches; they come to stand in the order of their places.
+impl BatchMerge {
+    /// Begins a merge of rows of batches; the merged batch has them in the order of their places.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
-        let place = |(source, row): &(u16, u16)| {
-            sources.get(usize::from(*source)).map_or(u64::MAX, |batch| batch.place(usize::from(*row)))
-        };
+        let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));
         if !rows.is_sorted_by_key(place) {
             rows.sort_by_cached_key(place);
         }
         let picks = Picks::new(rows, sources.iter().map(|batch| batch.rows()));
-        let documents: Vec<&Documents> = sources.iter().map(|batch| &batch.documents).collect();
+        let documents: Vec<&BatchDocuments> = sources.iter().map(|batch| &batch.documents).collect();
         let documents = DocumentsMerge::new(keep, &documents, picks.rows());
         Self { sources, picks, filling: None, columns: Vec::new(), saved: 0, done: 0, documents }
     }
 
-    /// From which source and row each row comes.
+    /// Returns the source and the row there of each row of the merged batch.
     pub(crate) fn rows(&self) -> &[(u16, u16)] {
         self.picks.rows()
     }
 
-    /// Copies about `budget` values, which is lowered by what was copied or saved for the next column, of
-    /// which none is done in part; true when all are.
+    /// Copies about `budget` values; true once all are copied. Columns are copied whole: the budget is lowered by what was copied,
+    /// and by what is saved for the next column.
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -64,7 +63,7 @@ impl Gather {
             return false;
         }
         for id in catalog.field_ids().skip(self.columns.len()) {
-            // An empty column costs something, too.
+            // An empty column costs something too.
             let cost = rows.max(1);
             if left < cost {
                 self.saved = left;
@@ -73,7 +72,7 @@ impl Gather {
             left -= cost;
             let is_wanted = id == FieldId::ID || catalog.is_visible(id);
             if let Some(filling) = &mut self.filling {
-                let builder = filling.builders.get_mut(id.index()).and_then(Option::as_mut);
+                let builder = filling.builders[id.index()].as_mut();
                 self.columns.push(builder.map(|builder| builder.seal(rows)));
                 continue;
             }
@@ -85,20 +84,18 @@ impl Gather {
         }
         self.saved = 0;
         let end = self.done.saturating_add(left).min(rows);
-        for (source, row) in self.picks.rows().get(self.done..end).unwrap_or_default() {
-            if let Some(batch) = self.sources.get(usize::from(*source)) {
-                self.documents.push(*source, &batch.documents, *row);
-            }
+        for (source, row) in &self.picks.rows()[self.done..end] {
+            self.documents.push(*source, &self.sources[usize::from(*source)].documents, *row);
         }
         *budget = left - (end - self.done);
         self.done = end;
         end == rows
     }
 
-    /// Fills columns with the values of heads, if all sources are heads; true when nothing is left to fill.
+    /// Fills columns from buffered rows, if all sources have lazy columns; true when nothing is left to fill.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
-            if !self.sources.iter().all(|batch| batch.is_waiting()) {
+            if !self.sources.iter().all(|batch| batch.is_lazy()) {
                 self.sources.iter().for_each(|batch| batch.seal_columns());
                 return true;
             }
@@ -107,7 +104,7 @@ impl Gather {
                 let is_wanted = id == FieldId::ID || catalog.is_visible(id);
                 is_wanted.then(|| ColumnBuilder::new(catalog.field(id), rows))
             });
-            self.filling = Some(Filling { builders: builders.collect(), rows: 0 });
+            self.filling = Some(ColumnsBuilder { builders: builders.collect(), rows: 0 });
         }
         let Some(filling) = &mut self.filling else { return true };
         let cost = filling.builders.len().max(1);
@@ -116,8 +113,7 @@ impl Gather {
                 return false;
             }
             *left -= cost;
-            let batch = self.sources.get(usize::from(*source));
-            if let Some(row) = batch.and_then(|batch| batch.waiting_row(usize::from(*row))) {
+            if let Some(row) = self.sources[usize::from(*source)].buffered_row(usize::from(*row)) {
                 row.fill(&mut filling.builders, filling.rows);
             }
             filling.rows += 1;
@@ -125,12 +121,11 @@ impl Gather {
         true
     }
 
-    /// The batch, once [`step`](Self::step) has said that all is copied.
+    /// Returns the batch, once [`step`](Self::step) has returned true.
     pub(crate) fn finish(self) -> Batch {
-        let places = self.rows().iter().map(|(source, row)| {
-            self.sources.get(usize::from(*source)).map_or(u64::MAX, |batch| batch.place(usize::from(*row)))
-        });
-        let places = Places::new(places.collect());
+        let place = |(source, row): &(u16, u16)| self.sources[usize::from(*source)].place(usize::from(*row));
+        let places = self.rows().iter().map(place);
+        let places = InsertionOrder::new(places.collect());
         Batch::sealed(self.picks.rows().len(), self.columns.into(), places, self.documents.seal())
     }
 }

@@ -1,16 +1,16 @@
-//! Who is let in: signatures, clocks, replays, permissions.
+//! Authentication and authorization: signatures, clocks, replays, permissions.
 
 use std::time::Duration;
 
 use casefilter::service::ServiceOptions;
 
-use super::client::{Answer, Client, Key, now_s, sign};
+use super::client::{Client, Key, Response, now_s, sign};
 use super::server::{FILTERS, PERMISSIONS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
 
-/// A search with headers of one's choice.
-fn search(client: &mut Client, headers: &[(&str, &str)], target: &str, body: &[u8]) -> Answer {
+/// Sends a search with the given headers.
+fn search(client: &mut Client, headers: &[(&str, &str)], target: &str, body: &[u8]) -> Response {
     let mut request = format!("POST {target} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n", body.len());
     for (name, value) in headers {
         request += &format!("{name}: {value}\r\n");
@@ -22,14 +22,14 @@ fn search(client: &mut Client, headers: &[(&str, &str)], target: &str, body: &[u
 }
 
 #[test]
-fn whatever_is_wrong_with_a_signature_the_answer_is_the_same() {
+fn every_authentication_error_gets_the_same_response() {
     let server = Server::start();
     let (mut client, Key { token, secret }) = (server.client(), key("all"));
     let now = now_s().to_string();
     let right = sign(&secret, &now, "POST", SEARCH, BODY);
     let good = [("X-App-Token", &*token), ("X-App-Access-Ts", &*now), ("X-App-Access-Sig", &*right)];
     assert_eq!(search(&mut client, &good, SEARCH, BODY).status, 200);
-    // Authorization is not read.
+    // The header `Authorization` is ignored.
     let with_bearer = [&good[..], &[("Authorization", "Bearer nonsense")]].concat();
     assert_eq!(search(&mut client, &with_bearer, SEARCH, BODY).status, 200);
 
@@ -98,7 +98,7 @@ fn whatever_is_wrong_with_a_signature_the_answer_is_the_same() {
         descriptions.insert(answer.failure(401));
     }
     assert_eq!(descriptions.len(), 1, "{descriptions:?}");
-    // Body and query are signed too, and whoever is not let in learns nothing of the body.
+    // Body and query are signed too. A 401 never reveals whether the body is valid.
     for (target, body) in [
         (SEARCH, &b"{}"[..]),
         (SEARCH, b""),
@@ -107,7 +107,7 @@ fn whatever_is_wrong_with_a_signature_the_answer_is_the_same() {
     ] {
         assert!(descriptions.contains(&search(&mut client, &good, target, body).failure(401)));
     }
-    // Near the edge of the window, signed at that time.
+    // Timestamps near the edges of the clock window are accepted.
     for seconds in [-58, 58] {
         let timestamp = (now_s() + seconds).to_string();
         let signature = signed(&timestamp, "POST", SEARCH, BODY);
@@ -119,10 +119,10 @@ fn whatever_is_wrong_with_a_signature_the_answer_is_the_same() {
 }
 
 #[test]
-fn the_bytes_on_the_wire_are_signed_not_what_they_mean() {
+fn the_signature_covers_the_bytes_as_sent_without_normalization() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
-    // Spelled in unusual ways, each signed as it is spelled.
+    // Unusual spellings: the signature is over the same bytes.
     for target in [
         format!("{SEARCH}?limit=%31&x=%zz&&order=%2DcreatedAt"),
         format!("{SEARCH}?"),
@@ -132,7 +132,7 @@ fn the_bytes_on_the_wire_are_signed_not_what_they_mean() {
         let answer = client.call(&all, "POST", &target, b" {\"ids\" : [ ] }\n");
         assert!([200, 400, 404].contains(&answer.status), "{target}: {}", answer.text());
     }
-    // In chunks, which the signature knows nothing of.
+    // The signature does not cover the chunk framing.
     let now = now_s().to_string();
     let signature = sign(&all.secret, &now, "POST", SEARCH, BODY);
     let head = format!(
@@ -147,7 +147,7 @@ fn the_bytes_on_the_wire_are_signed_not_what_they_mean() {
 }
 
 #[test]
-fn a_signature_is_good_again_unless_replays_are_refused() {
+fn a_signature_can_be_reused_unless_replays_are_rejected() {
     for refuses_replays in [false, true] {
         let options =
             ServiceOptions { refuses_replays, remembered_signatures: 3, ..ServiceOptions::default() };
@@ -162,7 +162,7 @@ fn a_signature_is_good_again_unless_replays_are_refused() {
         };
         let statuses =
             [at(BODY), at(BODY), at(b"{\"ids\":[]}"), at(b"{\"ids\":[\"1\"]}"), at(b"{\"ids\":[\"2\"]}")];
-        // Bounded in memory: what cannot be remembered is not taken.
+        // The replay cache is bounded: a request whose signature does not fit is rejected.
         assert_eq!(statuses, if refuses_replays { [200, 401, 200, 200, 503] } else { [200; 5] });
         server.stop();
     }
@@ -197,7 +197,7 @@ fn each_operation_needs_its_permission() {
 }
 
 #[test]
-fn the_window_of_the_clock_can_be_set() {
+fn the_clock_window_is_configurable() {
     let options = ServiceOptions { clock_window: Duration::from_secs(5), ..ServiceOptions::default() };
     let server = Server::with("plain.cases.ndjson", options);
     let (mut client, all) = (server.client(), key("all"));

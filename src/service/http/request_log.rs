@@ -1,4 +1,4 @@
-//! A request from its beginning to its answer, which is counted and logged.
+//! Counts and logs each request when it ends.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,82 +6,84 @@ use std::time::{Duration, Instant};
 use axum::response::Response;
 use hyper::body::Body as _;
 
-use super::correlation::{CORRELATION_ID, Name};
+use super::correlation::{CORRELATION_ID, CorrelationId};
 use super::errors::Failure;
-use super::log_rate::{Line, tell_left_out};
+use super::log_limit::{Decision, log_suppressed};
 use crate::service::auth::tokens::AppToken;
-use crate::service::metrics::counters::{GIVEN_UP, OTHER};
+use crate::service::metrics::counters::{ABORTED, OTHER};
 use crate::service::state::ServiceState;
 
-/// One request on its way to an answer.
+/// The log and metrics entry of one request, written by [`end`](Self::end).
 ///
-/// One that is given up before, since its connection failed or the service ends, is counted and logged with [`GIVEN_UP`].
-pub(in crate::service) struct Exchange<'s> {
+/// If it is dropped before that, the request is counted and logged with the status [`ABORTED`]: the connection failed, or
+/// the grace period of a shutdown ended.
+pub(in crate::service) struct RequestLog<'s> {
     shared: &'s ServiceState,
-    name: Name,
+    id: CorrelationId,
     start: Instant,
     pub(in crate::service) caller: Caller,
     is_ended: bool,
 }
 
-/// Whose request it is, as far as that is known.
+/// The operation and the token of a request, as far as they are known.
 #[derive(Default)]
 pub(in crate::service) struct Caller {
     pub(in crate::service) operation: Option<&'static str>,
     pub(in crate::service) token: Option<Arc<AppToken>>,
 }
 
-impl<'s> Exchange<'s> {
-    /// A request that came at this time.
+impl<'s> RequestLog<'s> {
+    /// Begins the entry of a request that arrived at `start`, and assigns its correlation id.
     pub(in crate::service) fn since(start: Instant, shared: &'s ServiceState) -> Self {
-        Self { shared, name: shared.names.next(), start, caller: Caller::default(), is_ended: false }
+        let id = shared.correlation_ids.next();
+        Self { shared, id, start, caller: Caller::default(), is_ended: false }
     }
 
-    /// The same request, which is one of an operation.
+    /// Sets the operation.
     pub(in crate::service) fn of(mut self, operation: &'static str) -> Self {
         self.caller.operation = Some(operation);
         self
     }
 
-    /// True for an answer that an exchange [ended](Self::end) with.
+    /// Returns true for a response that [`end`](Self::end) returned.
     pub(super) fn is_ended(response: &Response) -> bool {
         response.headers().contains_key(CORRELATION_ID)
     }
 
-    /// The answer under the request's name, counted and logged.
+    /// Counts and logs the request, and returns its response with the correlation id.
     pub(in crate::service) fn end(mut self, result: Result<Response, Failure>) -> Response {
         self.is_ended = true;
         let mut cause = None;
         let mut response = result.unwrap_or_else(|failure| {
             cause = failure.cause().map(str::to_owned);
-            failure.respond(self.name.as_str().to_owned())
+            failure.respond(self.id.as_str().to_owned())
         });
-        self.name.mark(&mut response);
+        self.id.add_to(&mut response);
         let (status, took) = (response.status().as_u16(), self.start.elapsed());
         let bytes = response.body().size_hint().lower();
-        self.shared.metrics.count_answer(self.caller.operation, status, took, bytes);
+        self.shared.metrics.count_response(self.caller.operation, status, took, bytes);
         self.log(status, took, cause.as_deref());
         response
     }
 
-    /// Writes a line about an answer, unless nobody wants it.
+    /// Logs a request, unless the log limit suppresses it.
     fn log(&self, status: u16, took: Duration, cause: Option<&str>) {
         let operation = self.caller.operation.unwrap_or(OTHER);
         let token = self.caller.token.as_ref().map(|token| token.name.as_str());
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let name = self.name.as_str();
-        // Faults of the service are all told, and what is told at level `debug` was asked for.
+        let id = self.id.as_str();
+        // Only lines that clients can cause at will are limited. Errors of the service are all logged.
         if (400..500).contains(&status) || status == 503 {
             let address = self.caller.token.as_ref().map_or(0, |token| Arc::as_ptr(token).addr());
-            match self.shared.log_rate.line(address, status, Instant::now()) {
-                Line::LeaveOut => return,
-                Line::Write { left_out: 0 } => {}
-                Line::Write { left_out } => tell_left_out(status, left_out),
+            match self.shared.log_limiter.decide(address, status, Instant::now()) {
+                Decision::Suppress => return,
+                Decision::Write { suppressed: 0 } => {}
+                Decision::Write { suppressed } => log_suppressed(status, suppressed),
             }
         }
         macro_rules! event {
             ($level:ident) => {
-                tracing::$level!(correlation_id = name, operation, token, status, took_us, cause, "answered")
+                tracing::$level!(correlation_id = id, operation, token, status, took_us, cause, "answered")
             };
         }
         match status {
@@ -93,13 +95,13 @@ impl<'s> Exchange<'s> {
     }
 }
 
-impl Drop for Exchange<'_> {
+impl Drop for RequestLog<'_> {
     fn drop(&mut self) {
-        // Of a panic others tell.
+        // A panic is logged where it is caught.
         if !self.is_ended && !std::thread::panicking() {
             let took = self.start.elapsed();
-            self.shared.metrics.count_answer(self.caller.operation, GIVEN_UP, took, 0);
-            self.log(GIVEN_UP, took, None);
+            self.shared.metrics.count_response(self.caller.operation, ABORTED, took, 0);
+            self.log(ABORTED, took, None);
         }
     }
 }

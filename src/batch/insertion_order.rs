@@ -1,20 +1,21 @@
-//! Where each row of a batch stands in the order in which cases were first stored.
+//! The insertion order of the rows of a batch.
+#![expect(clippy::indexing_slicing, reason = "a row of the batch")]
 
-/// The place of each row.
+/// The place of each row in the order in which cases were first stored.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Places {
-    /// The first row's; each row stands behind the one before.
+pub(crate) enum InsertionOrder {
+    /// The first row's place; each row has the next one.
     From(u64),
-    /// Each row's, and what a search must know of all.
+    /// Each row's place, and a summary of all for searches.
     Each { places: Box<[u64]>, least: u64, greatest: u64, ordered: bool },
 }
 
-impl Places {
-    /// The places of rows in turn.
+impl InsertionOrder {
+    /// Makes the insertion order from the place of each row.
     pub(crate) fn new(places: Vec<u64>) -> Self {
         let first = places.first().copied().unwrap_or(0);
         let mut rows = (0_u64..).zip(&places);
-        // Places read from a file may lie at the end of all numbers.
+        // Places read from a forged file may be at the end of all numbers.
         if rows.all(|(row, place)| first.checked_add(row) == Some(*place)) {
             return Self::From(first);
         }
@@ -28,12 +29,13 @@ impl Places {
 
     pub(crate) fn get(&self, row: usize) -> u64 {
         match self {
+            // A forged file may have places at the end of all numbers.
             Self::From(first) => first.saturating_add(row as u64),
-            Self::Each { places, .. } => places.get(row).copied().unwrap_or(u64::MAX),
+            Self::Each { places, .. } => places[row],
         }
     }
 
-    /// True when each row's place is behind that of the row before.
+    /// True when places ascend with the rows.
     pub(crate) fn is_ordered(&self) -> bool {
         match self {
             Self::From(_) => true,
@@ -41,7 +43,7 @@ impl Places {
         }
     }
 
-    /// The least and the greatest of `rows` places.
+    /// Returns the least and the greatest of `rows` places.
     pub(crate) fn range(&self, rows: usize) -> Option<(u64, u64)> {
         let last = rows.checked_sub(1)?;
         match self {

@@ -1,0 +1,74 @@
+//! The file of tokens, which several commands may change at once.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use casefilter::AtomicFile;
+use casefilter::service::TokenFile;
+
+use crate::output::failure::Failure;
+use crate::output::file::{cannot_write, replace};
+use crate::output::interrupt;
+use crate::output::overwrite::is_same_inode;
+
+/// A file of tokens that no other command changes until this is dropped.
+///
+/// A change replaces the file by a new one, so the lock is on the file that has the name now. If there is no file yet,
+/// nothing is locked, and the first command that makes the file wins.
+pub(super) struct LockedTokens<'p> {
+    path: &'p Path,
+    pub(super) tokens: TokenFile,
+    /// None where there is no file yet. Closing it ends the lock.
+    lock: Option<File>,
+}
+
+impl<'p> LockedTokens<'p> {
+    /// Reads the file, once no other command changes it.
+    pub(super) fn read(path: &'p Path) -> Result<Self, Failure> {
+        let fail = |error: io::Error| Failure::io("cannot read", &path.display().to_string(), &error);
+        loop {
+            let file = match File::open(path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Self { path, tokens: TokenFile::default(), lock: None });
+                }
+                Err(error) => return Err(fail(error)),
+            };
+            // Some file systems have no locks. One command at a time is safe there too.
+            let _ = file.lock();
+            if has_name(&file, path) {
+                let tokens = TokenFile::read(path).map_err(fail)?;
+                return Ok(Self { path, tokens, lock: Some(file) });
+            }
+        }
+    }
+
+    /// Writes the file. Returns false, and writes nothing, if another command has made the file since it was read.
+    pub(super) fn write(self, text: &str) -> Result<bool, Failure> {
+        let Self { path, lock, .. } = self;
+        if lock.is_some() {
+            return replace(path, &mut |mut file| file.write_all(text.as_bytes())).map(|()| true);
+        }
+        match create(path, text) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            created => created.map(|()| true).map_err(|error| cannot_write(path, &error)),
+        }
+    }
+}
+
+fn create(path: &Path, text: &str) -> io::Result<()> {
+    interrupt::watch()?;
+    // The path may be a symbolic link to a file that does not exist.
+    let new = AtomicFile::create_new(AtomicFile::target_of(path)?)?;
+    new.file().write_all(text.as_bytes())?;
+    new.finish()
+}
+
+/// Returns true if the path still names this open file. Systems without inode numbers are not checked.
+fn has_name(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => cfg!(not(unix)) || is_same_inode(&open, &named),
+        _ => false,
+    }
+}

@@ -1,0 +1,182 @@
+//! The values after a habit, read ahead for a suggestion.
+
+use std::borrow::Cow;
+
+use super::super::advice::{Advice, Habit};
+use super::super::unsupported::{Unsupported, meant_by_value};
+use super::lexer::{Lexer, Token};
+use crate::operator::{Connective, Operator, Syntax};
+use crate::value::{Timestamp, is_reserved_word};
+
+/// The separator of several values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Join {
+    Comma,
+    Connective(Connective),
+    /// `nor`, after `neither`.
+    Nor,
+}
+
+pub(super) struct Operand<'a> {
+    /// The value with its quotes.
+    pub(super) written: &'a str,
+    pub(super) value: Cow<'a, str>,
+    pub(super) is_bare: bool,
+}
+
+/// The values after an operator, in parentheses or not.
+pub(super) struct Operands<'a> {
+    /// At least one.
+    pub(super) values: Vec<Operand<'a>>,
+    /// `None` of a single value.
+    pub(super) join: Option<Join>,
+    pub(super) has_parentheses: bool,
+    /// Nothing follows that may belong to the values, as in `Ann Lee`.
+    pub(super) is_whole: bool,
+    /// The lexer after the values.
+    pub(super) rest: Lexer<'a>,
+    /// The offset after the values.
+    pub(super) stop: usize,
+}
+
+impl<'a> Operands<'a> {
+    /// Reads the values that stand next; `None` when something else stands there.
+    pub(super) fn read(lexer: &Lexer<'a>) -> Option<Self> {
+        let mut rest = lexer.clone();
+        let has_parentheses = rest.next == Token::Open;
+        if has_parentheses {
+            rest.bump().ok()?;
+        }
+        let mut stop = rest.at;
+        let first = operand(&mut rest)?;
+        let mut operands =
+            Self { values: vec![first], join: None, has_parentheses, is_whole: false, rest, stop };
+        loop {
+            let mut ahead = operands.rest.clone();
+            let join = match &ahead.next {
+                Token::Comma => Join::Comma,
+                token if token.is_word("nor") => Join::Nor,
+                token => match token.connective() {
+                    Some(connective) => Join::Connective(connective),
+                    None => break,
+                },
+            };
+            ahead.bump().ok()?;
+            stop = ahead.at;
+            let Some(next) = operand(&mut ahead) else { break };
+            // Outside of parentheses, a word before an operator is a field.
+            if !has_parentheses && !ends_value(&ahead.next) {
+                break;
+            }
+            if operands.join.is_some_and(|before| before != join) {
+                return None;
+            }
+            operands.join = Some(join);
+            operands.values.push(next);
+            operands.rest = ahead;
+            operands.stop = stop;
+        }
+        if has_parentheses {
+            if operands.rest.next != Token::Close {
+                return None;
+            }
+            operands.stop = operands.rest.at;
+            operands.rest.bump().ok()?;
+        }
+        operands.is_whole = ends_value(&operands.rest.next) && operands.rest.next != Token::Comma;
+        Some(operands)
+    }
+
+    /// Returns the test that one of the values stands for, if the language has none.
+    pub(super) fn unsupported(&self) -> Option<Unsupported> {
+        self.values.iter().find_map(|value| meant_by_value(&value.value, value.is_bare))
+    }
+
+    /// True when one of the values is a word that is not one, such as `any`.
+    pub(super) fn has_keyword(&self) -> bool {
+        let is_keyword = |word: &str| Habit::find(word).is_some() || word.eq_ignore_ascii_case("of");
+        self.values.iter().any(|value| value.is_bare && is_keyword(value.written))
+    }
+
+    fn joined(&self, separator: &str) -> String {
+        self.values.iter().map(|value| value.written).collect::<Vec<_>>().join(separator)
+    }
+
+    /// Returns `operator values` as a criterion on `field` has it; `None` where no criterion means the same.
+    ///
+    /// The text goes on with other criteria on the field where one operator does not do.
+    pub(super) fn after_field(&self, advice: Advice, field: &str, is_list: bool) -> Option<String> {
+        let is_or = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::Or)));
+        let is_and = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::And)));
+        let is_one = self.values.len() == 1;
+        let list = |operator: Operator| format!("{} ({})", operator.spelled(Syntax::Text), self.joined(", "));
+        let each = |connective: Connective| {
+            let sign = Operator::NotEqual.spelled(Syntax::Text);
+            let rest = self.joined(&format!(" {} {field} {sign} ", connective.word()));
+            format!("{sign} {rest}")
+        };
+        match advice {
+            Advice::Operator(Operator::Contains) if is_or => Some(list(Operator::Contains)),
+            Advice::Operator(Operator::Contains | Operator::All) if is_and && is_list => {
+                Some(list(Operator::All))
+            }
+            Advice::Operator(Operator::Contains) => None,
+            Advice::Operator(Operator::All) => is_and.then(|| list(Operator::All)),
+            Advice::Operator(operator) if is_one => {
+                Some(format!("{} {}", operator.spelled(Syntax::Text), self.joined("")))
+            }
+            Advice::Operator(Operator::Equal) if !is_list && is_or => Some(list(Operator::Contains)),
+            Advice::Operator(Operator::NotEqual) if self.join == Some(Join::Comma) => {
+                Some(each(Connective::And))
+            }
+            Advice::NoneOf if is_or || self.join == Some(Join::Nor) => Some(each(Connective::And)),
+            Advice::NotAllOf if is_and => Some(each(Connective::Or)),
+            Advice::Between if is_and => self.between(field),
+            _ => None,
+        }
+    }
+
+    /// Returns the two criteria of a range, days and minutes with their ends.
+    fn between(&self, field: &str) -> Option<String> {
+        let [least, greatest] = self.values.as_slice() else { return None };
+        let is_within =
+            |operand: &Operand<'_>| Timestamp::respell(&operand.value).is_some_and(|span| span.is_within);
+        if is_within(least) || is_within(greatest) {
+            return None;
+        }
+        let least = match Timestamp::respell(&least.value) {
+            Some(span) => format!("{:?}", span.start),
+            None => least.written.to_owned(),
+        };
+        let at_most = match Timestamp::respell(&greatest.value) {
+            Some(span) => match span.end {
+                Some(end) => format!("< {end:?}"),
+                None => format!("<= {:?}", span.start),
+            },
+            None => format!("<= {}", greatest.written),
+        };
+        Some(format!(">= {least} and {field} {at_most}"))
+    }
+}
+
+/// Reads one value; `None` when something else stands there.
+fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
+    let written = lexer.text.get(lexer.start..lexer.at)?;
+    let (value, is_bare) = match &lexer.next {
+        Token::Word(word) if !is_reserved_word(word) || matches!(*word, "true" | "false") => {
+            (Cow::Borrowed(*word), true)
+        }
+        Token::Quoted(text) => (text.clone(), false),
+        _ => return None,
+    };
+    lexer.bump().ok()?;
+    // A function, or `any (…)`, is no value.
+    (!is_bare || lexer.next != Token::Open).then_some(Operand { written, value, is_bare })
+}
+
+/// True for a token that may follow the value of a criterion.
+pub(super) fn ends_value(token: &Token<'_>) -> bool {
+    matches!(token, Token::End | Token::Close | Token::Comma)
+        || token.connective().is_some()
+        || token.is_word("nor")
+}

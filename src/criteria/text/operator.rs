@@ -1,0 +1,281 @@
+//! The operator of a criterion, and habits of other languages in its place.
+
+use super::super::advice::{Advice, Habit, for_several, is_quantifier, meant_by_time};
+use super::super::unsupported::Unsupported;
+use super::lexer::{Lexer, Result, Token};
+use super::operands::{Join, Operand, Operands, ends_value};
+use super::parser::Parser;
+use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::operator::{Operator, Syntax};
+use crate::value::is_reserved_word;
+
+/// The result of reading in the place of an operator.
+pub(super) enum Reading {
+    /// An operator, read over.
+    Operator(Operator, usize),
+    /// Something else, reported and read over; a value may follow.
+    Unknown,
+    /// Something else, reported and read over with its values.
+    Whole,
+}
+
+/// Returns the expectation that lists all operators.
+pub(super) fn operators() -> String {
+    let all = Operator::ALL.map(|operator| quote(operator.spelled(Syntax::Text)));
+    format!("one of {}", all.join(", "))
+}
+
+/// A habit in a text.
+#[derive(Clone)]
+pub(super) struct Phrase<'a> {
+    pub(super) habit: Habit,
+    /// The offset of its first token.
+    pub(super) start: usize,
+    /// The offset after its last token.
+    pub(super) stop: usize,
+    /// The number of its tokens.
+    tokens: usize,
+    /// The lexer before its last token.
+    last: Lexer<'a>,
+    /// The lexer after the phrase.
+    pub(super) rest: Lexer<'a>,
+}
+
+/// Finds the longest habit that begins with the token that stands next.
+pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
+    /// The number of tokens of `is not greater than or equal to`.
+    const MOST_TOKENS: usize = 7;
+    let start = lexer.start;
+    let mut longest = None;
+    let mut ahead = lexer.clone();
+    for tokens in 1..=MOST_TOKENS {
+        if !matches!(ahead.next, Token::Word(_) | Token::Symbol(_)) {
+            break;
+        }
+        ahead.extend_contraction();
+        let (last, stop) = (ahead.clone(), ahead.at);
+        // What breaks off after a phrase is reported where it is read.
+        if ahead.bump().is_err() {
+            break;
+        }
+        let written = lexer.text.get(start..stop).unwrap_or_default();
+        // `in x or` is not `in xor`.
+        let is_cut = tokens > 1 && last.next.connective().is_some();
+        if !is_cut && let Some(habit) = Habit::find(written) {
+            longest = Some(Phrase { habit, start, stop, tokens, last, rest: ahead.clone() });
+        }
+    }
+    Ok(longest)
+}
+
+impl<'a> Parser<'a, '_> {
+    /// Reads an operator, or reports and reads over what stands in its place; `field` is the field as written.
+    pub(super) fn operator(&mut self, field: &'a str, field_start: usize) -> Result<Reading> {
+        let offset = self.lexer.start;
+        let own = match &self.lexer.next {
+            Token::Symbol(symbol) => Operator::find_word(symbol),
+            token => token.word_operator(),
+        };
+        // Of a string, `contains` asks for a part.
+        let is_search = self.lexer.next.is_word("contains") && self.holds.is_some_and(|holds| !holds.is_list);
+        if let Some(operator) = own.filter(|_| !is_search) {
+            let before = self.lexer.clone();
+            self.skip()?;
+            let Some(phrase) = self.habit_of_operator(&before)? else {
+                return Ok(Reading::Operator(operator, offset));
+            };
+            self.lexer = before;
+            return self.habit(&phrase, field, field_start);
+        }
+        if self.colon_before_value()? {
+            return Ok(Reading::Whole);
+        }
+        if self.lexer.next.connective().is_none()
+            && let Some(phrase) = phrase(&self.lexer)?
+        {
+            return self.habit(&phrase, field, field_start);
+        }
+        match &self.lexer.next {
+            Token::Symbol(symbol) => {
+                self.report(Error::new(ErrorKind::UnknownOperator, offset, quote(symbol), operators()));
+                self.skip()?;
+                Ok(Reading::Unknown)
+            }
+            // A word that is like no operator may be anything; what follows it then, too.
+            Token::Word(word) if self.lexer.next.connective().is_none() => {
+                Err(Error::new(ErrorKind::UnknownOperator, offset, quote(word), operators()))
+            }
+            Token::Open => {
+                let note = "in double quotes a shell takes `$contains` and `$all` away: write `in` or `all`";
+                Err(self.unexpected(&format!("{}; {note}", operators())))
+            }
+            _ => Err(self.unexpected(&operators())),
+        }
+    }
+
+    /// Returns the habit that begins with an operator of ours, such as `= not` or `contains any`; `before` has that operator next.
+    ///
+    /// There is none where the text is right without one.
+    fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
+        let may_be_value = match &self.lexer.next {
+            Token::Word(word) if matches!(before.next, Token::Symbol(_)) => {
+                // Other words are values.
+                if !is_reserved_word(word) && !is_quantifier(word) {
+                    return Ok(None);
+                }
+                !is_reserved_word(word)
+            }
+            Token::Symbol(_) | Token::Word(_) => false,
+            _ => return Ok(None),
+        };
+        let found = phrase(before)?.filter(|phrase| phrase.tokens > 1 && phrase.habit.connective().is_none());
+        Ok(found.filter(|phrase| match &phrase.rest.next {
+            Token::Open => true,
+            _ if phrase.habit.unsupported().is_some() => !may_be_value,
+            Token::Word(_) | Token::Quoted(_) => !may_be_value && phrase.rest.next.connective().is_none(),
+            _ => false,
+        }))
+    }
+
+    /// Returns the advice for a habit before these values, `None` where no values can be read.
+    fn advice(&self, phrase: &Phrase<'a>, operands: Option<&Operands<'a>>) -> Advice {
+        let Some(operands) = operands else {
+            // Values that cannot be read are values.
+            let count = usize::from(!ends_value(&phrase.rest.next));
+            return phrase.habit.advice(self.holds, count);
+        };
+        let advice = phrase.habit.advice(self.holds, operands.values.len());
+        if matches!(advice, Advice::Cannot(_) | Advice::Nothing) {
+            return advice;
+        }
+        let is_timestamp = self.holds.is_some_and(|holds| holds.is_timestamp);
+        let by_time = || operands.values.iter().find_map(|operand| meant_by_time(advice, &operand.value));
+        let unsupported = operands.unsupported().or_else(|| if is_timestamp { by_time() } else { None });
+        unsupported.map_or(advice, Advice::Cannot)
+    }
+
+    /// Reports a habit, which stands next, and reads over it.
+    fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
+        let text = self.lexer.text;
+        let operands = Operands::read(&phrase.rest);
+        let advice = self.advice(phrase, operands.as_ref());
+        // In `tags has vip and checked`, the last word may be a criterion.
+        let has_field = operands.as_ref().is_some_and(|operands| {
+            let is_field = |value: &Operand<'_>| value.is_bare && (self.fields)(&value.value).is_some();
+            operands.join != Some(Join::Comma) && operands.values.iter().skip(1).any(is_field)
+        });
+        let has_keyword = has_field || operands.as_ref().is_some_and(Operands::has_keyword);
+        let whole = operands.as_ref().filter(|operands| operands.is_whole && !has_keyword);
+        let is_list = self.holds.is_some_and(|holds| holds.is_list);
+        // Where the operator alone is to be replaced, the values stay as they are.
+        let is_operator_alone = match (advice, &operands) {
+            _ if has_keyword => false,
+            (Advice::Operator(Operator::Contains | Operator::All), Some(operands)) => {
+                matches!(operands.join, None | Some(Join::Comma))
+            }
+            (Advice::Operator(_), Some(operands)) => operands.values.len() == 1 && !operands.has_parentheses,
+            (Advice::Operator(_), None) => ends_value(&phrase.rest.next),
+            _ => false,
+        };
+        let written = |start: usize, stop: usize| quote(text.get(start..stop).unwrap_or_default());
+        let alone = written(phrase.start, phrase.stop);
+        let error = |start: usize, found: String, expected: String| {
+            Error::new(ErrorKind::UnknownOperator, start, found, expected)
+        };
+        if let Advice::Cannot(unsupported) = advice {
+            let expected = format!("{}; {}", operators(), unsupported.note());
+            let error = error(phrase.start, alone, expected);
+            if matches!(unsupported, Unsupported::RelativeTime | Unsupported::Connective | Unsupported::Count)
+            {
+                return Err(error);
+            }
+            self.report(error);
+            self.lexer = phrase.rest.clone();
+            return self.after_unsupported(unsupported, operands.as_ref());
+        }
+        if is_operator_alone {
+            self.report(error(phrase.start, alone, operators()).suggest(advice.in_words(Syntax::Text)));
+            self.lexer = phrase.rest.clone();
+            return Ok(Reading::Unknown);
+        }
+        let meant = whole.and_then(|whole| Some((whole, whole.after_field(advice, field, is_list)?)));
+        if let Some((whole, meant)) = meant {
+            // Alternatives are one criterion among others.
+            let (start, meant) = match advice {
+                Advice::NotAllOf => (field_start, format!("({field} {meant})")),
+                _ => (phrase.start, meant),
+            };
+            self.report(error(start, written(start, whole.stop), operators()).suggest(quote_whole(&meant)));
+            self.lexer = whole.rest.clone();
+            return Ok(Reading::Whole);
+        }
+        let suggestion = match &operands {
+            Some(operands)
+                if is_list
+                    && advice == Advice::Operator(Operator::Equal)
+                    && operands.join == Some(Join::Comma)
+                    && !has_keyword =>
+            {
+                Some(for_several(self.holds, Syntax::Text))
+            }
+            _ => None,
+        };
+        let is_word = matches!(phrase.last.next, Token::Word(_));
+        let error = error(phrase.start, alone, operators()).suggest(suggestion);
+        if is_word && advice == Advice::Nothing {
+            return Err(error);
+        }
+        self.report(error);
+        match operands {
+            Some(operands) if operands.is_whole => {
+                self.lexer = operands.rest;
+                Ok(Reading::Whole)
+            }
+            _ => {
+                self.lexer = phrase.rest.clone();
+                Ok(Reading::Unknown)
+            }
+        }
+    }
+
+    /// Reads over what follows a habit that cannot be asked, which was reported.
+    fn after_unsupported(
+        &mut self,
+        unsupported: Unsupported,
+        operands: Option<&Operands<'a>>,
+    ) -> Result<Reading> {
+        let is_flag = self.lexer.next.is_word("true") || self.lexer.next.is_word("false");
+        match operands {
+            // Some take whether they are to hold.
+            Some(operands) if unsupported == Unsupported::Absence => {
+                let is_empty = operands.values.iter().all(|value| value.value.is_empty());
+                if is_flag || is_empty {
+                    self.lexer = operands.rest.clone();
+                }
+                Ok(Reading::Whole)
+            }
+            Some(operands)
+                if operands.is_whole && (operands.join.is_some() || unsupported == Unsupported::Day) =>
+            {
+                self.lexer = operands.rest.clone();
+                Ok(Reading::Whole)
+            }
+            None if ends_value(&self.lexer.next) => Ok(Reading::Whole),
+            _ => Ok(Reading::Unknown),
+        }
+    }
+
+    /// Reports `field :value` and reads over it, if a word with a colon before it stands next.
+    fn colon_before_value(&mut self) -> Result<bool> {
+        let Token::Word(word) = self.lexer.next else { return Ok(false) };
+        let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };
+        let offset = self.lexer.start;
+        let note = self.unsupported_after_colon(value).map(|unsupported| format!("; {}", unsupported.note()));
+        let expected = format!("{}{}", operators(), note.unwrap_or_default());
+        self.skip()?;
+        let meant = self.value_after_colon(value).map(|value| format!("= {value}"));
+        let error = Error::new(ErrorKind::UnknownOperator, offset, quote(word), expected);
+        self.report(error.suggest(meant.and_then(|meant| quote_whole(&meant))));
+        Ok(true)
+    }
+}

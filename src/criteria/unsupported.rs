@@ -1,0 +1,95 @@
+//! The tests that the language does not have, and values of other languages that stand for one.
+
+/// A test that the language does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsupported {
+    /// A test for a missing value, or for any value at all.
+    Absence,
+    /// A search inside a string.
+    Inside,
+    /// The negation of `>`, `>=`, `<`, `<=` or a range.
+    NegatedOrder,
+    /// A test that a list has no values but some.
+    Only,
+    /// A test of the number of values.
+    Count,
+    /// A time relative to the present.
+    RelativeTime,
+    /// A whole day or minute in the place of an instant.
+    Day,
+    /// The end of a range, in a word that does not say whether the range includes it.
+    OpenBound,
+    /// A function of a field or of a value.
+    Function,
+    /// A comparison of two fields.
+    TwoFields,
+    /// A connective that is neither `and` nor `or`.
+    Connective,
+}
+
+impl Unsupported {
+    /// Returns the note that a message ends with.
+    pub(crate) const fn note(self) -> &'static str {
+        match self {
+            Self::Absence => "a test for absence is not in the language",
+            Self::Inside => "strings are compared whole, and there is no search inside a string",
+            Self::NegatedOrder => {
+                "no operator negates an order, and the opposite one leaves out the cases without a value"
+            }
+            Self::Only => "a test for the absence of other values is not in the language",
+            Self::Count => "a test of the number of values is not in the language",
+            Self::RelativeTime => "times are absolute: write the time itself",
+            Self::Day => "a whole day or minute is a range, with one criterion for each of its ends",
+            Self::OpenBound => "write `<=` to include the value, `<` to leave it out",
+            Self::Function => "functions are not in the language",
+            Self::TwoFields => "a field is compared with values, and not with another field",
+            Self::Connective => "`and` and `or` are the only connectives",
+        }
+    }
+}
+
+/// True for a word that stands for no value in some language.
+pub(crate) fn is_no_value(word: &str) -> bool {
+    ["null", "none", "nil", "undefined"].iter().any(|other| other.eq_ignore_ascii_case(word))
+}
+
+/// Returns the test that a value stands for in some language, when `is_bare` says that it has no quotes.
+pub(super) fn meant_by_value(value: &str, is_bare: bool) -> Option<Unsupported> {
+    let is_pattern = value
+        .strip_prefix('/')
+        .is_some_and(|rest| rest.trim_end_matches(['g', 'i', 'm', 's', 'u']).ends_with('/'));
+    if value.is_empty() || is_bare && is_no_value(value) {
+        Some(Unsupported::Absence)
+    } else {
+        (is_bare && is_pattern).then_some(Unsupported::Inside)
+    }
+}
+
+/// Returns the test that a value stands for which is none of its field's type.
+pub(crate) fn meant_by_bad_value(value: &str, is_timestamp: bool) -> Option<Unsupported> {
+    if value.is_empty() || is_no_value(value) {
+        return Some(Unsupported::Absence);
+    }
+    (is_timestamp && is_relative_time(value)).then_some(Unsupported::RelativeTime)
+}
+
+/// True for a time such as `today`, `now-7d`, `-1w` or `last week`.
+pub(super) fn is_relative_time(text: &str) -> bool {
+    const WORDS: &str = "now today yesterday tomorrow tonight midnight noon ago last this next past previous interval \
+         sysdate getdate curdate currentdate currenttime currenttimestamp localtimestamp second seconds minute minutes \
+         hour hours day days week weeks month months year years";
+    // Longer texts are no times; the search is linear in the length.
+    const LONGEST: usize = 64;
+    if text.len() > LONGEST {
+        return false;
+    }
+    let lower = text.to_ascii_lowercase().replace('_', "");
+    let is_word = |word: &str| WORDS.split(' ').any(|other| other == word);
+    let is_amount = |text: &str| {
+        let digits = text.trim_start_matches(['-', '+']).trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let is_signed_or_has_unit =
+            digits.len() < text.len() && text.ends_with(|c: char| c.is_ascii_lowercase());
+        is_signed_or_has_unit && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    is_amount(&lower) || lower.split(|c: char| !c.is_ascii_alphabetic()).any(is_word)
+}

@@ -1,0 +1,175 @@
+//! Runs of sorted keys: finding those of a hash, and merging two runs in steps.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "places of entries and of buckets, of which there is a fence for each and one more; a budget is positive before it \
+              is lowered"
+)]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::global_row::GlobalRow;
+use crate::rows::LANES;
+
+/// Sorted entries: the upper half of a hash in the upper half, the row in the lower.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) entries: Box<[u64]>,
+    /// The start of the entries of each bucket, and the end of the last.
+    pub(super) fences: Box<[u32]>,
+    /// The number of upper bits of an entry that choose its bucket.
+    bits: u32,
+    /// No entry is of a batch that was retired before this many others were.
+    pub(super) clean: u64,
+}
+
+/// A merge of two neighbours, or a sweep of one of the entries of retired batches, done in steps.
+#[derive(Debug)]
+pub(super) struct RunMerge {
+    pub(super) older: Arc<Run>,
+    pub(super) newer: Option<Arc<Run>>,
+    /// The next entries of both.
+    next: [usize; 2],
+    pub(super) builder: RunBuilder,
+}
+
+/// A run to which ascending entries are added.
+#[derive(Debug)]
+pub(super) struct RunBuilder {
+    entries: Vec<u64>,
+    fences: Vec<u32>,
+    /// Fences before this one are known.
+    fenced: usize,
+    bits: u32,
+    clean: u64,
+}
+
+/// Entries of one bucket on average: a cache line of them.
+const BUCKET: usize = 8;
+
+impl RunBuilder {
+    /// Makes an empty run for at most `entries` entries.
+    fn new(entries: usize, clean: u64) -> Self {
+        let buckets = (entries / BUCKET).next_power_of_two().clamp(1, 1 << 28);
+        let bits = buckets.trailing_zeros();
+        let fences = vec![0; buckets + 1];
+        Self { entries: Vec::with_capacity(entries), fences, fenced: 0, bits, clean }
+    }
+
+    #[inline]
+    fn push(&mut self, entry: u64) {
+        self.fence(bucket(entry, self.bits));
+        self.entries.push(entry);
+    }
+
+    /// Sets the fences up to a bucket: the entries to come are of this bucket or a later one.
+    #[inline]
+    fn fence(&mut self, bucket: usize) {
+        // An entry names a row in 32 bits, and no row twice.
+        let start = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        while self.fenced <= bucket {
+            self.fences[self.fenced] = start;
+            self.fenced += 1;
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Run {
+        self.fence(self.fences.len() - 1);
+        let Self { entries, fences, bits, clean, .. } = self;
+        Run { entries: entries.into(), fences: fences.into(), bits, clean }
+    }
+}
+
+impl RunMerge {
+    /// `retired` batches were retired until now.
+    pub(super) fn new(older: &Arc<Run>, newer: Option<&Arc<Run>>, retired: u64) -> Self {
+        let entries = older.entries.len() + newer.map_or(0, |run| run.entries.len());
+        let builder = RunBuilder::new(entries, retired);
+        Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], builder }
+    }
+
+    /// Moves at most `budget` entries, which is lowered by as many; true when none is left. Entries of rows for which `is_kept` is
+    /// false are dropped.
+    pub(super) fn step(&mut self, is_kept: impl Fn(GlobalRow) -> bool, budget: &mut usize) -> bool {
+        let older = &*self.older.entries;
+        let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
+        let [mut a, mut b] = self.next;
+        let is_done = loop {
+            let (own, other) = (older.get(a), newer.get(b));
+            if own.is_none() && other.is_none() {
+                break true;
+            }
+            if *budget == 0 {
+                break false;
+            }
+            *budget -= 1;
+            // Which of two hashes is the lesser cannot be foreseen, so nothing branches on it.
+            let is_newer = match (own, other) {
+                (Some(own), Some(other)) => other < own,
+                (own, _) => own.is_none(),
+            };
+            a += usize::from(!is_newer);
+            b += usize::from(is_newer);
+            let entry = std::hint::select_unpredictable(is_newer, other, own).copied().unwrap_or_default();
+            #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+            if is_kept(entry as u32) {
+                self.builder.push(entry);
+            }
+        };
+        self.next = [a, b];
+        is_done
+    }
+}
+
+impl Run {
+    /// Makes a run of ascending entries.
+    pub(super) fn new(entries: &[u64], clean: u64) -> Self {
+        let mut builder = RunBuilder::new(entries.len(), clean);
+        entries.iter().for_each(|entry| builder.push(*entry));
+        builder.finish()
+    }
+
+    /// Returns the places of the entries of a hash's bucket.
+    #[inline]
+    pub(super) fn bucket(&self, hash: u64) -> Range<u32> {
+        let at = bucket(hash, self.bits);
+        self.fences[at]..self.fences[at + 1]
+    }
+
+    fn entries(&self, places: Range<u32>) -> &[u64] {
+        &self.entries[places.start as usize..places.end as usize]
+    }
+
+    /// Returns the rows whose value may have the hash.
+    pub(super) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
+        let upper = hash >> 32;
+        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+        self.entries(self.bucket(hash))
+            .iter()
+            .filter(move |entry| **entry >> 32 == upper)
+            .map(|entry| *entry as u32)
+    }
+
+    /// Adds the rows of those among some entries that have the hash, each with the number.
+    #[inline]
+    pub(super) fn find(&self, places: Range<u32>, hash: u64, number: u32, found: &mut Vec<(GlobalRow, u32)>) {
+        let upper = hash >> 32;
+        for entries in self.entries(places).chunks(LANES) {
+            // Which of them it is cannot be foreseen, so nothing branches on each.
+            let bit = |(at, entry): (usize, &u64)| u64::from(*entry >> 32 == upper) << at;
+            let mut bits = entries.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit);
+            while bits != 0 {
+                #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+                found.push((entries[bits.trailing_zeros() as usize] as u32, number));
+                bits &= bits - 1;
+            }
+        }
+    }
+}
+
+/// Returns the bucket of an entry or a hash: its upper bits.
+fn bucket(entry: u64, bits: u32) -> usize {
+    // Shifted in two steps, since no bits at all are left for a single bucket. There are at most 2^28 of them.
+    (entry >> 1 >> (63 - bits)) as usize
+}

@@ -1,0 +1,73 @@
+//! The invariants of the index over all batches, checked by reading all of them.
+
+use super::batch_index::{BatchIndex, FieldIndex, Use, number_of};
+use super::global_row::{join, split};
+use crate::batch::Batch;
+use crate::catalog::Catalog;
+use crate::column::{Column, ColumnData};
+
+impl BatchIndex {
+    /// Says which invariant does not hold; `batches` are the covered ones by number.
+    pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
+        let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
+        if !batches.iter().map(Option::is_some).eq(covered) {
+            return Err("an index of other batches".into());
+        }
+        for ((at, index), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
+            let columns = || {
+                let numbered = (0_u32..).zip(batches);
+                numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
+            };
+            let sound = match &**index {
+                FieldIndex::Unknown => true,
+                FieldIndex::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
+                    let own = columns().find(|(other, _)| *other as usize == number);
+                    let zone = own.and_then(|(_, column)| match &column.data {
+                        ColumnData::Ordered { zone, .. } => *zone,
+                        _ => None,
+                    });
+                    zones.get(number) == zone
+                }),
+                FieldIndex::Strings(strings) => {
+                    strings.validate(columns().map(|(number, column)| (number as usize, column)))
+                }
+                FieldIndex::Keys(keys) => {
+                    keys.rows().all(|row| {
+                        // A free number may come to stand for another batch.
+                        matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
+                    }) && columns().all(|(number, column)| {
+                        (0..column.rows()).all(|row| match column.string(row) {
+                            None => true,
+                            Some(text) => {
+                                let own = join(number as usize, row);
+                                self.probe(keys, text).filter(|found| Some(*found) == own).count() == 1
+                            }
+                        })
+                    })
+                }
+            };
+            if !sound {
+                return Err(format!("an index that does not say what field {at} holds"));
+            }
+            if let FieldIndex::Ordered(_) = **index {
+                let columns: Vec<(usize, &Column)> =
+                    columns().map(|(number, column)| (number as usize, column)).collect();
+                if !self.top_rows.get(at).is_some_and(|rows| rows.validate(&columns)) {
+                    return Err(format!("first rows of field {at} that are not the first"));
+                }
+                let string = |field, row| match self.field(field) {
+                    FieldIndex::Strings(strings) => {
+                        let batch = |number: usize| batches.get(number).copied().flatten();
+                        Some(number_of(strings, field, row, batch))
+                    }
+                    // A field with too many strings has no string index, and their numbers are no longer read.
+                    _ => None,
+                };
+                if !self.top_rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {
+                    return Err(format!("first rows of field {at} with strings of others"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Streams large pages of cases in chunks.
+//!
+//! Each chunk is read on a blocking thread when the connection can accept one, so no thread ever waits for a client.
+//! All documents are measured before the first chunk is sent.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use hyper::body::{Frame, SizeHint};
+
+use super::pages::{CHUNK_BYTES, Rest, too_large};
+use crate::service::http::budget::Reservation;
+use crate::service::http::errors::Failure;
+use crate::service::http::write_timeout::ResponseDeadline;
+use crate::service::state::ServiceState;
+
+impl Rest {
+    /// Creates the body of a response that begins with `first`.
+    ///
+    /// # Errors
+    /// Returns 400 if the response exceeds its limit, 503 if the token has used up its share of memory, or an error of the
+    /// file.
+    pub(super) async fn stream(
+        self,
+        first: String,
+        shared: &Arc<ServiceState>,
+        mut reservation: Reservation,
+        deadline: ResponseDeadline,
+    ) -> Result<Body, Failure> {
+        // Two chunks: one is being written while the next one is being read.
+        if !reservation.grow_to(CHUNK_BYTES.saturating_mul(2)) {
+            return Err(Failure::overloaded());
+        }
+        let max_bytes = shared.options.answer_bytes;
+        let mut size = self.size(first.len());
+        let mut rest = self;
+        while !rest.is_measured(&size) && !size.is_over {
+            (rest, size) = shared
+                .read_page_part(move |shared| {
+                    let size = rest.measure(&shared.store, size, max_bytes)?;
+                    Ok((rest, size))
+                })
+                .await?;
+        }
+        if size.is_over {
+            return Err(too_large(size.next, max_bytes));
+        }
+        if !reservation.grow_to(size.largest.max(CHUNK_BYTES).saturating_mul(2)) {
+            return Err(Failure::overloaded());
+        }
+        deadline.begin();
+        let (shared, reservation) = (Arc::clone(shared), Arc::new(reservation));
+        let state = State::First(first, Reader { shared, rest, reservation });
+        Ok(Body::new(PageStream { state, remaining: size.bytes as u64, deadline }))
+    }
+}
+
+/// A reader of the chunks of one page.
+struct Reader {
+    shared: Arc<ServiceState>,
+    rest: Rest,
+    reservation: Arc<Reservation>,
+}
+
+/// A response body that reads its chunks on demand.
+struct PageStream {
+    state: State,
+    /// The number of bytes that are not sent yet.
+    remaining: u64,
+    deadline: ResponseDeadline,
+}
+
+type Reading = Pin<Box<dyn Future<Output = Result<(String, Reader), Failure>> + Send>>;
+
+enum State {
+    /// The first chunk, which the search has read.
+    First(String, Reader),
+    Idle(Reader),
+    Reading(Reading),
+    Ended,
+}
+
+/// A chunk in memory, with the reservation of its response.
+struct Chunk {
+    text: String,
+    _reservation: Arc<Reservation>,
+}
+
+impl AsRef<[u8]> for Chunk {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+impl Reader {
+    async fn read(self) -> Result<(String, Self), Failure> {
+        let shared = Arc::clone(&self.shared);
+        let mut reader = self;
+        let read = move |shared: &ServiceState| {
+            let text = reader.rest.next_chunk(&shared.store)?;
+            Ok((text, reader))
+        };
+        shared.read_page_part(read).await
+    }
+}
+
+impl PageStream {
+    /// Makes a frame of a chunk, and moves on to the state after it.
+    fn frame(&mut self, text: String, reader: Reader) -> Frame<Bytes> {
+        self.remaining = self.remaining.saturating_sub(text.len() as u64);
+        let bytes = Bytes::from_owner(Chunk { text, _reservation: Arc::clone(&reader.reservation) });
+        self.state = if reader.rest.is_read() { State::Ended } else { State::Idle(reader) };
+        Frame::data(bytes)
+    }
+}
+
+impl hyper::body::Body for PageStream {
+    type Data = Bytes;
+    type Error = StreamError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
+        loop {
+            match std::mem::replace(&mut self.state, State::Ended) {
+                State::First(text, reader) => return Poll::Ready(Some(Ok(self.frame(text, reader)))),
+                State::Idle(reader) => self.state = State::Reading(Box::pin(reader.read())),
+                State::Reading(mut reading) => {
+                    let Poll::Ready(read) = reading.as_mut().poll(context) else {
+                        self.state = State::Reading(reading);
+                        return Poll::Pending;
+                    };
+                    let frame = read.map(|(text, reader)| self.frame(text, reader));
+                    return Poll::Ready(Some(frame.map_err(StreamError::log)));
+                }
+                State::Ended => return Poll::Ready(None),
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.state, State::Ended)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining)
+    }
+}
+
+impl Drop for PageStream {
+    fn drop(&mut self) {
+        self.deadline.end();
+    }
+}
+
+/// The error of a chunk that could not be read. It closes the connection.
+#[derive(Debug)]
+struct StreamError;
+
+impl StreamError {
+    /// Logs the cause.
+    fn log(failure: Failure) -> Self {
+        let cause = failure.cause().unwrap_or(failure.description());
+        tracing::error!(cause, "cannot read the rest of a response; the connection is closed");
+        Self
+    }
+}
+
+impl std::fmt::Display for StreamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("cannot read the rest of the response")
+    }
+}
+
+impl std::error::Error for StreamError {}
