@@ -40,8 +40,8 @@ pub struct Engine {
     pub(super) current: SharedState,
     /// The document template of [single cases](Engine::upsert), learned from earlier ones.
     ///
-    /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes about 2.4 times the
-    /// instructions (`benches/HISTORY.md`) and gives the same result.
+    /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes more
+    /// instructions and gives the same result.
     pub(super) template: Mutex<DocumentTemplate>,
 }
 

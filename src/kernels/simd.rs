@@ -105,7 +105,7 @@ versions!(
 versions!(
     /// Writes what three sets come to: the first two are combined, then the result with the third.
     ///
-    /// Two passes over pairs read and write the result of the first once more. Counts of `c4` and `c5` (benches/README.md) take
+    /// Two passes over pairs read and write the result of the first once more. Counts of `c4` and `c5` (benches/HISTORY.md) take
     /// 7 to 8 % longer by them, with the plans of today more than a tenth.
     combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")

@@ -23,8 +23,8 @@ fn prefix(text: &str) -> u64 {
 
 /// A set of values of one type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// With a tag narrower than a word, a set is copied in words that lie across those just written, and waits for them: benches/README.md,
-// "Compile".
+// With a tag narrower than a word, a set is copied in words that lie across those just written, and waits for them:
+// benches/HISTORY.md.
 #[repr(usize)]
 pub(crate) enum Set {
     Strings(Points<CompactString>),
