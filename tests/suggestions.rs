@@ -1047,7 +1047,8 @@ fn no_suggestion_compares_with_a_keyword() {
 #[test]
 fn a_json_body_gets_no_misleading_operator() {
     const MANY: &str = "one `<>` for each value, joined by `$and`";
-    let rows: &[(&str, &str, &[&str], Result<&str, &str>)] = &[
+    type Row<'a> = (&'a str, &'a str, &'a [&'a str], Result<&'a str, &'a str>);
+    let rows: &[Row<'_>] = &[
         ("name", "==", &["x"], Ok("`=`")),
         ("name", "$ne", &["x"], Ok("`<>`")),
         ("name", "isNot", &["x"], Ok("`<>`")),

@@ -18,7 +18,7 @@ use super::file::File;
 /// The size of a file before and after it was compacted, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Compacted {
+pub struct CompactReport {
     /// Its size before.
     pub bytes_before: u64,
     /// Its size after.
@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// Faults of the file, a folder without room or that cannot be written, a file with a second name (a hard link), which would keep
     /// the old contents. The database is as it was then.
-    pub fn compact_online(&self) -> Result<Compacted, StoreError> {
+    pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let compacted = guarded(|| self.exchange()).map_err(|fault| {
@@ -85,7 +85,7 @@ impl Store {
     }
 
     /// Puts a copy in the place of the file; no write may be under way.
-    fn exchange(&self) -> Result<Compacted, Fault> {
+    fn exchange(&self) -> Result<CompactReport, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
         };
@@ -117,7 +117,7 @@ impl Store {
             self.file.sync_failed().set();
             Fault::from(error)
         })?;
-        Ok(Compacted { bytes_before: own.len(), bytes_after })
+        Ok(CompactReport { bytes_before: own.len(), bytes_after })
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::engine::Refusal;
+use crate::engine::ImportError;
 use crate::error::Error;
 
 /// What sort of fault a [`StoreError`] is.
@@ -66,7 +66,7 @@ pub struct StoreError {
     kind: StoreErrorKind,
     file: String,
     detail: String,
-    refusal: Option<Box<Refusal>>,
+    refusal: Option<Box<ImportError>>,
     request: Option<Box<Error>>,
 }
 
@@ -75,7 +75,7 @@ impl StoreError {
         Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None, request: None }
     }
 
-    pub(super) fn refused(file: &str, refusal: Refusal) -> Self {
+    pub(super) fn refused(file: &str, refusal: ImportError) -> Self {
         let detail = refusal.to_string();
         Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::Refused, file, detail) }
     }
@@ -94,7 +94,7 @@ impl StoreError {
 
     /// The case that was refused, when that is the reason.
     #[must_use]
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&ImportError> {
         self.refusal.as_deref()
     }
 
@@ -220,21 +220,8 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// True while the thread runs code whose panics a [`Store`](super::Store) turns into errors.
-///
-/// redb panics over some damage of a file. A host's panic hook, which runs before such a panic is caught, can pass over it: the caller
-/// gets a [`StoreError`] of the kind [`Corrupt`](StoreErrorKind::Corrupt).
-///
-/// ```
-/// let default = std::panic::take_hook();
-/// std::panic::set_hook(Box::new(move |panic| {
-///     if !casefilter::store_catches_panics() {
-///         default(panic);
-///     }
-/// }));
-/// ```
-#[must_use]
-pub fn store_catches_panics() -> bool {
+/// Returns true while this thread runs code in [`guarded`].
+pub(super) fn catches_panics() -> bool {
     GUARDED.try_with(|depth| depth.get() > 0).unwrap_or(false)
 }
 

@@ -10,7 +10,7 @@ use super::database::Store;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::log::Log;
 use super::tables::State;
-use crate::engine::{Import, Mode, Report, StoreDocument};
+use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 use crate::lock::Held;
 
 /// An import into a [`Store`] under way: nothing of it is visible, or on disk for good, until
@@ -93,7 +93,7 @@ impl Store {
     ///
     /// # Errors
     /// When an earlier write failed, or the file cannot be written.
-    pub fn import(&self, mode: Mode) -> Result<StoreImport<'_>, StoreError> {
+    pub fn import(&self, mode: ImportMode) -> Result<StoreImport<'_>, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let transaction = guarded(|| {
@@ -132,8 +132,8 @@ impl<'s> StoreImport<'s> {
     ///
     /// # Errors
     /// As [`push`](Self::push).
-    pub fn source(&mut self, name: &str) -> Result<(), StoreError> {
-        let result = self.import.source(name);
+    pub fn begin_source(&mut self, name: &str) -> Result<(), StoreError> {
+        let result = self.import.begin_source(name);
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
@@ -166,7 +166,7 @@ impl<'s> StoreImport<'s> {
     ///
     /// # Errors
     /// What the last source ended with, and faults of the file; nothing is visible then.
-    pub fn commit(self) -> Result<Report, StoreError> {
+    pub fn commit(self) -> Result<ImportReport, StoreError> {
         // The log goes last, so that no other write begins while the transaction is there.
         let Self { mut log, store, import, sink } = self;
         let (staged, report) = import.stage().map_err(|refusal| StoreError::refused(&store.name, refusal))?;

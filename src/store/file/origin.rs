@@ -102,13 +102,8 @@ pub(super) fn identity_of(_: &fs::Metadata) -> Option<Identity> {
     None
 }
 
-/// True when the file at a path is a database, told by how it begins.
-///
-/// ```
-/// assert!(!casefilter::is_store(std::path::Path::new("no such file")));
-/// ```
-#[must_use]
-pub fn is_store(path: &Path) -> bool {
+/// Returns true if the file at a path is a database, by its first bytes.
+pub(in crate::store) fn is_store(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file && fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC
