@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-use casefilter::{Catalog, Filter, FilterCache, Limits};
+use casefilter::{Catalog, Filter, FilterBuilder, FilterCache};
 
 /// Returns a body of about `size` bytes: conjunctions of ranges, sets and disjunctions.
 fn body(size: usize, last_timestamp: &str) -> String {
@@ -39,7 +39,7 @@ fn compile(criterion: &mut Criterion) {
         let errors = Filter::compile(&catalog, refused.as_bytes()).unwrap_err();
         assert_eq!(errors.as_slice().len(), 1, "{errors}");
 
-        let cache = FilterCache::new(catalog.clone(), Limits::default(), 16 << 20);
+        let cache = FilterCache::new(FilterBuilder::new(&catalog), 16 << 20);
         assert_eq!(cache.compile(sound.as_bytes()).unwrap(), filter);
         assert_eq!(cache.compile(sound.as_bytes()).unwrap(), filter);
         assert_eq!((cache.stats().hits, cache.stats().misses), (1, 1));

@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 mod shared;
 
-use casefilter::{Engine, Filter, Request};
+use casefilter::{Engine, Filter, SearchRequest};
 use serde_json::Value;
 use shared::{Oracle, case_count, engine, filter};
 
@@ -52,13 +52,13 @@ const FILTERS: &[(&str, &str, &str)] = &[
 
 /// Returns requests for existing cases by keys: type, operator, name of the line and filter.
 fn by_keys(engine: &Engine) -> Vec<(&'static str, &'static str, String, Filter)> {
-    let all = Request::new(Filter::all(engine.catalog()));
+    let all = SearchRequest::new(Filter::all(engine.catalog()));
     // Cases from all parts of the sample, and their applicants.
     let mut ids = Vec::new();
     let mut applicants = Vec::new();
     for place in 0..1_000 {
         let offset = place * engine.len() as u64 / 1_000;
-        let answer = engine.search(&all.clone().offset(offset).limit(1)).unwrap();
+        let answer = engine.search(&all.clone().with_offset(offset).with_limit(1)).unwrap();
         let case: Value = serde_json::from_str(answer.documents().next().unwrap()).unwrap();
         ids.extend(answer.ids().map(str::to_owned));
         applicants.extend(case["applicantReference"]["applicantId"].as_str().map(str::to_owned));
@@ -97,7 +97,7 @@ fn evaluate(criterion: &mut Criterion) {
     let by_keys = by_keys(&engine);
     assert!(by_keys.iter().all(|(.., filter)| engine.count(filter).unwrap() > 0), "a key without cases");
     for (kind, operator, title, filter) in written.chain(by_keys) {
-        oracle.check(&Request::new(filter.clone()));
+        oracle.check(&SearchRequest::new(filter.clone()));
         let count = engine.count(&filter).unwrap();
         assert_eq!(count, engine.count(&filter.unoptimized()).unwrap(), "{title}");
         let share = 100.0 * count as f64 / engine.len() as f64;

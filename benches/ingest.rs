@@ -8,7 +8,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 #[expect(dead_code, reason = "this bench fills its engines itself")]
 mod shared;
 
-use casefilter::{Catalog, Engine, Mode};
+use casefilter::{Catalog, Engine, ImportMode};
 use shared::{is_test, ndjson};
 
 fn ingest(criterion: &mut Criterion) {
@@ -16,8 +16,8 @@ fn ingest(criterion: &mut Criterion) {
     let text = ndjson(count);
     let import = |keep_documents: bool| {
         let engine = Engine::builder(Catalog::cases()).documents(keep_documents).build();
-        let mut import = engine.import(Mode::Strict);
-        import.source("sample").unwrap();
+        let mut import = engine.import(ImportMode::Strict);
+        import.begin_source("sample").unwrap();
         for piece in text.chunks(1 << 16) {
             import.push(piece).unwrap();
         }
@@ -53,7 +53,7 @@ fn parquet(criterion: &mut Criterion) {
     let file = bytes::Bytes::from(writer.finish().unwrap());
     let import = |keep_documents: bool| {
         let engine = Engine::builder(catalog.clone()).documents(keep_documents).build();
-        let mut import = engine.import(Mode::Strict);
+        let mut import = engine.import(ImportMode::Strict);
         import.parquet("sample", file.clone()).unwrap();
         let report = import.commit().unwrap();
         assert_eq!((report.stored, report.replaced, report.skipped), (count, 0, 0));

@@ -12,7 +12,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 
 mod shared;
 
-use casefilter::{Order, Request, sample};
+use casefilter::{Order, SearchRequest, sample};
 use shared::{Oracle, case_count, engine, filter, is_test};
 
 /// Filter, order, offset, limit. A limit of 0 means a count.
@@ -54,11 +54,15 @@ const REQUESTS: &[(&str, &str, u64, u64)] = &[
     ("id in (nobody, none) or status = open and updatedAt > \"2025-12-28 00:00:00\"", "", 0, 0),
 ];
 
-fn requests() -> Vec<Request> {
+fn requests() -> Vec<SearchRequest> {
     let one = |(text, order, offset, limit): &(&str, &str, u64, u64)| {
         let filter = filter(text);
         let order = Order::parse(filter.catalog(), order).unwrap();
-        Request::new(filter).order(order).offset(*offset).limit(*limit).count(*limit == 0)
+        SearchRequest::new(filter)
+            .with_order(order)
+            .with_offset(*offset)
+            .with_limit(*limit)
+            .with_count(*limit == 0)
     };
     REQUESTS.iter().map(one).collect()
 }
@@ -92,7 +96,7 @@ fn write(criterion: &mut Criterion) {
         );
     });
     let all = engine(stored);
-    let some = Request::new(casefilter::Filter::all(all.catalog())).limit(10_000.min(stored));
+    let some = SearchRequest::new(casefilter::Filter::all(all.catalog())).with_limit(10_000.min(stored));
     let ids: Vec<String> = all.search(&some).unwrap().ids().map(str::to_owned).collect();
     group.throughput(Throughput::Elements(ids.len() as u64));
     group.bench_function("single deletes", |bencher| {

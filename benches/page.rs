@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
 mod shared;
 
-use casefilter::{Order, Request, sample};
+use casefilter::{Order, SearchRequest, sample};
 use shared::{Oracle, case_count, engine, filter};
 
 const FILTERS: &[(&str, &str)] = &[
@@ -28,12 +28,12 @@ fn page(criterion: &mut Criterion) {
         for order in ORDERS {
             for offset in OFFSETS {
                 let parsed = Order::parse(engine.catalog(), order).unwrap();
-                let request = Request::new(filter(text)).order(parsed).offset(*offset);
+                let request = SearchRequest::new(filter(text)).with_order(parsed).with_offset(*offset);
                 // The sample may be smaller than the larger offset.
-                oracle.check(&request.clone().offset(offset / 100));
+                oracle.check(&request.clone().with_offset(offset / 100));
                 let total = engine.count(&request.filter).unwrap();
                 let length = total.saturating_sub(*offset).min(request.limit) as usize;
-                let counted = engine.search(&request.clone().count(true)).unwrap();
+                let counted = engine.search(&request.clone().with_count(true)).unwrap();
                 assert_eq!(counted.total(), Some(total), "{text}");
                 let ids: Vec<String> = counted.ids().map(str::to_owned).collect();
                 assert!(engine.search(&request).unwrap().ids().eq(&ids), "{text}: counting changes the page");
@@ -70,10 +70,10 @@ fn overlapping(criterion: &mut Criterion) {
         ("overlapping batches/from 1000", "-totalAmountInDefaultCurrency", 1_000),
     ] {
         let order = Order::parse(engine.catalog(), order).unwrap();
-        let request = Request::new(filter("status <> open")).order(order).offset(offset);
+        let request = SearchRequest::new(filter("status <> open")).with_order(order).with_offset(offset);
         let sought = engine.search(&request).unwrap();
         // The same page, cut from a longer one that starts at the first case.
-        let whole = request.clone().offset(0).limit(offset + request.limit);
+        let whole = request.clone().with_offset(0).with_limit(offset + request.limit);
         let whole = engine.search(&whole).unwrap();
         assert!(sought.ids().eq(whole.ids().skip(offset as usize)), "{name}");
         group.bench_function(name, |bencher| {

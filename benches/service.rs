@@ -19,7 +19,7 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
-use casefilter::{Catalog, Filter, Limits, Mode, Params, Store, StoreOptions, sample};
+use casefilter::{Catalog, Filter, ImportMode, Limits, SearchParams, Store, StoreOptions, sample};
 use hmac::{Hmac, KeyInit, Mac};
 use http_body_util::{BodyExt, Collected};
 use hyper::server::conn::http1;
@@ -203,7 +203,7 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default());
     let store = store.unwrap();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     let (mut samples, mut line) = (sample::Cases::new(cases, 42), Vec::new());
     while samples.write_next(&mut line) {
         line.push(b'\n');
@@ -216,10 +216,10 @@ fn main() {
     let filter = Filter::compile(store.catalog(), BODY).unwrap();
     println!("{cases} cases, {} of them selected, {CONNECTIONS} connections", store.count(&filter).unwrap());
     for limit in ["1", "100"] {
-        let params = Params { limit: Some(limit), order: Some("-createdAt"), ..Params::default() };
+        let params = SearchParams::new().limit(limit).order("-createdAt");
         let limits = Limits::default();
-        let request =
-            casefilter::Request::with_params(store.catalog(), &limits, Ok(filter.clone()), &params).unwrap();
+        let paging = params.parse(store.catalog(), &limits).unwrap();
+        let request = casefilter::SearchRequest::new(filter.clone()).with_paging(paging);
         let whole = nanoseconds(|| drop(black_box(store.search(&request).unwrap().into_json())));
         let search = nanoseconds(|| drop(black_box(store.ids(&request).unwrap())));
         println!(

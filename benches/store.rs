@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 mod shared;
 
-use casefilter::{Catalog, Durability, Mode, Order, Request, Store, StoreOptions, sample};
+use casefilter::{Catalog, Durability, ImportMode, Order, SearchRequest, Store, StoreOptions, sample};
 use shared::{Oracle, SEED, case_count, filter, ndjson};
 
 fn store(criterion: &mut Criterion) {
@@ -17,7 +17,7 @@ fn store(criterion: &mut Criterion) {
     let path = folder.path().join("cases.db");
     let count = case_count();
     let mut store = Store::create(&path, Catalog::cases(), StoreOptions::default()).unwrap();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     let text = ndjson(count);
     text.chunks(1 << 20).for_each(|chunk| import.push(chunk).unwrap());
     assert_eq!(import.commit().unwrap().stored, count);
@@ -44,7 +44,7 @@ fn store(criterion: &mut Criterion) {
 
     let store = Store::open(&path, Catalog::cases(), StoreOptions::default()).unwrap();
     let newest = Order::parse(store.catalog(), "-createdAt").unwrap();
-    let request = Request::new(filter("status = open")).order(newest).limit(20);
+    let request = SearchRequest::new(filter("status = open")).with_order(newest).with_limit(20);
     oracle.check(&request);
     let found = store.search(&request).unwrap();
     assert_eq!(found.len(), 20);

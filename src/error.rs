@@ -133,6 +133,7 @@ impl Serialize for ErrorKind {
 ///
 /// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Error {
     /// The stable kind.
     pub kind: ErrorKind,
@@ -150,7 +151,15 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(
+    /// Returns an error at a place of the input, for hosts that check something of their own.
+    ///
+    /// ```
+    /// use casefilter::{Error, ErrorKind};
+    /// let error = Error::new(ErrorKind::BadValue, 0, "`mars`", "a planet with clients").at("planet");
+    /// assert_eq!(error.to_string(), "planet (byte 0): found `mars`, expected a planet with clients");
+    /// ```
+    #[must_use]
+    pub fn new(
         kind: ErrorKind,
         offset: usize,
         found: impl Into<String>,
@@ -166,12 +175,16 @@ impl Error {
         }
     }
 
-    pub(crate) fn at(mut self, path: impl Into<String>) -> Self {
+    /// Sets the path.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    pub(crate) fn suggest(mut self, suggestion: Option<String>) -> Self {
+    /// Sets the suggestion.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: Option<String>) -> Self {
         self.suggestion = suggestion;
         self
     }
@@ -250,6 +263,18 @@ impl Errors {
     #[must_use]
     pub fn as_slice(&self) -> &[Error] {
         &self.0
+    }
+
+    /// Returns both values, or the errors of both, the first ones first, up to ten in all.
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
+        match (first, second) {
+            (Ok(first), Ok(second)) => Ok((first, second)),
+            (Ok(_), Err(errors)) | (Err(errors), Ok(_)) => Err(errors),
+            (Err(first), Err(second)) => Err(first.followed_by(second)),
+        }
     }
 
     /// Appends the errors of a later part of the same request, up to ten in all.

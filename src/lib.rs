@@ -57,32 +57,35 @@ pub mod store;
 mod topk;
 mod value;
 
-#[cfg(feature = "store")]
-#[doc(hidden)]
-pub use batch::codec::check_stored_batch;
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
-#[doc(hidden)]
-pub use criteria::check_parsers;
-#[cfg(any(feature = "postgres", feature = "store"))]
-pub use engine::WrittenAnswer;
 pub use engine::{
-    Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Note, NoteKind, Refusal, Report,
-    Upserted, explain,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
+    ImportReport, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
-pub use filter::{CacheStats, DEFAULT_PAGE, Direction, Filter, FilterCache, Order, Params, Request};
-#[doc(hidden)]
-pub use ingest::check_text;
+pub use filter::{
+    CacheStats, DEFAULT_PAGE, Direction, Filter, FilterBuilder, FilterCache, Order, Paging, SearchParams,
+    SearchRequest,
+};
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
 #[cfg(feature = "store")]
 pub use store::{
-    AtomicFile, Compacted, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport,
-    StoreOptions, StoredDocuments, Verified, is_store, store_catches_panics,
+    AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
+    StoreImport, StoreOptions, StoredDocuments, VerifyReport,
 };
-pub use value::{Number, Timestamp, TimestampFault, Value};
+pub use value::{Number, ParseNumberError, ParseTimestampError, Timestamp, TimestampRangeError, Value};
+
+/// Functions for the command line and the fuzz targets of this package. Not part of the public API.
+#[doc(hidden)]
+pub mod internal {
+    #[cfg(feature = "store")]
+    pub use crate::batch::codec::check_stored_batch;
+    pub use crate::criteria::check_parsers;
+    pub use crate::ingest::check_text;
+}
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

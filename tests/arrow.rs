@@ -13,7 +13,10 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use casefilter::arrow::{CaseEncoder, ParquetWriter};
-use casefilter::{Answer, Catalog, Engine, ErrorKind, Filter, Limits, Mode, Order, Params, Request};
+use casefilter::{
+    Catalog, Engine, ErrorKind, Filter, FilterBuilder, ImportMode, Order, SearchAnswer, SearchParams,
+    SearchRequest,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use world::choices::Choices;
@@ -21,7 +24,7 @@ use world::generate::World;
 
 fn lenient(catalog: &Catalog, documents: &[String]) -> Engine {
     let engine = Engine::new(catalog.clone());
-    let mut import = engine.import(Mode::Lenient);
+    let mut import = engine.import(ImportMode::Lenient);
     for document in documents {
         import.push(document.as_bytes()).unwrap();
         import.push(b"\n").unwrap();
@@ -30,8 +33,8 @@ fn lenient(catalog: &Catalog, documents: &[String]) -> Engine {
     engine
 }
 
-fn all(engine: &Engine) -> Answer {
-    engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000)).unwrap()
+fn all(engine: &Engine) -> SearchAnswer {
+    engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000)).unwrap()
 }
 
 fn encode<'d>(catalog: &Catalog, documents: impl Iterator<Item = &'d str>) -> RecordBatch {
@@ -42,7 +45,7 @@ fn encode<'d>(catalog: &Catalog, documents: impl Iterator<Item = &'d str>) -> Re
 
 fn load(catalog: &Catalog, batches: &[RecordBatch]) -> Engine {
     let engine = Engine::new(catalog.clone());
-    let mut import = engine.import(Mode::Strict);
+    let mut import = engine.import(ImportMode::Strict);
     let reader = RecordBatchIterator::new(batches.iter().cloned().map(Ok), batches[0].schema());
     import.record_batches("batches", reader).unwrap();
     import.commit().unwrap();
@@ -52,7 +55,7 @@ fn load(catalog: &Catalog, batches: &[RecordBatch]) -> Engine {
 
 fn parquet(engine: &Engine, order: Option<Order>) -> Bytes {
     let mut writer = ParquetWriter::new(Vec::new(), engine.catalog(), order.as_ref()).unwrap();
-    let request = Request::new(Filter::all(engine.catalog())).order(order).limit(10_000);
+    let request = SearchRequest::new(Filter::all(engine.catalog())).with_order(order).with_limit(10_000);
     engine.search(&request).unwrap().documents().for_each(|document| writer.push(document).unwrap());
     writer.finish().unwrap().into()
 }
@@ -105,7 +108,7 @@ fn check(world: &World) {
     for sample in &world.requests {
         let body = sample.body.to_string();
         let Ok(filter) = Filter::compile(&sample.catalog, body.as_bytes()) else { continue };
-        let request = Request::new(filter.clone()).limit(10_000);
+        let request = SearchRequest::new(filter.clone()).with_limit(10_000);
         let answer = engine.search(&request).unwrap();
         let expected: Vec<&str> = answer.ids().collect();
         for loaded in &loaded {
@@ -155,10 +158,10 @@ fn a_sorted_file_records_its_order_and_has_every_case() {
     assert_eq!(reader.metadata().row_group(0).sorting_columns(), None);
 
     let again = Engine::new(catalog.clone());
-    let mut import = again.import(Mode::Strict);
+    let mut import = again.import(ImportMode::Strict);
     import.parquet("", file).unwrap();
     import.commit().unwrap();
-    let newest = Request::new(Filter::all(&catalog)).order(order).limit(10_000);
+    let newest = SearchRequest::new(Filter::all(&catalog)).with_order(order).with_limit(10_000);
     let ids = |engine: &Engine| engine.search(&newest).unwrap().ids().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(ids(&again), ids(&engine));
     assert_eq!(all(&again).ids().map(str::to_owned).collect::<Vec<_>>(), ids(&engine));
@@ -266,7 +269,7 @@ fn a_stream_whose_schema_changes_fails_the_import() {
         RecordBatch::try_from_iter([("id", ids.clone()), (name, ids)]).unwrap()
     };
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Lenient);
+    let mut import = engine.import(ImportMode::Lenient);
     let reader = RecordBatchIterator::new([Ok(batch("name")), Ok(batch("clientId"))], batch("name").schema());
     let refusal = import.record_batches("stream", reader).unwrap_err();
     assert_eq!((refusal.source.as_str(), refusal.line), ("stream", 2));
@@ -293,9 +296,9 @@ fn the_conformance_cases_give_the_same_results() {
                 serde_json::Value::String(raw) => raw.clone(),
                 body => body.to_string(),
             };
-            let request = Request::parse(&catalog, &Limits::default(), body.as_bytes(), &Params::default());
+            let request = FilterBuilder::new(&catalog).request(body.as_bytes(), &SearchParams::new());
             let Ok(request) = request else { continue };
-            let answer = engine.search(&request.limit(10_000)).unwrap();
+            let answer = engine.search(&request.with_limit(10_000)).unwrap();
             let filter = Filter::compile(&catalog, body.as_bytes()).unwrap();
             assert_eq!(
                 selected(&filter.mask(&batch).unwrap(), &ids),

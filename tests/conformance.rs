@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casefilter::{Catalog, Engine, Limits, Mode, Params, Request, reference};
+use casefilter::{Catalog, Engine, FilterBuilder, ImportMode, SearchParams, SearchRequest, reference};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -20,20 +20,19 @@ fn param(request: &Value, name: &str) -> Option<String> {
     }
 }
 
-fn request(catalog: &Catalog, line: &Value) -> Result<Request, casefilter::Errors> {
+fn request(catalog: &Catalog, line: &Value) -> Result<SearchRequest, casefilter::Errors> {
     let body = match &line["body"] {
         Value::String(raw) => raw.clone(),
         body => body.to_string(),
     };
     let [order, offset, limit, count] =
         ["order", "offset", "limit", "countTotalItems"].map(|name| param(line, name));
-    let params = Params {
-        order: order.as_deref(),
-        offset: offset.as_deref(),
-        limit: limit.as_deref(),
-        count: count.as_deref(),
-    };
-    Request::parse(catalog, &Limits::default(), body.as_bytes(), &params)
+    let params = SearchParams::new()
+        .order(order.as_deref())
+        .offset(offset.as_deref())
+        .limit(limit.as_deref())
+        .count(count.as_deref());
+    FilterBuilder::new(catalog).request(body.as_bytes(), &params)
 }
 
 fn check(name: &str, wanted_requests: usize) {
@@ -41,8 +40,8 @@ fn check(name: &str, wanted_requests: usize) {
     let cases = fs::read_to_string(data(&format!("{name}.cases.ndjson"))).unwrap();
     let documents: Vec<&str> = cases.lines().collect();
     let engine = Engine::new(catalog.clone());
-    let mut import = engine.import(Mode::Strict);
-    import.source(name).unwrap();
+    let mut import = engine.import(ImportMode::Strict);
+    import.begin_source(name).unwrap();
     for piece in cases.as_bytes().chunks(1000) {
         import.push(piece).unwrap();
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use casefilter::{Catalog, Error, Filter, Limits, Params, Request};
+use casefilter::{Catalog, Error, Errors, Filter, FilterBuilder, Limits, SearchParams};
 
 const FILE: &str = "tests/data/errors.txt";
 
@@ -52,14 +52,14 @@ fn limits(line: &str) -> Limits {
     limits
 }
 
-fn params(line: &str) -> Params<'_> {
-    let mut params = Params::default();
+fn params(line: &str) -> SearchParams<'_> {
+    let mut params = SearchParams::new();
     for (name, value) in settings(line) {
         match name {
-            "offset" => params.offset = Some(value),
-            "limit" => params.limit = Some(value),
-            "order" => params.order = Some(value),
-            "countTotalItems" => params.count = Some(value),
+            "offset" => params = params.offset(value),
+            "limit" => params = params.limit(value),
+            "order" => params = params.order(value),
+            "countTotalItems" => params = params.count(value),
             _ => panic!("no parameter `{name}`"),
         }
     }
@@ -85,12 +85,12 @@ fn errors(block: &[&str]) -> Vec<String> {
         let error = Filter::all(&catalog).matches(&expand(case)).expect_err(case);
         return vec![show(&error)];
     } else if let Some(text) = line("text") {
-        Filter::compile_text_with(&catalog, &limits, std::str::from_utf8(&expand(text)).unwrap())
+        FilterBuilder::new(&catalog).limits(limits.clone()).text(std::str::from_utf8(&expand(text)).unwrap())
     } else {
         let body = expand(line("body").expect("an input"));
-        Filter::compile_with(&catalog, &limits, &body)
+        FilterBuilder::new(&catalog).limits(limits.clone()).json(&body)
     };
-    match Request::with_params(&catalog, &limits, filter, &params) {
+    match Errors::both(filter, params.parse(&catalog, &limits)) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.as_slice().iter().map(show).collect(),
     }

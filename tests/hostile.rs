@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, ErrorKind, Errors, Filter, Limits, Mode, Request, reference};
+use casefilter::{
+    Catalog, Engine, ErrorKind, Errors, Filter, FilterBuilder, ImportMode, Limits, SearchRequest, reference,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -12,14 +14,14 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
 }
 
 fn wide() -> Limits {
-    Limits { body_bytes: usize::MAX, depth: usize::MAX, ..Limits::default() }
+    Limits::default().with_body_bytes(usize::MAX).with_depth(usize::MAX)
 }
 
 /// Returns the errors of a body that must have some, under the default limits except for its size.
 #[track_caller]
 fn errors_of(body: impl AsRef<[u8]>) -> Errors {
-    let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
-    Filter::compile_with(&Catalog::cases(), &limits, body.as_ref()).expect_err("an error")
+    let limits = Limits::default().with_body_bytes(usize::MAX);
+    FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).json(body.as_ref()).expect_err("an error")
 }
 
 #[track_caller]
@@ -88,19 +90,22 @@ fn nesting_that_a_host_allows_takes_no_stack() {
         body += leaf;
         body += &"]}".repeat(levels);
         body += "]}";
-        let filter = Filter::compile_with(&Catalog::cases(), &wide(), body.as_bytes()).unwrap();
+        let filter = FilterBuilder::new(&Catalog::cases()).limits(wide()).json(body.as_bytes()).unwrap();
         assert_eq!(filter.size(), 2 * levels + 1);
         let printed = (filter.to_json(), filter.to_text(), filter.plan(), filter.warnings().len());
         assert!(printed.0.len() > levels);
-        assert_eq!(Filter::compile_with(&Catalog::cases(), &wide(), printed.0.as_bytes()).unwrap(), filter);
-        assert_eq!(Filter::compile_text_with(&Catalog::cases(), &wide(), &printed.1).unwrap(), filter);
+        assert_eq!(
+            FilterBuilder::new(&Catalog::cases()).limits(wide()).json(printed.0.as_bytes()).unwrap(),
+            filter
+        );
+        assert_eq!(FilterBuilder::new(&Catalog::cases()).limits(wide()).text(&printed.1).unwrap(), filter);
         let case = r#"{"id":"1","tags":["0"]}"#;
         assert_eq!(filter.unoptimized().matches(case.as_bytes()), Ok(true));
         let why = reference::why(&filter, case).unwrap();
         assert!(why.selected && why.criteria.len() == 2 * levels + 2 && !why.to_string().is_empty());
         let engine = Engine::new(Catalog::cases());
         engine.upsert(case.as_bytes()).unwrap();
-        let explanation = engine.analyze(&Request::new(filter.clone()), &|| Duration::ZERO).unwrap();
+        let explanation = engine.analyze(&SearchRequest::new(filter.clone()), &|| Duration::ZERO).unwrap();
         assert_eq!((explanation.nodes.len(), explanation.nodes[0].kept), (2 * levels + 1, Some(1)));
         assert!(!explanation.to_string().is_empty());
         drop(filter.clone());
@@ -308,7 +313,7 @@ fn many_criteria_on_a_list_field_are_explained_quickly() {
     let why = reference::why(&filter, &case).unwrap();
     assert_eq!(why.criteria.iter().filter(|criterion| criterion.holds).count(), 2000);
     assert!(why.to_string().len() < 4000 * 500 && serde_json::to_string(&why).unwrap().len() < 3_000_000);
-    let unoptimized = Request::new(filter.unoptimized());
+    let unoptimized = SearchRequest::new(filter.unoptimized());
     let explanation = engine.analyze(&unoptimized, &|| Duration::ZERO).unwrap();
     assert_eq!((explanation.nodes.len(), explanation.nodes[0].kept), (4001, Some(0)));
     assert!(explanation.to_string().len() < 4000 * 500);
@@ -488,7 +493,7 @@ proptest! {
 #[test]
 fn only_the_first_of_very_many_faults_are_listed() {
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Lenient);
+    let mut import = engine.import(ImportMode::Lenient);
     let faults = "1,".repeat(1_000_000);
     import
         .push(format!("{{\"id\":\"a\",\"tags\":[{faults}1],\"amlCases\":[{faults}1]}}\n").as_bytes())
@@ -501,13 +506,18 @@ fn only_the_first_of_very_many_faults_are_listed() {
     assert_eq!(report.refusals.len() as u64 + report.unlisted, 150_010);
     assert!(report.unlisted > 0);
     // The fields are absent anyway.
-    let answer =
-        engine.search(&Request::new(Filter::compile_text(engine.catalog(), "tags <> x").unwrap())).unwrap();
+    let answer = engine
+        .search(&SearchRequest::new(Filter::compile_text(engine.catalog(), "tags <> x").unwrap()))
+        .unwrap();
     assert_eq!(answer.ids().collect::<Vec<_>>(), ["a"]);
 }
 
 /// Imports a file in pieces of this size. Returns the outcome and the number of stored cases.
-fn import(mode: Mode, file: &[u8], piece: usize) -> (Result<casefilter::Report, casefilter::Refusal>, usize) {
+fn import(
+    mode: ImportMode,
+    file: &[u8],
+    piece: usize,
+) -> (Result<casefilter::ImportReport, casefilter::ImportError>, usize) {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(mode);
     let pushed = file.chunks(piece).try_for_each(|bytes| import.push(bytes));
@@ -531,7 +541,7 @@ fn an_array_with_a_fault_after_its_cases_stores_nothing() {
             ErrorKind::CaseTooLarge,
         ),
     ] {
-        for mode in [Mode::Strict, Mode::Lenient] {
+        for mode in [ImportMode::Strict, ImportMode::Lenient] {
             for piece in [1 << 10, 1 << 16, file.len()] {
                 let (outcome, cases) = import(mode, file.as_bytes(), piece);
                 let refusal = outcome.unwrap_err();
@@ -543,7 +553,7 @@ fn an_array_with_a_fault_after_its_cases_stores_nothing() {
         assert_eq!((refusal.line, refusal.error.kind, engine.len()), (line, kind, 0));
         // A malformed case before the fault of the file is reported first.
         let broken = file.replacen("{\"id\":\"7\"}", "{\"id\":7}", 1);
-        let refusal = import(Mode::Strict, broken.as_bytes(), 1 << 16).0.unwrap_err();
+        let refusal = import(ImportMode::Strict, broken.as_bytes(), 1 << 16).0.unwrap_err();
         assert_eq!(refusal.error.kind, ErrorKind::BadId);
     }
 }
@@ -553,19 +563,19 @@ fn an_element_over_the_limit_is_skipped_like_a_line() {
     let long = "x".repeat(17 << 20);
     let cases = ["{\"id\":\"a\"}", &format!("{{\"id\":\"b\",\"x\":[\"{long}\"]}}"), "{\"id\":\"c\"}"];
     for file in [cases.join("\n"), format!("[{}]", cases.join(",\n"))] {
-        let (report, cases) = import(Mode::Lenient, file.as_bytes(), 1 << 16);
+        let (report, cases) = import(ImportMode::Lenient, file.as_bytes(), 1 << 16);
         let report = report.unwrap();
         let refusal = &report.refusals[0];
         assert_eq!((report.stored, report.skipped, cases), (2, 1, 2));
         assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::CaseTooLarge));
-        assert_eq!(import(Mode::Strict, file.as_bytes(), 1 << 16).0.unwrap_err(), *refusal);
+        assert_eq!(import(ImportMode::Strict, file.as_bytes(), 1 << 16).0.unwrap_err(), *refusal);
     }
 }
 
 #[test]
 fn a_byte_order_mark_affects_no_case() {
     for file in ["{\"id\":\"a\"}\n{\"id\":\"b\"}\n", "[{\"id\":\"a\"},{\"id\":\"b\"}]"] {
-        for mode in [Mode::Strict, Mode::Lenient] {
+        for mode in [ImportMode::Strict, ImportMode::Lenient] {
             let file = format!("\u{feff}{file}");
             let (report, cases) = import(mode, file.as_bytes(), 1);
             assert_eq!((report.unwrap().skipped, cases), (0, 2));

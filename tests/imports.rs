@@ -1,6 +1,6 @@
 //! Imports concurrent with other writes, and imports that move between threads.
 
-use casefilter::{Catalog, Engine, Filter, Import, Mode, Request};
+use casefilter::{Catalog, Engine, Filter, Import, ImportMode, SearchRequest};
 
 /// Compiles only if imports are `Send`. An async host needs that when it reads a request body into one.
 const fn may_move<T: Send>() {}
@@ -10,7 +10,8 @@ const _: () = may_move::<casefilter::StoreImport<'static>>();
 
 /// Returns the ids and documents in insertion order.
 fn all(engine: &Engine) -> Vec<(String, String)> {
-    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000)).unwrap();
+    let answer =
+        engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000)).unwrap();
     answer.ids().map(str::to_owned).zip(answer.documents().map(str::to_owned)).collect()
 }
 
@@ -25,12 +26,12 @@ fn case(id: impl std::fmt::Display, name: impl std::fmt::Display) -> String {
 #[test]
 fn single_writes_do_not_wait_for_an_import() {
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Strict);
+    let mut import = engine.import(ImportMode::Strict);
     import.push(case("a", "imported").as_bytes()).unwrap();
     // The write is on the thread of the import, so waiting would be a deadlock.
     engine.upsert(case("a", "single").as_bytes()).unwrap();
     engine.upsert(case("b", "single").as_bytes()).unwrap();
-    let mut other = engine.import(Mode::Strict);
+    let mut other = engine.import(ImportMode::Strict);
     other.push(case("c", "other").as_bytes()).unwrap();
     import.push(case("d", "imported").as_bytes()).unwrap();
     other.commit().unwrap();
@@ -45,7 +46,7 @@ fn single_writes_do_not_wait_for_an_import() {
 #[test]
 fn a_leaked_import_blocks_no_write() {
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Strict);
+    let mut import = engine.import(ImportMode::Strict);
     import.push(case("a", "never committed").as_bytes()).unwrap();
     std::mem::forget(import);
     engine.upsert(case("b", "single").as_bytes()).unwrap();
@@ -56,7 +57,7 @@ fn a_leaked_import_blocks_no_write() {
 #[test]
 fn an_import_can_end_on_another_thread() {
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Lenient);
+    let mut import = engine.import(ImportMode::Lenient);
     import.push(b"[{\"id\":\"a\"},").unwrap();
     std::thread::scope(|scope| {
         let import = &mut import;
@@ -96,7 +97,7 @@ fn imports_replace_the_cases_stored_at_their_commit() {
         for name in 0..150 {
             let range = 50 + name * 10;
             match random(8) {
-                0 | 1 if open.len() < 4 => open.push((engine.import(Mode::Strict), Vec::new())),
+                0 | 1 if open.len() < 4 => open.push((engine.import(ImportMode::Strict), Vec::new())),
                 2 | 3 if !open.is_empty() => {
                     let at = usize::try_from(random(open.len() as u64)).unwrap();
                     let (import, pending) = &mut open[at];

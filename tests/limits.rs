@@ -1,6 +1,8 @@
 //! Each limit accepts its value and rejects one more, for JSON bodies and for text.
 
-use casefilter::{Catalog, Engine, Error, ErrorKind, Filter, Limits, Mode, Params, Request};
+use casefilter::{
+    Catalog, Engine, Error, ErrorKind, Filter, FilterBuilder, ImportMode, Limits, SearchParams,
+};
 
 /// Checks that the limit accepts `n` and rejects `n + 1`.
 #[track_caller]
@@ -25,11 +27,11 @@ fn check(
 }
 
 fn json(limits: &Limits, body: &str) -> Result<Filter, casefilter::Errors> {
-    Filter::compile_with(&Catalog::cases(), limits, body.as_bytes())
+    FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).json(body.as_bytes())
 }
 
 fn text(limits: &Limits, text: &str) -> Result<Filter, casefilter::Errors> {
-    Filter::compile_text_with(&Catalog::cases(), limits, text)
+    FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).text(text)
 }
 
 const LEAF: &str = r#"{"field":"name","op":"=","values":["x"]}"#;
@@ -55,7 +57,7 @@ fn the_defaults_are_those_of_the_specification() {
 #[test]
 fn body_bytes() {
     for n in [100, Limits::default().body_bytes] {
-        let limits = Limits { body_bytes: n, ..Limits::default() };
+        let limits = Limits::default().with_body_bytes(n);
         let expected = format!("at most {n} bytes");
         let padded =
             |text: &str, size: usize| format!("{text}{}", " ".repeat(size.saturating_sub(text.len())));
@@ -67,7 +69,7 @@ fn body_bytes() {
 #[test]
 fn depth() {
     for n in [2, Limits::default().depth] {
-        let limits = Limits { depth: n, ..Limits::default() };
+        let limits = Limits::default().with_depth(n);
         let expected = format!("criteria nested at most {n} deep");
         check(ErrorKind::TooDeep, n, &expected, |depth| {
             json(&limits, &format!(r#"{{"criteria":[{LEAF},{}]}}"#, nested(depth)))
@@ -79,8 +81,8 @@ fn depth() {
     }
     // Branches count also without parentheses: here are three levels.
     let three = "name = x or name = y and tags = z";
-    assert!(text(&Limits { depth: 3, ..Limits::default() }, three).is_ok());
-    let errors = text(&Limits { depth: 2, ..Limits::default() }, three).unwrap_err();
+    assert!(text(&Limits::default().with_depth(3), three).is_ok());
+    let errors = text(&Limits::default().with_depth(2), three).unwrap_err();
     let offsets: Vec<_> = errors.as_slice().iter().map(|error| (error.kind, error.offset)).collect();
     assert_eq!(offsets, [(ErrorKind::TooDeep, 12), (ErrorKind::TooDeep, 25)]);
 }
@@ -88,7 +90,7 @@ fn depth() {
 #[test]
 fn criteria() {
     for n in [3, Limits::default().criteria] {
-        let limits = Limits { criteria: n, ..Limits::default() };
+        let limits = Limits::default().with_criteria(n);
         let expected = format!("at most {n} criteria");
         check(ErrorKind::TooManyCriteria, n, &expected, |count| {
             json(&limits, &format!(r#"{{"criteria":[{}]}}"#, list(count, LEAF)))
@@ -114,7 +116,7 @@ fn criteria() {
 #[test]
 fn values() {
     for n in [4, Limits::default().values] {
-        let limits = Limits { values: n, ..Limits::default() };
+        let limits = Limits::default().with_values(n);
         let expected = format!("at most {n} values");
         check(ErrorKind::TooManyValues, n, &expected, |count| {
             // Two criteria, since the limit applies to the values of all criteria together.
@@ -136,7 +138,7 @@ fn values() {
 #[test]
 fn ids() {
     for n in [2, Limits::default().ids] {
-        let limits = Limits { ids: n, ..Limits::default() };
+        let limits = Limits::default().with_ids(n);
         let expected = format!("at most {n} ids");
         check(ErrorKind::TooManyIds, n, &expected, |count| {
             json(&limits, &format!(r#"{{"ids":[{}]}}"#, list(count, "\"x\"")))
@@ -150,7 +152,7 @@ fn ids() {
 #[test]
 fn string_bytes() {
     for n in [16, Limits::default().string_bytes] {
-        let limits = Limits { string_bytes: n, ..Limits::default() };
+        let limits = Limits::default().with_string_bytes(n);
         let expected = format!("at most {n} bytes in a string");
         let check = |compile: &dyn Fn(&str) -> Result<Filter, casefilter::Errors>| {
             check(ErrorKind::StringTooLong, n, &expected, |size| compile(&"x".repeat(size)));
@@ -183,10 +185,11 @@ fn string_bytes() {
 #[test]
 fn page() {
     let catalog = Catalog::cases();
-    let limits = Limits { page: 7, ..Limits::default() };
+    let limits = Limits::default().with_page(7);
     for (limit, fine) in [("0", true), ("7", true), ("8", false), ("99999999999999999999", false)] {
-        let params = Params { limit: Some(limit), ..Params::default() };
-        let request = Request::parse(&catalog, &limits, br#"{"ids":["x"]}"#, &params);
+        let params = SearchParams::new().limit(Some(limit));
+        let request =
+            FilterBuilder::new(&catalog).limits(limits.clone()).request(br#"{"ids":["x"]}"#, &params);
         match request {
             Ok(request) => assert!(fine && request.limit.to_string() == limit, "{limit}"),
             Err(errors) => {
@@ -196,13 +199,20 @@ fn page() {
         }
     }
     // The default page is reduced to the largest page.
-    assert_eq!(Request::parse(&catalog, &limits, br#"{"ids":["x"]}"#, &Params::default()).unwrap().limit, 7);
+    assert_eq!(
+        FilterBuilder::new(&catalog)
+            .limits(limits.clone())
+            .request(br#"{"ids":["x"]}"#, &SearchParams::new())
+            .unwrap()
+            .limit,
+        7
+    );
 }
 
 #[test]
 fn batches() {
-    let limits = Limits { batches: 3, ..Limits::default() };
-    for mode in [Mode::Strict, Mode::Lenient] {
+    let limits = Limits::default().with_batches(3);
+    for mode in [ImportMode::Strict, ImportMode::Lenient] {
         let engine = Engine::builder(Catalog::cases()).limits(limits.clone()).batch_rows(2).build();
         let store = |documents: std::ops::Range<usize>| {
             let mut import = engine.import(mode);

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use casefilter::explain::PageStrategy;
-use casefilter::{Answer, Catalog, Engine, Filter, Mode, Order, Request, Upserted, reference};
+use casefilter::{
+    Catalog, Engine, Filter, ImportMode, Order, SearchAnswer, SearchRequest, UpsertOutcome, reference,
+};
 use proptest::prelude::*;
 
 /// The stored documents, in insertion order.
@@ -16,17 +18,17 @@ struct Model {
 }
 
 impl Model {
-    fn upsert(&mut self, id: &str, document: &str) -> Upserted {
+    fn upsert(&mut self, id: &str, document: &str) -> UpsertOutcome {
         let entry = Some((id.to_owned(), document.to_owned()));
         match self.places.get(id) {
             Some(place) => {
                 self.documents[*place] = entry;
-                Upserted::Replaced
+                UpsertOutcome::Replaced
             }
             None => {
                 self.places.insert(id.to_owned(), self.documents.len());
                 self.documents.push(entry);
-                Upserted::Stored
+                UpsertOutcome::Stored
             }
         }
     }
@@ -81,7 +83,7 @@ fn document(id: &str, seed: u32) -> String {
 enum Operation {
     Upsert(u16, u32),
     /// Several documents at once, possibly with a repeated id.
-    Import(Vec<(u16, u32)>, Mode),
+    Import(Vec<(u16, u32)>, ImportMode),
     /// A malformed document, in a strict import after valid ones.
     Malformed(u16),
     Delete(u16),
@@ -117,8 +119,8 @@ fn operation(ids: u16) -> impl Strategy<Value = Operation> {
     prop_oneof![
         8 => (id(), any::<u32>()).prop_map(|(id, seed)| Operation::Upsert(id, seed)),
         2 => (prop::collection::vec((id(), any::<u32>()), 0..12), prop::bool::ANY)
-            .prop_map(|(some, strict)| Operation::Import(some, if strict { Mode::Strict } else { Mode::Lenient })),
-        2 => prop::collection::vec((id(), any::<u32>()), 30..150).prop_map(|some| Operation::Import(some, Mode::Strict)),
+            .prop_map(|(some, strict)| Operation::Import(some, if strict { ImportMode::Strict } else { ImportMode::Lenient })),
+        2 => prop::collection::vec((id(), any::<u32>()), 30..150).prop_map(|some| Operation::Import(some, ImportMode::Strict)),
         1 => id().prop_map(Operation::Malformed),
         2 => id().prop_map(Operation::Delete),
         1 => prop::collection::vec(id(), 0..30).prop_map(Operation::DeleteMany),
@@ -128,14 +130,14 @@ fn operation(ids: u16) -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn request(catalog: &Catalog, filter: usize, order: usize, offset: u64, limit: u64) -> Request {
+fn request(catalog: &Catalog, filter: usize, order: usize, offset: u64, limit: u64) -> SearchRequest {
     let filter = Filter::compile_text(catalog, FILTERS[filter]).unwrap();
     let order = Order::parse(catalog, ORDERS[order]).unwrap();
-    Request::new(filter).order(order).offset(offset).limit(limit).count(true)
+    SearchRequest::new(filter).with_order(order).with_offset(offset).with_limit(limit).with_count(true)
 }
 
 /// Runs a request on the engine and on the model, and compares the answers.
-fn search_both(engine: &Engine, model: &Model, request: &Request) -> Answer {
+fn search_both(engine: &Engine, model: &Model, request: &SearchRequest) -> SearchAnswer {
     let documents = model.documents();
     let (page, total) = reference::search(&documents, request).unwrap();
     let answer = engine.search(request).unwrap();
@@ -144,7 +146,7 @@ fn search_both(engine: &Engine, model: &Model, request: &Request) -> Answer {
     assert_eq!(answer.total(), Some(total), "{}", request.filter);
     assert_eq!(engine.count(&request.filter).unwrap(), total, "{}", request.filter);
     // Without a total, a search may stop early.
-    let uncounted = engine.search(&request.clone().count(false)).unwrap();
+    let uncounted = engine.search(&request.clone().with_count(false)).unwrap();
     assert_eq!(uncounted.documents().collect::<Vec<_>>(), wanted, "{}", request.filter);
     answer
 }
@@ -163,12 +165,13 @@ fn apply(engine: &Engine, model: &mut Model, operation: &Operation) {
                 let id = id.to_string();
                 let text = document(&id, *seed);
                 match model.upsert(&id, &text) {
-                    Upserted::Stored => counts.0 += 1,
-                    Upserted::Replaced => counts.1 += 1,
+                    UpsertOutcome::Stored => counts.0 += 1,
+                    UpsertOutcome::Replaced => counts.1 += 1,
+                    other => panic!("{other:?}"),
                 }
                 import.push(text.as_bytes()).unwrap();
                 import.push(b"\n").unwrap();
-                if *mode == Mode::Lenient {
+                if *mode == ImportMode::Lenient {
                     import.push(b"{\"id\":7}\n").unwrap();
                 }
             }
@@ -211,8 +214,8 @@ proptest! {
     ) {
         let engine = Engine::builder(Catalog::cases()).batch_rows(batch_rows).build();
         let mut model = Model::default();
-        let everything = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
-        let mut kept: Option<(Answer, Vec<String>)> = None;
+        let everything = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
+        let mut kept: Option<(SearchAnswer, Vec<String>)> = None;
         for (step, operation) in operations.iter().enumerate() {
             apply(&engine, &mut model, operation);
             if step % 5 == 0 {
@@ -277,12 +280,13 @@ fn a_large_offset_returns_the_right_cases_after_recent_writes() {
                 let text = ["priority = low", "id <> unknown"][(at + number) % 2];
                 let filter = Filter::compile_text(engine.catalog(), text).unwrap();
                 let order = Order::parse(engine.catalog(), order).unwrap();
-                let request = Request::new(filter).order(order.clone()).offset(offset).limit(7);
+                let request =
+                    SearchRequest::new(filter).with_order(order.clone()).with_offset(offset).with_limit(7);
                 let documents = model.documents();
                 let (page, _) = reference::search(&documents, &request).unwrap();
                 let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
                 for count in [false, true] {
-                    let answer = engine.search(&request.clone().count(count)).unwrap();
+                    let answer = engine.search(&request.clone().with_count(count)).unwrap();
                     let found: Vec<&str> = answer.documents().collect();
                     assert_eq!(found, wanted, "{text}, {order:?} from {offset}, {batch_rows} rows a batch");
                 }
@@ -390,8 +394,10 @@ fn pages_over_many_overlapping_batches_are_right_after_writes() {
                         (offset, limit) = (engine.count(&filter).unwrap().saturating_sub(13), 5);
                     }
                     let order = Order::parse(engine.catalog(), order).unwrap();
-                    let request =
-                        Request::new(filter.clone()).order(order.clone()).offset(offset).limit(limit);
+                    let request = SearchRequest::new(filter.clone())
+                        .with_order(order.clone())
+                        .with_offset(offset)
+                        .with_limit(limit);
                     let (page, _) = reference::search(&documents, &request).unwrap();
                     let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
                     let answer = engine.search(&request).unwrap();
@@ -411,7 +417,7 @@ fn pages_over_many_overlapping_batches_are_right_after_writes() {
 }
 
 /// Returns the number in the only tag of each case.
-fn tagged(answer: &Answer) -> Vec<String> {
+fn tagged(answer: &SearchAnswer) -> Vec<String> {
     let tag = |text: &str| text.split("\"t").nth(2).map(|rest| rest.split('"').next().unwrap().to_owned());
     answer.documents().filter_map(tag).collect()
 }
@@ -435,12 +441,13 @@ fn readers_see_each_write_completely_and_none_undone() {
             scope.spawn(move || {
                 let mut seen = [0_usize; PAIRS];
                 let mut cases = 0;
-                let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
+                let all =
+                    SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
                 let only = |number: usize| {
                     let text = format!("id in (\"{number}a\", \"{number}b\")");
-                    Request::new(Filter::compile_text(engine.catalog(), &text).unwrap())
+                    SearchRequest::new(Filter::compile_text(engine.catalog(), &text).unwrap())
                 };
-                let pairs: Vec<Request> = (0..PAIRS).map(only).collect();
+                let pairs: Vec<SearchRequest> = (0..PAIRS).map(only).collect();
                 let mut number = reader;
                 while !done.load(Ordering::Relaxed) {
                     number = (number + 7) % PAIRS;

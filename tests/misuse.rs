@@ -1,8 +1,8 @@
 //! Requests, filters and orders that a host combined by mistake are errors: no wrong answers, no panics.
 
 use casefilter::{
-    Catalog, Direction, Engine, Error, ErrorKind, Field, FieldType, Filter, FilterCache, Limits, Order,
-    Params, Request, reference,
+    Catalog, Direction, Engine, Error, ErrorKind, Field, FieldType, Filter, FilterBuilder, FilterCache,
+    Limits, Order, SearchParams, SearchRequest, reference,
 };
 
 /// Creates three tickets with two tags each. The tags of different tickets interleave.
@@ -14,7 +14,7 @@ fn engine(catalog: Catalog) -> Engine {
 }
 
 /// Runs a request on everything that answers requests, and returns the kinds of the errors.
-fn kinds(engine: &Engine, request: &Request) -> Vec<Option<ErrorKind>> {
+fn kinds(engine: &Engine, request: &SearchRequest) -> Vec<Option<ErrorKind>> {
     let kind = |error: Error| error.kind;
     let clock = || std::time::Duration::ZERO;
     vec![
@@ -41,19 +41,19 @@ fn a_request_of_another_catalogue_is_an_error_everywhere() {
     let engine = engine(Catalog::cases());
     let other = Catalog::new([Field::new("priority", FieldType::String)]).unwrap();
     let filter = Filter::compile_text(&other, "priority = high").unwrap();
-    assert_eq!(kinds(&engine, &Request::new(filter.clone())), MISMATCH);
+    assert_eq!(kinds(&engine, &SearchRequest::new(filter.clone())), MISMATCH);
     assert_eq!(engine.count(&filter).unwrap_err().kind, ErrorKind::CatalogMismatch);
     let own = Filter::all(engine.catalog());
     assert_eq!(own.and(&filter).unwrap_err().kind, ErrorKind::CatalogMismatch);
-    let cache = FilterCache::new(engine.catalog().clone(), Limits::default(), 1 << 20);
+    let cache = FilterCache::new(FilterBuilder::new(engine.catalog()), 1 << 20);
     assert_eq!(cache.within(&filter).err().map(|error| error.kind), Some(ErrorKind::CatalogMismatch));
 
     let order = Order::by(&other, "priority", Direction::Ascending).unwrap();
-    let foreign = Request::new(own).order(Some(order.clone()));
+    let foreign = SearchRequest::new(own).with_order(Some(order.clone()));
     assert_eq!(kinds(&engine, &foreign), MISMATCH);
     assert_eq!(reference::search(&[], &foreign).unwrap_err().kind, ErrorKind::CatalogMismatch);
     // The same catalogue is no error.
-    let both = Request::new(filter).order(Some(order));
+    let both = SearchRequest::new(filter).with_order(Some(order));
     assert_eq!(reference::search(&[], &both), Ok((vec![], 0)));
 }
 
@@ -62,9 +62,9 @@ fn an_order_by_a_hidden_field_is_an_error() {
     let engine = engine(Catalog::cases());
     let shown = engine.catalog().allow(["id", "tags"]).unwrap();
     let hidden = Order::by(engine.catalog(), "createdAt", Direction::Descending).unwrap();
-    let request = Request::new(Filter::compile_text(&shown, "tags = a").unwrap());
-    assert_eq!(kinds(&engine, &request.clone().order(Some(hidden.clone()))), MISMATCH);
-    let error = engine.search(&request.clone().order(Some(hidden.clone()))).unwrap_err();
+    let request = SearchRequest::new(Filter::compile_text(&shown, "tags = a").unwrap());
+    assert_eq!(kinds(&engine, &request.clone().with_order(Some(hidden.clone()))), MISMATCH);
+    let error = engine.search(&request.clone().with_order(Some(hidden.clone()))).unwrap_err();
     assert_eq!(
         error.to_string(),
         "order: found one by `createdAt`, which the catalogue of the filter hides or has not, expected a field of \
@@ -72,35 +72,37 @@ fn an_order_by_a_hidden_field_is_an_error() {
     );
     // The advice of the error message works.
     let wider = request.filter.and(&Filter::all(engine.catalog())).unwrap();
-    let found = engine.search(&Request::new(wider).order(Some(hidden))).unwrap();
+    let found = engine.search(&SearchRequest::new(wider).with_order(Some(hidden))).unwrap();
     assert_eq!(found.ids().collect::<Vec<_>>(), ["1"]);
     let by_id = Order::by(engine.catalog(), "id", Direction::Descending).unwrap();
-    assert_eq!(engine.search(&request.order(Some(by_id))).unwrap().len(), 1);
+    assert_eq!(engine.search(&request.with_order(Some(by_id))).unwrap().len(), 1);
 }
 
 #[test]
 fn the_limits_of_an_engine_bound_its_pages() {
-    let limits = Limits { page: 2, ..Limits::default() };
+    let limits = Limits::default().with_page(2);
     let engine = Engine::builder(Catalog::cases()).limits(limits.clone()).build();
     engine.upsert_many(br#"[{"id":"1"},{"id":"2"},{"id":"3"}]"#).unwrap();
-    let all = Request::new(Filter::all(engine.catalog()));
+    let all = SearchRequest::new(Filter::all(engine.catalog()));
     let too_large = [Some(ErrorKind::PageTooLarge); 3];
     assert_eq!(kinds(&engine, &all), too_large, "the default page is larger");
-    assert_eq!(kinds(&engine, &all.clone().limit(3)), too_large);
-    assert_eq!(kinds(&engine, &all.clone().limit(u64::MAX)), too_large);
-    let error = engine.search(&all.clone().limit(3)).unwrap_err();
+    assert_eq!(kinds(&engine, &all.clone().with_limit(3)), too_large);
+    assert_eq!(kinds(&engine, &all.clone().with_limit(u64::MAX)), too_large);
+    let error = engine.search(&all.clone().with_limit(3)).unwrap_err();
     assert_eq!((error.path.as_str(), error.message().as_str()), ("limit", "found 3, expected at most 2"));
-    assert_eq!(engine.search(&all.clone().limit(2).offset(1)).unwrap().len(), 2);
+    assert_eq!(engine.search(&all.clone().with_limit(2).with_offset(1)).unwrap().len(), 2);
     assert_eq!(engine.count(&all.filter), Ok(3), "a count has no page");
     // A request parsed under these limits fits.
-    let parsed =
-        Request::parse(engine.catalog(), &limits, br#"{"ids":["1","2","3"]}"#, &Params::default()).unwrap();
+    let parsed = FilterBuilder::new(engine.catalog())
+        .limits(limits.clone())
+        .request(br#"{"ids":["1","2","3"]}"#, &SearchParams::new())
+        .unwrap();
     assert_eq!(engine.search(&parsed).unwrap().len(), 2);
     // A host that raises the limits gets larger pages.
-    let unbounded = Limits { page: u64::MAX, ..Limits::default() };
+    let unbounded = Limits::default().with_page(u64::MAX);
     let engine = Engine::builder(Catalog::cases()).limits(unbounded).build();
     engine.upsert_many(br#"[{"id":"1"},{"id":"2"},{"id":"3"}]"#).unwrap();
-    assert_eq!(engine.search(&all.limit(u64::MAX)).unwrap().len(), 3);
+    assert_eq!(engine.search(&all.with_limit(u64::MAX)).unwrap().len(), 3);
 }
 
 #[test]
@@ -121,14 +123,14 @@ fn an_extended_catalogue_accepts_earlier_filters_and_orders() {
     let engine = engine(grown.clone());
     engine.upsert(br#"{"id":"4","tags":["a"],"riskScore":7}"#).unwrap();
 
-    let found = engine.search(&Request::new(filter.clone()).order(Some(newest))).unwrap();
+    let found = engine.search(&SearchRequest::new(filter.clone()).with_order(Some(newest))).unwrap();
     assert_eq!(found.ids().collect::<Vec<_>>(), ["4", "3", "1"]);
     assert_eq!(engine.count(&narrow), Ok(3));
     let risky = Filter::compile_text(&grown, "riskScore > 5").unwrap();
     for both in [filter.and(&risky).unwrap(), risky.and(&filter).unwrap(), narrow.and(&risky).unwrap()] {
-        assert_eq!(engine.search(&Request::new(both)).unwrap().ids().collect::<Vec<_>>(), ["4"]);
+        assert_eq!(engine.search(&SearchRequest::new(both)).unwrap().ids().collect::<Vec<_>>(), ["4"]);
     }
-    let cache = FilterCache::new(grown, Limits::default(), 1 << 20).within(&filter).unwrap();
+    let cache = FilterCache::new(FilterBuilder::new(&grown), 1 << 20).within(&filter).unwrap();
     assert_eq!(engine.count(&cache.compile(br#"{"ids":["2","4"]}"#).unwrap()), Ok(1));
     // The reverse is an error: an engine without the field cannot answer.
     let old = Engine::new(before);
@@ -142,11 +144,14 @@ fn filters_of_two_allow_lists_can_be_combined() {
     let one = Filter::compile_text(&ids, "id <> 3").unwrap();
     let other = Filter::compile_text(&tags, "tags in (a, e)").unwrap();
     for both in [one.and(&other).unwrap(), other.and(&one).unwrap()] {
-        assert_eq!(engine.search(&Request::new(both.clone())).unwrap().ids().collect::<Vec<_>>(), ["1"]);
+        assert_eq!(
+            engine.search(&SearchRequest::new(both.clone())).unwrap().ids().collect::<Vec<_>>(),
+            ["1"]
+        );
         assert_eq!(Filter::compile(both.catalog(), both.to_json().as_bytes()).unwrap(), both);
     }
     // The cache of one role, combined with the filter of another role.
-    let cache = FilterCache::new(ids, Limits::default(), 1 << 20).within(&other).unwrap();
+    let cache = FilterCache::new(FilterBuilder::new(&ids), 1 << 20).within(&other).unwrap();
     assert_eq!(engine.count(&cache.compile(br#"{"ids":["1","2"]}"#).unwrap()), Ok(1));
     assert!(cache.compile(br#"{"criteria":[{"field":"tags","op":"=","values":["a"]}]}"#).is_err());
 }
@@ -156,30 +161,12 @@ fn filters_of_two_allow_lists_can_be_combined() {
 fn limits_may_have_any_values() {
     let work = || {
         let catalog = Catalog::cases();
-        let least = Limits {
-            body_bytes: 0,
-            depth: 0,
-            criteria: 0,
-            values: 0,
-            ids: 0,
-            string_bytes: 0,
-            page: 0,
-            case_bytes: 0,
-            case_depth: 0,
-            batches: 0,
+        let all = |size: usize, page: u64| {
+            let limits = Limits::default().with_body_bytes(size).with_depth(size).with_criteria(size);
+            let limits = limits.with_values(size).with_ids(size).with_string_bytes(size).with_page(page);
+            limits.with_document_bytes(size).with_document_depth(size).with_batches(size)
         };
-        let greatest = Limits {
-            body_bytes: usize::MAX,
-            depth: usize::MAX,
-            criteria: usize::MAX,
-            values: usize::MAX,
-            ids: usize::MAX,
-            string_bytes: usize::MAX,
-            page: u64::MAX,
-            case_bytes: usize::MAX,
-            case_depth: usize::MAX,
-            batches: usize::MAX,
-        };
+        let (least, greatest) = (all(0, 0), all(usize::MAX, u64::MAX));
         let body = br#"{"ids":["a"],"criteria":[{"field":"name","op":"=","values":["b"]}]}"#;
         let (open, close) = (r#"{"op":"$and","children":["#, "]}");
         let test = r#"{"field":"name","op":"=","values":["b"]}"#;
@@ -187,32 +174,32 @@ fn limits_may_have_any_values() {
         let nested = format!("{}name = b{}", "(".repeat(20_000), ")".repeat(20_000));
         let document = format!(r#"{{"id":"a","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
 
-        assert!(Filter::compile_with(&catalog, &least, body).is_err());
-        assert!(Filter::compile_text_with(&catalog, &least, "name = b").is_err());
-        let page = Params { limit: Some("1"), ..Params::default() };
-        assert!(Request::parse(&catalog, &least, body, &page).is_err());
+        assert!(FilterBuilder::new(&catalog).limits(least.clone()).json(body).is_err());
+        assert!(FilterBuilder::new(&catalog).limits(least.clone()).text("name = b").is_err());
+        let page = SearchParams::new().limit("1");
+        assert!(FilterBuilder::new(&catalog).limits(least.clone()).request(body, &page).is_err());
         let engine = Engine::builder(catalog.clone()).limits(least).build();
         assert!(engine.upsert(br#"{"id":"a"}"#).is_err() && engine.is_empty());
-        let nothing = Request::new(Filter::all(&catalog)).limit(0);
+        let nothing = SearchRequest::new(Filter::all(&catalog)).with_limit(0);
         assert!(engine.search(&nothing).unwrap().is_empty());
 
-        let filter = Filter::compile_with(&catalog, &greatest, deep.as_bytes()).unwrap();
-        assert_eq!(filter, Filter::compile_text_with(&catalog, &greatest, &nested).unwrap());
+        let filter = FilterBuilder::new(&catalog).limits(greatest.clone()).json(deep.as_bytes()).unwrap();
+        assert_eq!(filter, FilterBuilder::new(&catalog).limits(greatest.clone()).text(&nested).unwrap());
         let unoptimized = filter.unoptimized();
         let engine = Engine::builder(catalog.clone()).limits(greatest.clone()).build();
         engine.upsert(document.as_bytes()).unwrap();
         engine.upsert(br#"{"id":"b","name":"b"}"#).unwrap();
         for filter in [&filter, &unoptimized] {
             assert_eq!(engine.count(filter), Ok(1));
-            let all = Request::new(filter.clone()).limit(u64::MAX).offset(u64::MAX);
+            let all = SearchRequest::new(filter.clone()).with_limit(u64::MAX).with_offset(u64::MAX);
             assert!(engine.search(&all).unwrap().is_empty());
             assert!(!engine.explain(&all).unwrap().to_string().is_empty());
-            assert_eq!(engine.search(&all.offset(0)).unwrap().ids().collect::<Vec<_>>(), ["b"]);
+            assert_eq!(engine.search(&all.with_offset(0)).unwrap().ids().collect::<Vec<_>>(), ["b"]);
         }
         assert!(unoptimized.to_text().len() + unoptimized.to_json().len() + unoptimized.plan().len() > 0);
-        let cache = FilterCache::new(catalog, greatest, usize::MAX);
+        let cache = FilterCache::new(FilterBuilder::new(&catalog).limits(greatest), usize::MAX);
         assert_eq!(cache.compile(deep.as_bytes()), Ok(filter));
-        assert!(FilterCache::new(Catalog::cases(), Limits::default(), 0).compile(body).is_ok());
+        assert!(FilterCache::new(FilterBuilder::new(&Catalog::cases()), 0).compile(body).is_ok());
     };
     std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap();
 }

@@ -14,7 +14,8 @@ use arrow_json::ReaderBuilder;
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use bytes::Bytes;
 use casefilter::{
-    Catalog, Engine, ErrorKind, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request,
+    Catalog, Engine, ErrorKind, FieldType, Filter, FilterBuilder, ImportError, ImportMode, ImportReport,
+    Limits, SearchParams, SearchRequest,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -44,7 +45,7 @@ fn strings<const N: usize>(texts: [&str; N]) -> ArrayRef {
     Arc::new(StringArray::from(texts.to_vec()))
 }
 
-fn load(mode: Mode, file: Bytes) -> Result<(Engine, Report), Refusal> {
+fn load(mode: ImportMode, file: Bytes) -> Result<(Engine, ImportReport), ImportError> {
     let engine = Engine::new(Catalog::cases());
     let mut import = engine.import(mode);
     import.parquet("a file", file)?;
@@ -54,7 +55,7 @@ fn load(mode: Mode, file: Bytes) -> Result<(Engine, Report), Refusal> {
 }
 
 fn documents(engine: &Engine) -> Vec<String> {
-    let all = Request::new(Filter::all(engine.catalog())).limit(10_000);
+    let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000);
     engine.search(&all).unwrap().documents().map(str::to_owned).collect()
 }
 
@@ -98,11 +99,12 @@ fn nested(ndjson: &str, timestamps: &DataType) -> RecordBatch {
     let catalog = Catalog::cases();
     let mut whole = DataType::Struct(arrow_schema::Fields::empty());
     for field in catalog.fields() {
-        let kind = match field.kind() {
+        let kind = match field.field_type() {
             FieldType::Timestamp if !field.is_unix_millis() => timestamps.clone(),
             FieldType::String | FieldType::Timestamp => DataType::Utf8,
             FieldType::Number => DataType::Float64,
             FieldType::Boolean => DataType::Boolean,
+            other => panic!("no column of {other:?}"),
         };
         let path: Vec<&str> = field.path().split('.').collect();
         whole = joined(&whole, &DataType::Struct([Arc::new(field_of(&path, &kind))].into_iter().collect()));
@@ -170,14 +172,12 @@ fn check(engine: &Engine, requests: &str, about: &str) {
                 Value::String(text) => Some(text.clone()),
                 other => Some(other.to_string()),
             });
-        let params = Params {
-            order: order.as_deref(),
-            offset: offset.as_deref(),
-            limit: limit.as_deref(),
-            count: count.as_deref(),
-        };
-        let Ok(request) = Request::parse(engine.catalog(), &Limits::default(), body.as_bytes(), &params)
-        else {
+        let params = SearchParams::new()
+            .order(order.as_deref())
+            .offset(offset.as_deref())
+            .limit(limit.as_deref())
+            .count(count.as_deref());
+        let Ok(request) = FilterBuilder::new(engine.catalog()).request(body.as_bytes(), &params) else {
             continue;
         };
         let answer = engine.search(&request).unwrap();
@@ -203,7 +203,7 @@ fn every_layout_gives_the_answers_of_json() {
         ];
         for (layout, batch) in layouts {
             let about = format!("{name}, {layout}");
-            let (engine, report) = load(Mode::Strict, parquet(&batch)).unwrap();
+            let (engine, report) = load(ImportMode::Strict, parquet(&batch)).unwrap();
             assert_eq!(report.stored, cases.lines().count() as u64, "{about}");
             check(&engine, &requests, &about);
         }
@@ -213,7 +213,7 @@ fn every_layout_gives_the_answers_of_json() {
 #[test]
 fn documents_are_rebuilt() {
     let cases = data("plain.cases.ndjson");
-    let (engine, _) = load(Mode::Strict, parquet(&nested(&cases, &instants(Some("+00:00"))))).unwrap();
+    let (engine, _) = load(ImportMode::Strict, parquet(&nested(&cases, &instants(Some("+00:00"))))).unwrap();
     let rebuilt = documents(&engine);
     assert_eq!(rebuilt.len(), cases.lines().count());
     for (rebuilt, original) in rebuilt.iter().zip(cases.lines()) {
@@ -228,7 +228,7 @@ fn documents_are_rebuilt() {
     }
     // The rebuilt documents are cases again.
     let again = Engine::new(Catalog::cases());
-    let mut import = again.import(Mode::Strict);
+    let mut import = again.import(ImportMode::Strict);
     import.push(rebuilt.join("\n").as_bytes()).unwrap();
     import.commit().unwrap();
     check(&again, &data("plain.requests.ndjson"), "rebuilt");
@@ -289,7 +289,7 @@ fn every_column_type_becomes_a_value_or_stays_in_the_document() {
         ("extra.number", Arc::new(Float64Array::from(vec![Some(0.5), Some(f64::NAN)]))),
         ("extra.nothing", Arc::new(NullArray::new(2))),
     ]);
-    let (engine, _) = load(Mode::Strict, parquet(&batch)).unwrap();
+    let (engine, _) = load(ImportMode::Strict, parquet(&batch)).unwrap();
     assert_eq!(
         documents(&engine),
         [
@@ -330,7 +330,7 @@ fn structs_and_flat_columns_of_one_path_become_one_object() {
     );
     parts.push(("caseReview".to_owned(), Arc::new(only_status), true));
     let joined = RecordBatch::try_from_iter_with_nullable(parts.clone()).unwrap();
-    let (engine, _) = load(Mode::Strict, parquet(&joined)).unwrap();
+    let (engine, _) = load(ImportMode::Strict, parquet(&joined)).unwrap();
     assert_eq!(
         documents(&engine),
         [
@@ -341,7 +341,7 @@ fn structs_and_flat_columns_of_one_path_become_one_object() {
     );
     parts.push(("caseReview.status".to_owned(), strings(["x", "y", "z"]), true));
     let twice = RecordBatch::try_from_iter_with_nullable(parts).unwrap();
-    assert_eq!(load(Mode::Lenient, parquet(&twice)).unwrap_err().error.kind, ErrorKind::DuplicateKey);
+    assert_eq!(load(ImportMode::Lenient, parquet(&twice)).unwrap_err().error.kind, ErrorKind::DuplicateKey);
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn an_error_names_a_column_of_a_wrong_type() {
         (columns([("id", numbers)]), "id", "strings"),
         (columns([("ID", strings(["x"]))]), "", "a column `id`"),
     ] {
-        let refusal = load(Mode::Lenient, parquet(&batch)).unwrap_err();
+        let refusal = load(ImportMode::Lenient, parquet(&batch)).unwrap_err();
         assert_eq!(refusal.line, 0);
         assert!(refusal.error.path.starts_with(path), "{refusal}");
         assert!(refusal.error.expected.contains(expected), "{refusal}");
@@ -372,10 +372,10 @@ fn an_error_names_a_column_without_a_form_in_json() {
     let scan = Fields::from(vec![Field::new("raw", DataType::Binary, true)]);
     let structs = Arc::new(arrow_array::StructArray::new(scan, vec![bytes()], None));
     let batch = columns([("id", strings(["a"])), ("extra.bytes", bytes()), ("scan", structs)]);
-    let refusal = load(Mode::Strict, parquet(&batch)).unwrap_err();
+    let refusal = load(ImportMode::Strict, parquet(&batch)).unwrap_err();
     assert_eq!((refusal.line, &*refusal.error.path), (0, "extra.bytes"));
     assert!(refusal.error.found.contains("Binary"), "{refusal}");
-    let (engine, report) = load(Mode::Lenient, parquet(&batch)).unwrap();
+    let (engine, report) = load(ImportMode::Lenient, parquet(&batch)).unwrap();
     assert_eq!(documents(&engine), [r#"{"id":"a","scan":{}}"#]);
     assert_eq!((report.stored, report.incomplete, report.skipped), (1, 0, 0));
     let listed: Vec<_> = report.refusals.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
@@ -393,9 +393,9 @@ fn rows_obey_the_rules_of_documents() {
         strings(["2024-01-01 00:00:00", "x", "x", "yesterday", "2024-01-01 00:00:00", "2024-01-01 00:00:00"]);
     let amounts: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1.0, 1.0, 1.0, f64::INFINITY, 2.0]));
     let batch = columns([("id", ids), ("createdAt", dates), ("totalAmountInDefaultCurrency", amounts)]);
-    let refusal = load(Mode::Strict, parquet(&batch)).unwrap_err();
+    let refusal = load(ImportMode::Strict, parquet(&batch)).unwrap_err();
     assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::BadId));
-    let (engine, report) = load(Mode::Lenient, parquet(&batch)).unwrap();
+    let (engine, report) = load(ImportMode::Lenient, parquet(&batch)).unwrap();
     assert_eq!((report.stored, report.replaced, report.incomplete, report.skipped), (3, 1, 2, 2));
     let faults: Vec<(u64, &str, ErrorKind)> =
         report.refusals.iter().map(|fault| (fault.line, &*fault.error.path, fault.error.kind)).collect();
@@ -421,9 +421,8 @@ fn rows_obey_the_rules_of_documents() {
 #[test]
 fn a_document_over_the_limit_is_rejected() {
     let batch = columns([("id", strings(["a", "b"])), ("name", strings(["short", &"long".repeat(100)]))]);
-    let engine =
-        Engine::builder(Catalog::cases()).limits(Limits { case_bytes: 200, ..Limits::default() }).build();
-    let mut import = engine.import(Mode::Lenient);
+    let engine = Engine::builder(Catalog::cases()).limits(Limits::default().with_document_bytes(200)).build();
+    let mut import = engine.import(ImportMode::Lenient);
     import.parquet("", parquet(&batch)).unwrap();
     let report = import.commit().unwrap();
     assert_eq!((report.stored, report.refusals[0].error.kind), (1, ErrorKind::CaseTooLarge));
@@ -432,7 +431,7 @@ fn a_document_over_the_limit_is_rejected() {
 #[test]
 fn a_failed_file_fails_the_import() {
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Lenient);
+    let mut import = engine.import(ImportMode::Lenient);
     import.push(b"{\"id\":\"a\"}\n").unwrap();
     let refusal = import.parquet("no file", Bytes::from_static(b"PAR1 this is not one PAR1")).unwrap_err();
     assert_eq!((refusal.source.as_str(), refusal.error.kind), ("no file", ErrorKind::BadFile));
@@ -451,7 +450,7 @@ fn a_file_that_expands_a_thousandfold_is_rejected() {
     writer.write(&batch).unwrap();
     let file = Bytes::from(writer.into_inner().unwrap());
     assert!(file.len() < 64_000, "{}", file.len());
-    let refusal = load(Mode::Lenient, file).err().unwrap();
+    let refusal = load(ImportMode::Lenient, file).err().unwrap();
     assert_eq!(refusal.error.kind, ErrorKind::BadFile);
     assert!(refusal.to_string().contains("1000 times the size of their file"), "{refusal}");
 }
@@ -471,7 +470,7 @@ fn damaged_files_are_errors_or_cases_and_never_a_panic() {
     for batch in [flat(&batch), batch] {
         let sound = parquet(&batch);
         for length in (0..sound.len()).step_by(sound.len() / 100) {
-            assert!(load(Mode::Lenient, sound.slice(..length)).is_err());
+            assert!(load(ImportMode::Lenient, sound.slice(..length)).is_err());
         }
         let mut state = 7;
         // With this number of files, a few make the Parquet library panic.
@@ -479,7 +478,7 @@ fn damaged_files_are_errors_or_cases_and_never_a_panic() {
             let mut damaged = sound.to_vec();
             let at = usize::try_from(draw(&mut state)).unwrap() % damaged.len();
             damaged[at] ^= 1 << (draw(&mut state) % 8);
-            if let Ok((engine, _)) = load(Mode::Lenient, damaged.into()) {
+            if let Ok((engine, _)) = load(ImportMode::Lenient, damaged.into()) {
                 assert!(engine.len() <= 40, "byte {at}");
             }
         }
@@ -498,11 +497,11 @@ mod threads {
     }
 
     /// The result of an import: documents, counts and report.
-    type Imported = (Vec<String>, Vec<u64>, Report);
+    type Imported = (Vec<String>, Vec<u64>, ImportReport);
 
     /// Imports a file between a few documents, into batches that are much smaller than a decoded group, or larger.
-    fn imported(mode: Mode, batch_rows: usize, file: &Bytes) -> Result<Imported, Refusal> {
-        let limits = Limits { page: u64::MAX, ..Limits::default() };
+    fn imported(mode: ImportMode, batch_rows: usize, file: &Bytes) -> Result<Imported, ImportError> {
+        let limits = Limits::default().with_page(u64::MAX);
         let engine = Engine::builder(Catalog::cases()).limits(limits).batch_rows(batch_rows).build();
         engine.upsert(br#"{"id":"7","name":"before"}"#).unwrap();
         let mut import = engine.import(mode);
@@ -511,7 +510,7 @@ mod threads {
         import.push(br#"{"id":"8","name":"behind"}"#)?;
         let report = import.commit()?;
         engine.validate().unwrap();
-        let all = Request::new(Filter::all(engine.catalog())).limit(u64::MAX);
+        let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(u64::MAX);
         let count = |text| engine.count(&Filter::compile_text(engine.catalog(), text).unwrap()).unwrap();
         let counts =
             ["name = behind", "createdAt < \"2024-01-10 00:00:00\"", "totalAmountInDefaultCurrency > 5000"];
@@ -519,7 +518,7 @@ mod threads {
         Ok((documents, counts.map(count).to_vec(), report))
     }
 
-    fn equal(mode: Mode, file: &Bytes, about: &str) -> Result<(), Refusal> {
+    fn equal(mode: ImportMode, file: &Bytes, about: &str) -> Result<(), ImportError> {
         let mut result = Ok(());
         for batch_rows in [100, 6000] {
             let one = on(1, || imported(mode, batch_rows, file));
@@ -556,10 +555,10 @@ mod threads {
 
     #[test]
     fn cases_keep_their_order_and_faults_their_lines() {
-        equal(Mode::Strict, &parquet(&rows(None)), "sound").unwrap();
+        equal(ImportMode::Strict, &parquet(&rows(None)), "sound").unwrap();
         let faulty = parquet(&rows(Some(12_345)));
-        equal(Mode::Lenient, &faulty, "lenient").unwrap();
-        let refusal = equal(Mode::Strict, &faulty, "strict").unwrap_err();
+        equal(ImportMode::Lenient, &faulty, "lenient").unwrap();
+        let refusal = equal(ImportMode::Strict, &faulty, "strict").unwrap_err();
         assert_eq!((refusal.line, &*refusal.error.path), (1, "createdAt"));
         let late = columns([(
             "id",
@@ -569,7 +568,7 @@ mod threads {
                     .collect::<StringArray>(),
             ) as ArrayRef,
         )]);
-        let refusal = equal(Mode::Strict, &parquet(&late), "an id is missing").unwrap_err();
+        let refusal = equal(ImportMode::Strict, &parquet(&late), "an id is missing").unwrap_err();
         assert_eq!((refusal.line, refusal.error.kind), (12_346, ErrorKind::BadId));
     }
 
@@ -588,7 +587,7 @@ mod threads {
         writer.write(&batch).unwrap();
         let file = Bytes::from(writer.into_inner().unwrap());
         assert!(file.len() < 64_000, "{}", file.len());
-        let refusal = equal(Mode::Lenient, &file, "too much").unwrap_err();
+        let refusal = equal(ImportMode::Lenient, &file, "too much").unwrap_err();
         assert_eq!(refusal.error.kind, ErrorKind::BadFile);
         assert!(refusal.line > 8192, "{refusal}");
     }
@@ -601,7 +600,7 @@ mod threads {
             let mut damaged = sound.to_vec();
             let at = usize::try_from(draw(&mut state)).unwrap() % damaged.len();
             damaged[at] ^= 1 << (draw(&mut state) % 8);
-            refused += u32::from(equal(Mode::Lenient, &damaged.into(), "damaged").is_err());
+            refused += u32::from(equal(ImportMode::Lenient, &damaged.into(), "damaged").is_err());
         }
         assert!(refused > 2, "{refused}");
     }
@@ -615,11 +614,11 @@ mod threads {
             let folder = tempfile::tempdir().unwrap();
             let options = StoreOptions::default().batch_rows(6000);
             let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), options).unwrap();
-            let mut import = store.import(Mode::Lenient).unwrap();
+            let mut import = store.import(ImportMode::Lenient).unwrap();
             import.cases().parquet("a file", parquet(&rows(Some(12_345)))).unwrap();
             let report = import.commit().unwrap();
             store.validate().unwrap();
-            let all = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
+            let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(u64::MAX);
             let documents: Vec<String> = store.documents(&all).unwrap().map(Result::unwrap).collect();
             (documents, report)
         };
@@ -641,13 +640,13 @@ fn columns_may_use_the_common_compressions() {
         let properties = WriterProperties::builder().set_compression(codec).build();
         let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
-        let (engine, _) = load(Mode::Strict, Bytes::from(writer.into_inner().unwrap())).unwrap();
+        let (engine, _) = load(ImportMode::Strict, Bytes::from(writer.into_inner().unwrap())).unwrap();
         let open = Filter::compile_text(engine.catalog(), "status = open").unwrap();
         assert_eq!(engine.count(&open).unwrap(), 2, "{codec}");
     }
     // pyarrow wrote these files.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/brotli.parquet");
-    let refusal = load(Mode::Lenient, fs::read(path).unwrap().into()).unwrap_err();
+    let refusal = load(ImportMode::Lenient, fs::read(path).unwrap().into()).unwrap_err();
     assert_eq!((refusal.error.kind, &*refusal.error.path), (ErrorKind::BadFile, "id"));
     assert_eq!(refusal.error.found, "a column compressed with brotli");
 }
@@ -655,10 +654,10 @@ fn columns_may_use_the_common_compressions() {
 #[test]
 fn a_column_named_by_an_alias_is_not_the_field() {
     let flat = columns([("id", strings(["a"])), ("status", strings(["open"]))]);
-    let refusal = load(Mode::Strict, parquet(&flat)).unwrap_err();
+    let refusal = load(ImportMode::Strict, parquet(&flat)).unwrap_err();
     assert_eq!((refusal.error.kind, &*refusal.error.path), (ErrorKind::UnknownField, "status"));
     assert!(refusal.error.to_string().contains("caseReview.status"), "{refusal}");
-    let (engine, report) = load(Mode::Lenient, parquet(&flat)).unwrap();
+    let (engine, report) = load(ImportMode::Lenient, parquet(&flat)).unwrap();
     assert_eq!(report.refusals.len(), 1);
     assert_eq!(documents(&engine), [r#"{"id":"a","status":"open"}"#]);
     // A column of that name is a member like any other.
@@ -667,13 +666,13 @@ fn a_column_named_by_an_alias_is_not_the_field() {
         ("status", strings(["other"])),
         ("caseReview.status", strings(["open"])),
     ]);
-    let (engine, _) = load(Mode::Strict, parquet(&both)).unwrap();
+    let (engine, _) = load(ImportMode::Strict, parquet(&both)).unwrap();
     let open = Filter::compile_text(engine.catalog(), "status = open").unwrap();
     assert_eq!(engine.count(&open).unwrap(), 1);
     // It is a field if the catalogue has a field of that name.
     let catalog = Catalog::new([casefilter::Field::new("status", casefilter::FieldType::String)]).unwrap();
     let engine = Engine::new(catalog);
-    let mut import = engine.import(Mode::Strict);
+    let mut import = engine.import(ImportMode::Strict);
     import.parquet("a file", parquet(&flat)).unwrap();
     assert_eq!(import.commit().unwrap().stored, 1);
 }
@@ -703,7 +702,7 @@ fn possible_mistakes_get_the_notes_of_json() {
         "createdByRule.revision: 2 cases have a number that a double cannot hold, which is rounded (such as `9223372036854775807` \
          in a file:2)",
     ];
-    for mode in [Mode::Strict, Mode::Lenient] {
+    for mode in [ImportMode::Strict, ImportMode::Lenient] {
         let (_, report) = load(mode, parquet(&batch)).unwrap();
         let mut notes: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
         notes.sort();
@@ -721,7 +720,7 @@ fn notes_do_not_depend_on_row_groups() {
         (0..count).map(|n| if n % 2 == 0 { "2024-01-01 00:00:00" } else { "2024-01-01 00:00:00+0000" }),
     );
     let batch = columns([("id", Arc::new(ids) as ArrayRef), ("createdAt", Arc::new(times))]);
-    let (_, report) = load(Mode::Strict, parquet(&batch)).unwrap();
+    let (_, report) = load(ImportMode::Strict, parquet(&batch)).unwrap();
     let notes: Vec<(&str, u64, u64)> =
         report.notes.iter().map(|note| (note.path.as_str(), note.count, note.line)).collect();
     assert_eq!(notes, [("createdAt", count / 2, 1)]);

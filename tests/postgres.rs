@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
-use casefilter::{Catalog, Engine, Filter, Limits, Mode, Order, Params, Request};
+use casefilter::{Catalog, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams, SearchRequest};
 use serde_json::Value;
 
 #[path = "postgres/tables.rs"]
@@ -40,7 +40,7 @@ fn data(name: &str) -> String {
 /// Returns an engine with these documents, without those that a table cannot store.
 fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
     let (engine, table) = (Engine::new(catalog.clone()), Table::new(catalog));
-    let mut import = engine.import(Mode::Strict);
+    let mut import = engine.import(ImportMode::Strict);
     for document in documents {
         if write_copy(&table, &table.row(0, document).unwrap(), &mut String::new()).is_ok() {
             import.push(document.as_bytes()).unwrap();
@@ -55,7 +55,7 @@ fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
 fn table_of(engine: &Engine) -> String {
     let name = unique("world");
     let table = Table::new(engine.catalog()).named(&name).unwrap();
-    let all = Request::new(Filter::all(engine.catalog())).limit(10_000);
+    let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000);
     load(&server(), &table, engine.search(&all).unwrap().documents());
     name
 }
@@ -65,10 +65,10 @@ async fn source(catalog: &Catalog, table: &str) -> PostgresSource {
 }
 
 /// Checks that the response is equal to that of the engine, byte for byte.
-async fn check(source: &PostgresSource, engine: &Engine, request: &Request, note: &str) {
+async fn check(source: &PostgresSource, engine: &Engine, request: &SearchRequest, note: &str) {
     let (expected, found) = (engine.search(request).unwrap(), source.search(request).await);
     let found = found.unwrap_or_else(|error| panic!("{error}: {note}"));
-    assert_eq!(found.as_json(), expected.to_json(), "{note}");
+    assert_eq!(found.to_json(), expected.to_json(), "{note}");
     assert_eq!(found.ids().collect::<Vec<_>>(), expected.ids().collect::<Vec<_>>(), "{note}");
     assert_eq!((found.total(), found.len()), (expected.total(), expected.len()), "{note}");
 }
@@ -89,14 +89,13 @@ async fn check_vectors(name: &str) {
         };
         let [body, offset, limit, order, count] =
             ["body", "offset", "limit", "order", "countTotalItems"].map(text);
-        let params = Params {
-            offset: offset.as_deref(),
-            limit: limit.as_deref(),
-            order: order.as_deref(),
-            count: count.as_deref(),
-        };
+        let params = SearchParams::new()
+            .offset(offset.as_deref())
+            .limit(limit.as_deref())
+            .order(order.as_deref())
+            .count(count.as_deref());
         let body = body.unwrap_or_default();
-        let request = Request::parse(engine.catalog(), &Limits::default(), body.as_bytes(), &params);
+        let request = FilterBuilder::new(engine.catalog()).request(body.as_bytes(), &params);
         if let Ok(request) = request {
             check(&source, &engine, &request, &line.to_string()).await;
             answered += 1;
@@ -127,13 +126,12 @@ fn random_data_gives_the_same_results_as_the_engine() {
             let source = source(&world.catalog, &table_of(&engine)).await;
             for asked in &world.requests {
                 let (body, params) = (asked.body.to_string(), &asked.params);
-                let params = Params {
-                    offset: params.offset.as_deref(),
-                    limit: params.limit.as_deref(),
-                    order: params.order.as_deref(),
-                    count: params.count.as_deref(),
-                };
-                let request = Request::parse(&asked.catalog, &Limits::default(), body.as_bytes(), &params);
+                let params = SearchParams::new()
+                    .offset(params.offset.as_deref())
+                    .limit(params.limit.as_deref())
+                    .order(params.order.as_deref())
+                    .count(params.count.as_deref());
+                let request = FilterBuilder::new(&asked.catalog).request(body.as_bytes(), &params);
                 if let Ok(request) = request {
                     check(&source, &engine, &request, &format!("world {seed}: {body} {params:?}")).await;
                     answered += 1;
@@ -149,8 +147,8 @@ fn small() -> Engine {
     engine(&Catalog::cases(), &documents.collect::<Vec<_>>())
 }
 
-fn all(catalog: &Catalog) -> Request {
-    Request::new(Filter::all(catalog)).limit(1000).count(true)
+fn all(catalog: &Catalog) -> SearchRequest {
+    SearchRequest::new(Filter::all(catalog)).with_limit(1000).with_count(true)
 }
 
 #[test]
@@ -249,7 +247,10 @@ fn prepared_statements_are_cached_up_to_a_limit() {
         let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
         let before = source.stats();
         let ask = async |limit| {
-            source.search(&Request::new(Filter::all(engine.catalog())).limit(limit)).await.unwrap();
+            source
+                .search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(limit))
+                .await
+                .unwrap();
             let stats = source.stats();
             (stats.prepared - before.prepared, stats.reused - before.reused)
         };
@@ -267,7 +268,7 @@ fn prepared_statements_are_cached_up_to_a_limit() {
         // A statement that is too long to be cached.
         let ids =
             (0..1000).map(|id| format!("name = n{id} and clientId = c{id}")).collect::<Vec<_>>().join(" or ");
-        let long = Request::new(Filter::compile_text(engine.catalog(), &ids).unwrap());
+        let long = SearchRequest::new(Filter::compile_text(engine.catalog(), &ids).unwrap());
         for number in 53..=54 {
             source.search(&long).await.unwrap();
             assert_eq!(source.stats().prepared - before.prepared, number);
@@ -572,7 +573,7 @@ fn many_searches_at_once_are_all_answered() {
                 let request = if number % 2 == 0 {
                     request
                 } else {
-                    request.order(Order::parse(engine.catalog(), "id").unwrap())
+                    request.with_order(Order::parse(engine.catalog(), "id").unwrap())
                 };
                 // Futures of searches are `Send`.
                 tokio::spawn(async move { source.search(&request).await })

@@ -6,7 +6,7 @@ mod world;
 use std::fmt::Write as _;
 
 use casefilter::explain::TotalStrategy;
-use casefilter::{Catalog, Engine, Filter, Request, reference};
+use casefilter::{Catalog, Engine, Filter, SearchRequest, reference};
 use proptest::prelude::*;
 
 use world::check::check;
@@ -148,7 +148,7 @@ fn conjunctions_that_leave_few_rows_select_the_same() {
             conjunction(2)
         );
         let filter = Filter::compile_text(&catalog, &text).unwrap();
-        let request = Request::new(filter.clone()).limit(10_000);
+        let request = SearchRequest::new(filter.clone()).with_limit(10_000);
         let (page, total) = reference::search(&documents, &request).unwrap();
         assert_eq!(engine.count(&filter).unwrap(), total, "{text}");
         let wanted = page.iter().map(|at| documents[*at]);
@@ -277,14 +277,14 @@ fn counts_of_ranges_and_listed_rows_match_the_documents() {
         }
         let beside =
             Filter::compile_text(&catalog, "id in (1, 2) or totalAmountInDefaultCurrency > 5").unwrap();
-        let explanation = engine.explain(&Request::new(beside).limit(0).count(true)).unwrap();
+        let explanation = engine.explain(&SearchRequest::new(beside).with_limit(0).with_count(true)).unwrap();
         assert_eq!(explanation.total.by, TotalStrategy::Beside);
         for text in (0..6).flat_map(|_| filters()) {
             let filter = Filter::compile_text(&catalog, &text).unwrap();
             let selects = |document: &&String| reference::matches(&filter, document).unwrap();
             let selected: Vec<&String> = documents.iter().filter(selects).collect();
             assert_eq!(engine.count(&filter).unwrap(), selected.len() as u64, "{text}");
-            let page = engine.search(&Request::new(filter).limit(50).count(true)).unwrap();
+            let page = engine.search(&SearchRequest::new(filter).with_limit(50).with_count(true)).unwrap();
             assert_eq!(page.total(), Some(selected.len() as u64), "{text}");
             assert!(page.documents().eq(selected.into_iter().take(50)), "{text}");
         }

@@ -1,7 +1,7 @@
 //! The text of statements. `tests/sql/run` checks that databases answer them like casefilter.
 
 use casefilter::sql::{Datum, Dialect, Table, write_copy};
-use casefilter::{Catalog, Field, FieldType, Filter, Order, Request};
+use casefilter::{Catalog, Field, FieldType, Filter, Order, SearchRequest};
 use proptest::prelude::*;
 
 #[path = "sql/tokens.rs"]
@@ -12,7 +12,7 @@ fn catalog() -> Catalog {
         .with([
             Field::new("scores[]", FieldType::Number),
             Field::new("seen[]", FieldType::Timestamp),
-            Field::new("level", FieldType::String).known(["it's", "a\\b", "${c}"]).default_value("it's"),
+            Field::new("level", FieldType::String).with_known(["it's", "a\\b", "${c}"]).with_default("it's"),
             Field::new("flag", FieldType::Boolean),
         ])
         .unwrap()
@@ -95,10 +95,10 @@ fn tests_have_the_fastest_form_of_each_database() {
 }
 
 fn order(dialect: Dialect, order: &str, offset: u64, limit: u64) -> String {
-    let request = Request::new(Filter::all(&catalog()))
-        .order(Order::parse(&catalog(), order).unwrap())
-        .offset(offset)
-        .limit(limit);
+    let request = SearchRequest::new(Filter::all(&catalog()))
+        .with_order(Order::parse(&catalog(), order).unwrap())
+        .with_offset(offset)
+        .with_limit(limit);
     let sql = Table::new(&catalog()).page(dialect, &request).unwrap().to_literal();
     tokens::tokens(dialect, &sql).unwrap();
     sql
@@ -172,8 +172,9 @@ fn a_filter_or_order_of_another_catalogue_is_an_error() {
     let kind = |error: casefilter::Error| error.kind;
     let mismatch = Some(casefilter::ErrorKind::CatalogMismatch);
     assert_eq!(narrow.count(Dialect::Spark, &filter).err().map(kind), mismatch);
-    assert_eq!(narrow.page(Dialect::Spark, &Request::new(filter)).err().map(kind), mismatch);
-    let hidden = Request::new(Filter::all(narrow.catalog())).order(Order::parse(&all, "createdAt").unwrap());
+    assert_eq!(narrow.page(Dialect::Spark, &SearchRequest::new(filter)).err().map(kind), mismatch);
+    let hidden = SearchRequest::new(Filter::all(narrow.catalog()))
+        .with_order(Order::parse(&all, "createdAt").unwrap());
     assert_eq!(narrow.page(Dialect::Spark, &hidden).err().map(kind), mismatch);
     assert_eq!(Table::new(&all).page(Dialect::Spark, &hidden).err().map(kind), mismatch);
 }

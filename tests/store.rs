@@ -10,8 +10,8 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use casefilter::{
-    Catalog, Durability, Filter, Mode, Order, RecordWrite, Request, Store, StoreError, StoreErrorKind,
-    StoreOptions, Upserted,
+    Catalog, Durability, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store, StoreError,
+    StoreErrorKind, StoreOptions, UpsertOutcome,
 };
 use redb::ReadableDatabase;
 use tempfile::TempDir;
@@ -25,7 +25,7 @@ fn open(path: &Path) -> Store {
 }
 
 fn all(store: &Store) -> Vec<String> {
-    let request = Request::new(Filter::all(store.catalog())).limit(10_000);
+    let request = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
     store.search(&request).unwrap().documents().map(str::to_owned).collect()
 }
 
@@ -42,7 +42,7 @@ const CASES: &[u8] = br#"[
 fn write_the_file_of_this_version() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v2.redb");
     let mut store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(CASES).unwrap();
     import.commit().unwrap();
     store.checkpoint().unwrap();
@@ -69,7 +69,7 @@ fn check_the_file_of(version: u8) {
     let store = open(&path);
     let ids = |text: &str| {
         let filter = Filter::compile_text(store.catalog(), text).unwrap();
-        let answer = store.search(&Request::new(filter)).unwrap();
+        let answer = store.search(&SearchRequest::new(filter)).unwrap();
         answer.ids().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(ids("id in (a, b, c, d)"), ["a", "b", "c"]);
@@ -187,15 +187,16 @@ fn answers_are_those_of_an_engine() {
     let store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
     let engine = casefilter::Engine::new(Catalog::cases());
     engine.upsert_many(CASES).unwrap();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(CASES).unwrap();
     assert_eq!(import.commit().unwrap().stored, 4);
     let again: &[u8] = br#"{"id":"a","priority":"low"}"#;
-    assert_eq!(engine.upsert(again).unwrap(), Upserted::Replaced);
-    assert_eq!(store.upsert(again, Durability::Grouped).unwrap(), Upserted::Replaced);
+    assert_eq!(engine.upsert(again).unwrap(), UpsertOutcome::Replaced);
+    assert_eq!(store.upsert(again, Durability::Grouped).unwrap(), UpsertOutcome::Replaced);
     for order in ["", "-priority", "totalAmountInDefaultCurrency"] {
         let order = Order::parse(store.catalog(), order).unwrap();
-        let request = Request::new(Filter::all(store.catalog())).order(order).limit(3).count(true);
+        let request =
+            SearchRequest::new(Filter::all(store.catalog())).with_order(order).with_limit(3).with_count(true);
         assert_eq!(store.search(&request).unwrap().into_json(), engine.search(&request).unwrap().to_json());
     }
     let refused = store.upsert(br#"{"id":"a","tags":"x"}"#, Durability::Synced).unwrap_err();
@@ -213,14 +214,14 @@ fn writes_since_the_checkpoint_are_there_after_reopening() {
     let store = Store::create(&path, Catalog::cases(), options()).unwrap();
     // More than a head holds, so that they are rows of a batch.
     let lines: String = (b'a'..=b't').map(|id| format!("{{\"id\":\"{}\"}}\n", char::from(id))).collect();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(lines.as_bytes()).unwrap();
     import.commit().unwrap();
     store.checkpoint().unwrap();
     // Too few writes for an automatic checkpoint.
     assert!(store.delete("a", Durability::Synced).unwrap());
     let replaced = r#"{"id":"b","tags":["again"]}"#;
-    assert_eq!(store.upsert(replaced.as_bytes(), Durability::Synced).unwrap(), Upserted::Replaced);
+    assert_eq!(store.upsert(replaced.as_bytes(), Durability::Synced).unwrap(), UpsertOutcome::Replaced);
     let before = all(&store);
     assert_eq!((before.len(), before[0].as_str()), (19, replaced));
     // A copy has the state after a crash: closing would make a checkpoint.
@@ -233,7 +234,7 @@ fn writes_since_the_checkpoint_are_there_after_reopening() {
 fn a_copy_has_the_cases_of_one_moment() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(CASES).unwrap();
     import.commit().unwrap();
     let copy = folder.path().join("copy");
@@ -264,7 +265,7 @@ fn write_until_killed(path: &Path) {
             }
             12 => {
                 // All of these are stored, or none.
-                let mut import = store.import(Mode::Strict).unwrap();
+                let mut import = store.import(ImportMode::Strict).unwrap();
                 for part in 0..60 {
                     let case = format!("{{\"id\":\"part-{part}\",\"groupByType\":\"{round}\"}}\n");
                     import.push(case.as_bytes()).unwrap();
@@ -372,7 +373,7 @@ fn readers_see_complete_writes_and_their_documents() {
             let cases: Vec<String> =
                 (0..5).map(|case| format!("{{\"id\":\"{case}\",\"groupByType\":\"{round}\"}}")).collect();
             let durability = if round % 8 == 0 { Durability::Synced } else { Durability::Grouped };
-            store.upsert_all(cases.iter().map(String::as_bytes), durability).unwrap();
+            store.upsert_many(cases.iter().map(String::as_bytes), durability).unwrap();
         }
         is_done.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
@@ -409,13 +410,13 @@ fn concurrent_readers_do_not_change_a_store() {
         "it may not be written while it is read"
     );
     for store in &stores {
-        let all = Request::new(Filter::all(store.catalog()));
+        let all = SearchRequest::new(Filter::all(store.catalog()));
         assert_eq!(store.search(&all).unwrap().documents().count(), 1);
         assert_eq!(store.records().unwrap().get("kind", "key").unwrap().as_deref(), Some("text"));
         let kinds = [
             store.upsert(br#"{"id":"b"}"#, Durability::Synced).unwrap_err().kind(),
             store.delete("a", Durability::Grouped).unwrap_err().kind(),
-            store.import(Mode::Strict).unwrap_err().kind(),
+            store.import(ImportMode::Strict).unwrap_err().kind(),
             store.write_records(|records| records.remove("kind", "key").map(drop)).unwrap_err().kind(),
         ];
         assert_eq!(kinds, [StoreErrorKind::ReadOnly; 4]);

@@ -1046,9 +1046,8 @@ fn no_suggestion_compares_with_a_keyword() {
 
 #[test]
 fn a_json_body_gets_no_misleading_operator() {
-    /// A field, an operator, values, and the suggested operator or the advice.
-    type Row<'a> = (&'a str, &'a str, &'a [&'a str], Result<&'a str, &'a str>);
     const MANY: &str = "one `<>` for each value, joined by `$and`";
+    type Row<'a> = (&'a str, &'a str, &'a [&'a str], Result<&'a str, &'a str>);
     let rows: &[Row<'_>] = &[
         ("name", "==", &["x"], Ok("`=`")),
         ("name", "$ne", &["x"], Ok("`<>`")),

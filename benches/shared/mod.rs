@@ -1,6 +1,6 @@
 //! Code that all benches share: the sample cases, and the check of an answer before it is timed.
 
-use casefilter::{Catalog, Engine, Filter, Mode, Request, reference, sample};
+use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest, reference, sample};
 
 /// The seed of the sample cases of all benches.
 pub(crate) const SEED: u64 = 42;
@@ -32,8 +32,8 @@ pub(crate) fn ndjson(count: u64) -> Vec<u8> {
 /// Creates an engine with this number of sample cases.
 pub(crate) fn engine(count: u64) -> Engine {
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Strict);
-    import.source("sample").unwrap();
+    let mut import = engine.import(ImportMode::Strict);
+    import.begin_source("sample").unwrap();
     let mut cases = sample::Cases::new(count, SEED);
     let mut line = Vec::new();
     while cases.write_next(&mut line) {
@@ -59,7 +59,7 @@ impl Oracle {
     }
 
     /// Checks a request, and returns the share of cases that it selects.
-    pub(crate) fn check(&self, request: &Request) -> f64 {
+    pub(crate) fn check(&self, request: &SearchRequest) -> f64 {
         let documents: Vec<&str> = self.documents.iter().map(String::as_str).collect();
         let (page, total) = reference::search(&documents, request).unwrap();
         let answer = self.engine.search(request).unwrap();

@@ -5,13 +5,13 @@
 
 #![no_main]
 
-use casefilter::{Catalog, Engine, Filter, Limits, Mode, Request};
+use casefilter::{Catalog, Engine, Filter, Limits, ImportMode, SearchRequest};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, file)) = bytes.split_first() else { return };
-    let mode = if choice & 1 == 0 { Mode::Strict } else { Mode::Lenient };
+    let mode = if choice & 1 == 0 { ImportMode::Strict } else { ImportMode::Lenient };
     let size = usize::from(choice >> 1) % 64 + 1;
     let whole = import(mode, [file].into_iter());
     assert_eq!(whole, import(mode, file.chunks(size)), "pieces of {size}");
@@ -27,8 +27,8 @@ struct Case {
 }
 
 /// Returns the report or refusal, and the stored documents.
-fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<String, String>, Vec<String>) {
-    let limits = Limits { page: u64::MAX, ..Limits::default() };
+fn import<'f>(mode: ImportMode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<String, String>, Vec<String>) {
+    let limits = Limits::default().with_page(u64::MAX);
     let engine = Engine::builder(Catalog::cases()).limits(limits).build();
     let mut import = engine.import(mode);
     let outcome = import
@@ -37,7 +37,7 @@ fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<Str
         .and_then(|()| import.commit());
     engine.validate().expect("the engine keeps its invariants");
     let answer =
-        engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX).count(true)).unwrap();
+        engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(u64::MAX).with_count(true)).unwrap();
     assert_eq!(answer.total(), Some(engine.len() as u64));
     for (id, document) in answer.ids().zip(answer.documents()) {
         let case: Case = serde_json::from_str(document).expect("a stored document is JSON");

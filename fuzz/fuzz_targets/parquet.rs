@@ -8,7 +8,7 @@
 use std::panic;
 
 use bytes::Bytes;
-use casefilter::{Catalog, Engine, Filter, Mode, Request};
+use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};
 use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
 
@@ -18,14 +18,14 @@ fuzz_target!(
     init: panic::set_hook(Box::new(|info| eprintln!("{info}"))),
     |bytes: &[u8]| {
         let Some((choice, file)) = bytes.split_first() else { return };
-        let mode = if choice & 1 == 0 { Mode::Strict } else { Mode::Lenient };
+        let mode = if choice & 1 == 0 { ImportMode::Strict } else { ImportMode::Lenient };
         let engine = Engine::new(Catalog::cases());
         let mut import = engine.import(mode);
         let read = import.parquet("fuzz", Bytes::copy_from_slice(file));
         let outcome = import.commit();
         assert_eq!(read.is_ok(), outcome.is_ok(), "a failed file fails the import");
         engine.validate().expect("the engine keeps its invariants");
-        let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
+        let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
         let answer = engine.search(&all).unwrap();
         assert_eq!(answer.total(), outcome.ok().map(|report| report.stored).or(Some(0)));
         for document in answer.documents() {

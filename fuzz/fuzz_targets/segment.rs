@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| casefilter::check_stored_batch(bytes));
+fuzz_target!(|bytes: &[u8]| casefilter::internal::check_stored_batch(bytes));

@@ -72,7 +72,7 @@ impl CaseEncoder {
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         // No limits: the documents come from an engine, which has checked its own.
-        let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
+        let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         Self {
             catalog: catalog.clone(),
             limits,

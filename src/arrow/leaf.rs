@@ -26,7 +26,7 @@ pub(super) enum Leaf {
 
 impl Leaf {
     pub(super) fn new(field: &Field) -> Self {
-        match field.kind() {
+        match field.field_type() {
             FieldType::String => Self::String(StringBuilder::new()),
             FieldType::Timestamp if field.is_unix_millis() => Self::UnixMillis(StringBuilder::new()),
             FieldType::Timestamp => Self::Timestamp(TimestampMillisecondBuilder::new().with_timezone(UTC)),

@@ -47,6 +47,11 @@ mod types;
 mod value;
 mod values;
 
+// The crates whose types this module takes and gives, so that a host needs no version of its own.
+pub use arrow_array;
+pub use arrow_schema;
+pub use parquet;
+
 pub use encode::{CaseEncoder, schema};
 pub use parquet_writer::ParquetWriter;
 pub use types::TABLE_KEY;
@@ -54,7 +59,7 @@ pub use types::TABLE_KEY;
 use arrow_array::RecordBatchReader;
 use parquet::file::reader::ChunkReader;
 
-use crate::engine::{Import, Refusal};
+use crate::engine::{Import, ImportError};
 
 /// Arrow and Parquet; with the feature `arrow`.
 impl Import<'_> {
@@ -85,7 +90,7 @@ impl Import<'_> {
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// The rules for rows are those for documents. The [`line`](Refusal::line) of a refusal is the number of the row, from 1, or
+    /// The rules for rows are those for documents. The [`line`](ImportError::line) of a refusal is the number of the row, from 1, or
     /// 0 for the file. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files
@@ -100,7 +105,7 @@ impl Import<'_> {
     /// ```
     /// use std::sync::Arc;
     /// use arrow_array::{RecordBatch, StringArray};
-    /// use casefilter::{Catalog, Engine, Filter, Mode};
+    /// use casefilter::{Catalog, Engine, Filter, ImportMode};
     /// use parquet::arrow::ArrowWriter;
     ///
     /// let ids = Arc::new(StringArray::from(vec!["a", "b"])) as _;
@@ -111,11 +116,11 @@ impl Import<'_> {
     /// let file = bytes::Bytes::from(writer.into_inner()?);
     ///
     /// let engine = Engine::new(Catalog::cases());
-    /// let mut import = engine.import(Mode::Strict);
+    /// let mut import = engine.import(ImportMode::Strict);
     /// import.parquet("cases.parquet", file)?;
     /// assert_eq!(import.commit()?.stored, 2);
     /// let open = Filter::compile_text(engine.catalog(), "status = open")?;
-    /// let answer = engine.search(&casefilter::Request::new(open))?;
+    /// let answer = engine.search(&casefilter::SearchRequest::new(open))?;
     /// let document = r#"{"id":"a","caseReview":{"status":"open"}}"#;
     /// assert_eq!(answer.documents().collect::<Vec<_>>(), [document]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -130,10 +135,10 @@ impl Import<'_> {
     ///
     /// # Complexity
     /// Linear in the values of the file.
-    pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
-        self.source(name)?;
+    pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), ImportError> {
+        self.begin_source(name)?;
         read::read(self, reader)?;
-        self.source("")
+        self.begin_source("")
     }
 
     /// Imports the cases of record batches, with the rules of [`parquet`](Self::parquet).
@@ -144,13 +149,13 @@ impl Import<'_> {
     /// ```
     /// use std::sync::Arc;
     /// use arrow_array::{RecordBatch, RecordBatchIterator, StringArray};
-    /// use casefilter::{Catalog, Engine, Mode};
+    /// use casefilter::{Catalog, Engine, ImportMode};
     ///
     /// let ids = Arc::new(StringArray::from(vec!["a", "b"])) as _;
     /// let batch = RecordBatch::try_from_iter([("id", ids)])?;
     /// let schema = batch.schema();
     /// let engine = Engine::new(Catalog::cases());
-    /// let mut import = engine.import(Mode::Strict);
+    /// let mut import = engine.import(ImportMode::Strict);
     /// import.record_batches("a stream", RecordBatchIterator::new([Ok(batch)], schema))?;
     /// assert_eq!(import.commit()?.stored, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -165,9 +170,9 @@ impl Import<'_> {
     ///
     /// # Complexity
     /// Linear in the values of the batches.
-    pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), Refusal> {
-        self.source(name)?;
+    pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), ImportError> {
+        self.begin_source(name)?;
         read::read_batches(self, batches)?;
-        self.source("")
+        self.begin_source("")
     }
 }

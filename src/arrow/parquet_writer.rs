@@ -25,7 +25,7 @@ const BATCH_ROWS: usize = 8192;
 /// a time range. The file then also records the sort order.
 ///
 /// ```
-/// use casefilter::{Catalog, Engine, Mode, Order, arrow::ParquetWriter};
+/// use casefilter::{Catalog, Engine, ImportMode, Order, arrow::ParquetWriter};
 /// let catalog = Catalog::cases();
 /// let order = Order::parse(&catalog, "createdAt")?;
 /// let mut writer = ParquetWriter::new(Vec::new(), &catalog, order.as_ref())?;
@@ -34,7 +34,7 @@ const BATCH_ROWS: usize = 8192;
 /// let file = writer.finish()?;
 ///
 /// let engine = Engine::new(catalog);
-/// let mut import = engine.import(Mode::Strict);
+/// let mut import = engine.import(ImportMode::Strict);
 /// import.parquet("cases.parquet", bytes::Bytes::from(file))?;
 /// assert_eq!(import.commit()?.stored, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

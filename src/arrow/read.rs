@@ -11,7 +11,7 @@ use super::cast::cast_batch;
 use super::parquet_reader::{catch_panics, open, plan};
 use super::plan::Plan;
 use super::rows::RowReader;
-use crate::engine::{Cases, Import, Refusal, RowBound, RowGroup};
+use crate::engine::{Cases, Import, ImportError, RowBound, RowGroup};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
@@ -28,7 +28,7 @@ const MIN_DOCUMENT_BYTES: u64 = 64 << 20;
 const ROW_BYTES: u64 = 64;
 
 /// Imports a whole Parquet file.
-pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
+pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), ImportError> {
     let max_bytes = reader.len().saturating_mul(MAX_EXPANSION).max(MIN_DOCUMENT_BYTES);
     let (plan, mut batches) = match open(reader, import.engine().catalog()) {
         Ok(opened) => opened,
@@ -39,7 +39,10 @@ pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) 
 }
 
 /// Imports all record batches of a reader.
-pub(super) fn read_batches(import: &mut Import<'_>, batches: impl RecordBatchReader) -> Result<(), Refusal> {
+pub(super) fn read_batches(
+    import: &mut Import<'_>,
+    batches: impl RecordBatchReader,
+) -> Result<(), ImportError> {
     let schema = batches.schema();
     let plan = match plan(&schema, import.engine().catalog()) {
         Ok((plan, _)) => plan,
@@ -61,7 +64,7 @@ fn read_all(
     source: &BatchSource<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, Error>>,
     max_bytes: u64,
-) -> Result<(), Refusal> {
+) -> Result<(), ImportError> {
     source.plan.column_errors.iter().try_for_each(|column| import.leave_out(column))?;
     let groups = GroupedBatches { batches, rows: import.rows_at_once(), has_ended: false };
     let bound = RowBound { bytes: max_bytes, too_much: too_large };
@@ -132,7 +135,7 @@ struct BatchSource<'p> {
 
 impl BatchSource<'_> {
     /// Imports the cases of a group; `line` is that of its first row.
-    fn take(&self, group: Group, mut line: u64, cases: &mut dyn Cases) -> Result<(), Refusal> {
+    fn take(&self, group: Group, mut line: u64, cases: &mut dyn Cases) -> Result<(), ImportError> {
         for batch in &group.batches {
             let Some(case) = bind(&self.plan.members, batch) else {
                 return Err(cases.fail(line, self.schema_mismatch()));
@@ -152,7 +155,7 @@ impl BatchSource<'_> {
         count: usize,
         first_line: u64,
         cases: &mut dyn Cases,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ImportError> {
         let catalog = cases.catalog().clone();
         let mut rows = RowReader::new(&catalog, case_limit(cases.limits()));
         for (line, at) in (first_line..).zip(0..count) {

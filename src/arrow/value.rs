@@ -41,7 +41,7 @@ pub(super) fn scalar_kind(kind: &DataType) -> Option<ScalarKind> {
 
 /// Returns true if a column of this type can hold values of the field.
 pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
-    match (field.kind(), scalar_kind(kind)) {
+    match (field.field_type(), scalar_kind(kind)) {
         (FieldType::String, Some(ScalarKind::Text))
         | (FieldType::Number, Some(ScalarKind::Number))
         | (FieldType::Boolean, Some(ScalarKind::Boolean))
@@ -53,7 +53,7 @@ pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
 
 /// Returns the allowed column types of a field, for messages.
 pub(super) fn allowed(field: &Field) -> &'static str {
-    match field.kind() {
+    match field.field_type() {
         FieldType::String => "strings",
         FieldType::Number => "integers, floats or decimals",
         FieldType::Boolean => "booleans",
@@ -69,7 +69,7 @@ pub(super) fn allowed(field: &Field) -> &'static str {
 /// # Errors
 /// Returns an error for a value that the field cannot have.
 pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> Result<Value<'b>, Error> {
-    let is_timestamp = field.kind() == FieldType::Timestamp;
+    let is_timestamp = field.field_type() == FieldType::Timestamp;
     let millis = |millis| Value::Timestamp(Timestamp::from_millis(millis));
     let number = |number: f64| {
         let bad = || Error::new(ErrorKind::BadNumber, 0, number.to_string(), "a finite number");

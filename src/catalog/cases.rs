@@ -60,9 +60,9 @@ pub(super) fn fields() -> impl Iterator<Item = Field> {
         let field = Field::new(path, *kind);
         match *path {
             "applicantReference.applicantId" => field.key(),
-            "createdByType" => field.known(CREATED_BY_TYPES),
-            "caseReview.status" => field.known(STATUSES).alias("status"),
-            "priority" => field.known(PRIORITIES).default_value("medium"),
+            "createdByType" => field.with_known(CREATED_BY_TYPES),
+            "caseReview.status" => field.with_known(STATUSES).with_alias("status"),
+            "priority" => field.with_known(PRIORITIES).with_default("medium"),
             "applicantInfo.dob" => field.unix_millis(),
             _ => field,
         }

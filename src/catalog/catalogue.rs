@@ -70,7 +70,7 @@ impl Catalog {
     /// use casefilter::{Catalog, Field, FieldType};
     /// let payments = Catalog::new([
     ///     Field::new("amount", FieldType::Number),
-    ///     Field::new("state", FieldType::String).known(["new", "settled"]),
+    ///     Field::new("state", FieldType::String).with_known(["new", "settled"]),
     ///     Field::new("legs[].bank", FieldType::String),
     /// ])?;
     /// assert!(payments.find("legs.bank").and_then(|id| payments.get(id)).unwrap().is_many());
@@ -141,7 +141,7 @@ impl Catalog {
                 }
             }
             paths.insert(field, id)?;
-            defaults.extend(field.default().map(|value| (id, value.into())));
+            defaults.extend(field.default_value().map(|value| (id, value.into())));
         }
         let inner = Inner { fields, names, paths, visible, defaults: defaults.into(), root, ancestors };
         Ok(Self { inner: Arc::new(inner) })

@@ -8,7 +8,7 @@ use super::field_type::FieldType;
 ///
 /// ```
 /// use casefilter::{Field, FieldType};
-/// let field = Field::new("checks[].result", FieldType::String).known(["pass", "fail"]);
+/// let field = Field::new("checks[].result", FieldType::String).with_known(["pass", "fail"]);
 /// assert_eq!(field.name(), "checks.result");
 /// assert!(field.is_many());
 /// ```
@@ -48,11 +48,11 @@ impl Field {
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
-    /// let field = Field::new("level", FieldType::String).known(["low", "high"]);
+    /// let field = Field::new("level", FieldType::String).with_known(["low", "high"]);
     /// assert_eq!(field.known_rank("high"), Some(1));
     /// ```
     #[must_use]
-    pub fn known<'v>(mut self, values: impl IntoIterator<Item = &'v str>) -> Self {
+    pub fn with_known<'v>(mut self, values: impl IntoIterator<Item = &'v str>) -> Self {
         self.known = values.into_iter().map(Box::from).collect();
         self
     }
@@ -63,19 +63,19 @@ impl Field {
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
-    /// let catalog = Catalog::new([Field::new("level", FieldType::String).default_value("low")])?;
+    /// let catalog = Catalog::new([Field::new("level", FieldType::String).with_default("low")])?;
     /// assert!(Filter::compile_text(&catalog, "level = low")?.matches(br#"{"id":"1"}"#)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn default_value(mut self, value: &str) -> Self {
+    pub fn with_default(mut self, value: &str) -> Self {
         self.default = Some(value.into());
         self
     }
 
     /// One more name for this field.
     #[must_use]
-    pub fn alias(mut self, name: &str) -> Self {
+    pub fn with_alias(mut self, name: &str) -> Self {
         let mut aliases = self.aliases.into_vec();
         aliases.push(name.into());
         self.aliases = aliases.into();
@@ -127,7 +127,7 @@ impl Field {
 
     /// The type of the values.
     #[must_use]
-    pub fn kind(&self) -> FieldType {
+    pub fn field_type(&self) -> FieldType {
         self.kind
     }
 
@@ -162,7 +162,7 @@ impl Field {
 
     /// The value that counts where the field is absent.
     #[must_use]
-    pub fn default(&self) -> Option<&str> {
+    pub fn default_value(&self) -> Option<&str> {
         self.default.as_deref()
     }
 

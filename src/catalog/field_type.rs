@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// The type of a field's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum FieldType {
     /// Strings, compared by exact code points.
     String,

@@ -88,7 +88,7 @@ fn clashing_fields_are_refused() {
     let text = |path: &str| Field::new(path, FieldType::String);
     let err = |fields: Vec<Field>| Catalog::new(fields).unwrap_err();
     assert_eq!(err(vec![text("a"), text("a")]), CatalogError::DuplicateName("a".into()));
-    assert_eq!(err(vec![text("a"), text("b").alias("a")]), CatalogError::DuplicateName("a".into()));
+    assert_eq!(err(vec![text("a"), text("b").with_alias("a")]), CatalogError::DuplicateName("a".into()));
     assert_eq!(err(vec![text("a"), text("a.b")]), CatalogError::PathConflict("a.b".into()));
     assert_eq!(err(vec![text("a.b"), text("a")]), CatalogError::PathConflict("a".into()));
     assert_eq!(err(vec![text("a.b"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
@@ -105,8 +105,8 @@ fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
     const PLAIN: &str = "string fields with one value";
     type Set = fn(Field) -> Field;
     let settings: [(&str, &str, Set); 4] = [
-        ("known", PLAIN, |field| field.known(["a"])),
-        ("default_value", PLAIN, |field| field.default_value("a")),
+        ("known", PLAIN, |field| field.with_known(["a"])),
+        ("default_value", PLAIN, |field| field.with_default("a")),
         ("key", PLAIN, Field::key),
         ("unix_millis", "timestamp fields", Field::unix_millis),
     ];
@@ -136,6 +136,6 @@ fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
         error.to_string(),
         "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
     );
-    let error = Catalog::new([Field::new("tags[]", Text).known(["a"])]).unwrap_err();
+    let error = Catalog::new([Field::new("tags[]", Text).with_known(["a"])]).unwrap_err();
     assert!(error.to_string().ends_with("`tags`, which is a string field with many values"), "{error}");
 }

@@ -31,6 +31,11 @@ impl Catalog {
         self.is_prefix_of(other) && visible().all(|(own, others)| !own || *others)
     }
 
+    /// True when both are the same catalogue, by address.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// True when the fields of `other` begin with all fields of this catalogue.
     fn is_prefix_of(&self, other: &Self) -> bool {
         let (own, others) = (&self.inner.fields, &other.inner.fields);

@@ -78,7 +78,7 @@ impl ColumnBuilder {
         Self {
             many: field.is_many(),
             rows: Vec::with_capacity(rows),
-            values: BuilderValues::new(ValueClass::of_field(field.kind()), rows),
+            values: BuilderValues::new(ValueClass::of_field(field.field_type()), rows),
         }
     }
 

@@ -49,7 +49,7 @@ impl Column {
         let sources = MergeInput { columns, picks, is_many: field.is_many() };
         let rows = picks.rows.len();
         let layout = sources.layout();
-        let data = match ValueClass::of_field(field.kind()) {
+        let data = match ValueClass::of_field(field.field_type()) {
             ValueClass::Strings => {
                 let (dictionary, codes) = sources.strings(&layout);
                 strings(rows, &layout, dictionary, codes)
@@ -253,7 +253,7 @@ mod tests {
                 let field = catalog.field(id);
                 let most = if field.is_many() { usize::MAX } else { 1 };
                 let values = |numbers: &Vec<u8>| -> Vec<Value<'static>> {
-                    numbers.iter().take(most).map(|number| value(field.kind(), *number)).collect()
+                    numbers.iter().take(most).map(|number| value(field.field_type(), *number)).collect()
                 };
                 let columns: Vec<Option<Column>> = batches
                     .iter()

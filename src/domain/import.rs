@@ -6,7 +6,7 @@ use super::kind::RecordKind;
 use super::record_import::{Importer, Noted};
 use super::replaced_levels::ReplacedLevels;
 use super::report::Imported;
-use crate::engine::Mode;
+use crate::engine::ImportMode;
 use crate::ingest::{Piece, Splitter};
 use crate::limits::Limits;
 use crate::store::{Store, StoreError};
@@ -43,7 +43,7 @@ pub fn import_records<E: From<StoreError>>(
     kind: RecordKind,
     read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
 ) -> Result<Imported, E> {
-    import_records_in(store, kind, Mode::Strict, read)
+    import_records_in(store, kind, ImportMode::Strict, read)
 }
 
 /// Imports records of one kind in a mode; see [`import_records`].
@@ -54,12 +54,12 @@ pub fn import_records<E: From<StoreError>>(
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records_in};
-/// use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
+/// use casefilter::{Catalog, ImportMode, Store, StoreError, StoreOptions};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("cases.db");
 /// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
 /// let records = br#"[{"id":"a1","type":"individual","info":{"dob":"1.2.1990"}},{"id":"a2"}]"#;
-/// let imported = import_records_in(&store, RecordKind::Applicants, Mode::Lenient, |import| import.push(records))?;
+/// let imported = import_records_in(&store, RecordKind::Applicants, ImportMode::Lenient, |import| import.push(records))?;
 /// assert_eq!((imported.stored, imported.incomplete, imported.skipped), (1, 1, 1));
 /// assert_eq!(imported.refusals[0].error.path, "info.dob");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,7 +70,7 @@ pub fn import_records<E: From<StoreError>>(
 pub fn import_records_in<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
-    mode: Mode,
+    mode: ImportMode,
     read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
 ) -> Result<Imported, E> {
     store.write_records(|records| {

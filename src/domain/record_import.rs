@@ -10,7 +10,7 @@ use super::members::Members;
 use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key};
 use super::replaced_levels::ReplacedLevels;
 use super::report::{ImportNote, ImportNoteKind, Imported};
-use crate::engine::{Mode, Refusal};
+use crate::engine::{ImportError, ImportMode};
 use crate::error::{Error, ErrorKind, quote};
 use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, trim};
@@ -20,7 +20,7 @@ use crate::store::{RecordWrite, Store, StoreError};
 pub(super) struct Importer<'i, 's> {
     pub(super) store: &'i Store,
     pub(super) kind: RecordKind,
-    pub(super) mode: Mode,
+    pub(super) mode: ImportMode,
     pub(super) records: &'i mut RecordWrite<'s>,
     pub(super) source: String,
     /// The applicant of the previous record, which is stored. Saves a lookup for runs of records.
@@ -102,8 +102,8 @@ impl Lines<'_> {
 }
 
 impl Importer<'_, '_> {
-    fn refusal(&self, line: u64, error: Error, kept: bool) -> Refusal {
-        Refusal { source: self.source.clone(), line, kept, error: Box::new(error) }
+    fn refusal(&self, line: u64, error: Error, kept: bool) -> ImportError {
+        ImportError { source: self.source.clone(), line, kept, error: Box::new(error) }
     }
 
     /// Ends the import, and returns its report.
@@ -143,7 +143,7 @@ impl Importer<'_, '_> {
         self.imported.skipped = self.imported.skipped.saturating_add(1);
         for error in errors {
             let line = lines.of(&error);
-            if self.mode == Mode::Strict {
+            if self.mode == ImportMode::Strict {
                 return Err(Stop::Refused(line, Box::new(error)));
             }
             let refusal = self.refusal(line, error, false);
@@ -155,7 +155,7 @@ impl Importer<'_, '_> {
     fn record(&mut self, text: &str, lines: &Lines<'_>) -> Result<(), Fault> {
         let checked = check(text, self.kind.schema()).map_err(Fault::Record)?;
         let Checked { text, faults, without_zone, unknown_steps } = checked;
-        if self.mode == Mode::Strict && !faults.is_empty() {
+        if self.mode == ImportMode::Strict && !faults.is_empty() {
             return Err(Fault::Record(faults));
         }
         let record = Accepted { key: String::new(), text: text.into_owned(), faults, merged: None };
@@ -223,7 +223,7 @@ impl Importer<'_, '_> {
             && let Err(fault) = self.check_level_of(&applicant, &name, lines)
         {
             match fault {
-                Fault::Record(errors) if self.mode == Mode::Lenient => {
+                Fault::Record(errors) if self.mode == ImportMode::Lenient => {
                     record.text = without_level(&record.text).map_err(|error| *error)?;
                     record.faults.extend(errors);
                     applicant = read(&record.text)?;

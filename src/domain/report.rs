@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Refusal;
+use crate::engine::ImportError;
 
 /// The most faults, and the most notes, that a report lists.
 const LISTED: usize = 100_000;
@@ -29,7 +29,7 @@ pub struct Imported {
     /// The number of times without an offset in members that have one in the interface document. They count as UTC.
     pub without_zone: u64,
     /// The faults in the order of the sources, at most ten of a record and 100,000 in all.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<ImportError>,
     /// The notes on stored records in the order of the sources, at most 100,000. Notes on replaced levels come last.
     pub notes: Vec<ImportNote>,
     /// The number of further faults and notes, which are in neither list.
@@ -70,7 +70,7 @@ pub enum ImportNoteKind {
 }
 
 impl Imported {
-    pub(super) fn list(&mut self, refusal: Refusal) {
+    pub(super) fn list(&mut self, refusal: ImportError) {
         if self.refusals.len() < LISTED {
             self.refusals.push(refusal);
         } else {

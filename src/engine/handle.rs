@@ -20,14 +20,14 @@ use crate::limits::Limits;
 /// other.
 ///
 /// ```
-/// use casefilter::{Catalog, Engine, Filter, Mode, Request};
+/// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};
 ///
 /// let engine = Engine::new(Catalog::cases());
-/// let mut import = engine.import(Mode::Strict);
+/// let mut import = engine.import(ImportMode::Strict);
 /// import.push(b"{\"id\":\"a\",\"caseReview\":{\"status\":\"open\"}}\n{\"id\":\"b\",\"tags\":[\"vip\"]}\n")?;
 /// import.commit()?;
 /// let filter = Filter::compile_text(engine.catalog(), "status = open or tags in (vip)")?;
-/// let answer = engine.search(&Request::new(filter).count(true))?;
+/// let answer = engine.search(&SearchRequest::new(filter).with_count(true))?;
 /// assert_eq!(answer.ids().collect::<Vec<_>>(), ["a", "b"]);
 /// assert_eq!(answer.total(), Some(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -120,10 +120,10 @@ impl Engine {
     /// ```
     /// use casefilter::{Catalog, Engine, Limits};
     /// let engine = Engine::builder(Catalog::cases())
-    ///     .limits(Limits { case_bytes: 1 << 20, ..Limits::default() })
+    ///     .limits(Limits::default().with_document_bytes(1 << 20))
     ///     .documents(false)
     ///     .build();
-    /// assert_eq!(engine.limits().case_bytes, 1 << 20);
+    /// assert_eq!(engine.limits().document_bytes, 1 << 20);
     /// ```
     #[must_use]
     pub fn builder(catalog: Catalog) -> EngineBuilder {

@@ -11,9 +11,9 @@ use shuttle::{Config, Runner, thread};
 
 use super::handle::Engine;
 use super::shared_state::SharedState;
-use super::write::Upserted;
+use super::write::UpsertOutcome;
 use crate::catalog::Catalog;
-use crate::filter::{Filter, Request};
+use crate::filter::{Filter, SearchRequest};
 
 /// Runs `test` under each schedule.
 fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 'static) {
@@ -34,7 +34,7 @@ fn pair(round: usize) -> String {
 
 /// Returns the rounds of the pair's two cases, and the number of other cases.
 fn observe(engine: &Engine) -> (Vec<usize>, usize) {
-    let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
+    let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
     let answer = engine.search(&all).unwrap();
     let name = |text: &str| {
         let (_, name) = text.split_once("\"name\":\"")?;
@@ -91,7 +91,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
         threads.push(thread::spawn(move || {
             for single in 0..singles {
                 let id = format!("{{\"id\":\"single {single}\"}}");
-                assert_eq!(engine.upsert(id.as_bytes()), Ok(Upserted::Stored));
+                assert_eq!(engine.upsert(id.as_bytes()), Ok(UpsertOutcome::Stored));
                 added.store(BEFORE + 1 + single, Ordering::SeqCst);
             }
         }));
@@ -131,7 +131,7 @@ fn check_all(test: impl Fn() + Send + Sync + 'static) -> usize {
 fn upsert(engine: &Arc<Engine>, id: &'static str) -> thread::JoinHandle<()> {
     let engine = Arc::clone(engine);
     thread::spawn(move || {
-        assert_eq!(engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()), Ok(Upserted::Stored));
+        assert_eq!(engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()), Ok(UpsertOutcome::Stored));
     })
 }
 
@@ -140,7 +140,7 @@ fn no_order_of_steps_loses_a_write() {
     let schedules = check_all(|| {
         let engine = engine(4);
         let other = upsert(&engine, "a");
-        assert_eq!(engine.upsert(b"{\"id\":\"b\"}"), Ok(Upserted::Stored));
+        assert_eq!(engine.upsert(b"{\"id\":\"b\"}"), Ok(UpsertOutcome::Stored));
         other.join().unwrap();
         assert_eq!(engine.len(), 2, "a write was lost");
         engine.validate().unwrap();

@@ -11,7 +11,8 @@ use crate::engine::snapshot::{Slot, View};
 
 /// The heap memory of an engine's cases, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Memory {
+#[non_exhaustive]
+pub struct MemoryUsage {
     /// The number of cases.
     pub cases: u64,
     /// The number of batches.
@@ -28,6 +29,7 @@ pub struct Memory {
 
 /// The memory of one field's column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FieldMemory {
     /// The field's name.
     pub name: String,
@@ -46,15 +48,15 @@ impl Engine {
     /// assert_eq!(memory.fields[0].name, "id");
     /// ```
     #[must_use]
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> MemoryUsage {
         let lazy_bytes = self.current.write().size_bytes();
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        Memory::new(view, lazy_bytes, &self.catalog)
+        MemoryUsage::new(view, lazy_bytes, &self.catalog)
     }
 }
 
-impl Memory {
+impl MemoryUsage {
     fn new(view: &View, lazy_bytes: usize, catalog: &Catalog) -> Self {
         let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 { view.slots().map(|slot| size(slot) as u64).sum() };
         let index = |field| view.index().size_bytes(field) as u64;
@@ -88,7 +90,7 @@ impl Memory {
     /// Returns the bytes of columns and indexes per case, without documents; 0 without cases.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
-    pub fn bytes_per_case(&self) -> f64 {
+    pub fn bytes_per_document(&self) -> f64 {
         if self.cases == 0 {
             return 0.0;
         }

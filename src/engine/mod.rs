@@ -44,6 +44,7 @@ mod hints;
 mod interleavings;
 mod memory;
 mod search;
+mod searchable;
 mod shared_state;
 mod snapshot;
 #[cfg(feature = "store")]
@@ -53,19 +54,22 @@ mod tests;
 mod write;
 
 pub use handle::{Engine, EngineBuilder};
-pub use memory::{FieldMemory, Memory};
+pub use memory::{FieldMemory, MemoryUsage};
+#[cfg(feature = "service")]
+pub(crate) use search::AnswerFrame;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use search::AnswerWriter;
-#[cfg(feature = "service")]
-pub(crate) use search::Page;
-#[cfg(any(feature = "postgres", feature = "store"))]
-pub use search::WrittenAnswer;
-pub use search::{Answer, explain};
+#[cfg(feature = "store")]
+pub(crate) use search::FoundRows;
+pub use search::{SearchAnswer, explain};
+pub use searchable::Searchable;
 pub(crate) use snapshot::Snapshot;
 #[cfg(feature = "store")]
 pub(crate) use snapshot::{BatchId, Slot};
 #[cfg(feature = "arrow")]
 pub(crate) use write::{Cases, RowBound, RowGroup};
-pub use write::{Import, Mode, Note, NoteKind, Refusal, Report, Upserted};
+pub use write::{
+    DocumentNote, DocumentNoteKind, Import, ImportError, ImportMode, ImportReport, UpsertOutcome,
+};
 #[cfg(feature = "store")]
 pub(crate) use write::{Parts, StagedWrite, StoreDocument, WriteTxn};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::handle::Engine;
-use super::search::Answer;
 use super::snapshot::{Attachment, BatchId, Snapshot, View};
 
 impl Engine {
@@ -77,12 +76,5 @@ impl Snapshot {
     pub(crate) fn first_document_of_head(&self) -> Option<u64> {
         let edits = self.head.edits();
         edits.iter().filter_map(|edit| edit.stored.as_ref()?.document_number()).min()
-    }
-}
-
-impl Answer {
-    /// Returns the attachment of the snapshot that was searched; `None` if the page is empty.
-    pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {
-        self.attachment.as_ref()?.downcast_ref()
     }
 }

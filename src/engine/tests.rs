@@ -9,7 +9,7 @@ use crate::batch::{BufferedRow, Document, Row};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::StoredAddr;
 use crate::engine::write::{Parts, WriteTxn};
-use crate::filter::{Filter, Order, Request};
+use crate::filter::{Filter, Order, SearchRequest};
 
 fn numbered(batch_rows: usize) -> EngineBuilder {
     Engine::builder(Catalog::cases()).batch_rows(batch_rows).numbered_documents()
@@ -33,8 +33,8 @@ fn store(engine: &Engine, cases: &[(&str, u64)], publish: bool) -> Vec<u64> {
 }
 
 fn all(engine: &Engine) -> Vec<(String, Option<u64>)> {
-    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000)).unwrap();
-    answer.ids().map(str::to_owned).zip(answer.document_numbers()).collect()
+    let rows = engine.find(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000)).unwrap();
+    (0..rows.len()).map(|place| (rows.id(place).to_owned(), rows.document_number(place))).collect()
 }
 
 /// Returns the parts that a store would have on disk: the whole snapshot, with its head as rows.
@@ -181,9 +181,9 @@ fn batches_stay_few_and_nothing_is_lost_when_they_merge() {
     let snapshot = engine.current.load();
     let batches = snapshot.base.slots().count();
     assert!(batches <= 3000 / 128 + 40, "{batches} batches of {} cases", engine.len());
-    let by_id = Request::new(Filter::all(engine.catalog()))
-        .order(Order::parse(engine.catalog(), "id").unwrap())
-        .limit(10_000);
+    let by_id = SearchRequest::new(Filter::all(engine.catalog()))
+        .with_order(Order::parse(engine.catalog(), "id").unwrap())
+        .with_limit(10_000);
     assert_eq!(engine.search(&by_id).unwrap().len(), engine.len());
 }
 
@@ -266,7 +266,8 @@ fn a_completely_replaced_batch_is_dropped() {
 fn ids(engine: &Engine) -> Vec<String> {
     engine.validate().unwrap();
     let filter = Filter::all(engine.catalog());
-    let answer = engine.search(&Request::new(filter.clone()).limit(10_000).count(true)).unwrap();
+    let answer =
+        engine.search(&SearchRequest::new(filter.clone()).with_limit(10_000).with_count(true)).unwrap();
     let mut ids: Vec<String> = answer.ids().map(str::to_owned).collect();
     ids.sort();
     let count = ids.len();
@@ -303,7 +304,7 @@ fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
         engine.upsert_many(&lines(0..cases)).unwrap();
         let last = cases - 1;
         assert!(engine.delete("0001"));
-        assert_eq!(engine.upsert(&lines([last])), Ok(Upserted::Replaced));
+        assert_eq!(engine.upsert(&lines([last])), Ok(UpsertOutcome::Replaced));
         assert_eq!(ids(&engine), named((0..=last).filter(|id| *id != 1)));
         // Sealing the head makes new selections.
         engine.upsert_many(&lines((0..100).map(|id| id + 9_100))).unwrap();
@@ -324,7 +325,7 @@ fn a_case_deleted_while_its_batch_is_merged_stays_deleted() {
     // Rows of the first and of the last head that are being merged; one of them is replaced.
     let batches = engine.current.load().base.slots().count();
     assert!(engine.delete("0000") && engine.delete("0001") && engine.delete("0500"));
-    assert_eq!(engine.upsert(&lines([2])), Ok(Upserted::Replaced));
+    assert_eq!(engine.upsert(&lines([2])), Ok(UpsertOutcome::Replaced));
     while is_merging(&engine) {}
     assert!(engine.current.load().base.slots().count() < batches, "merged");
     assert_eq!(ids(&engine), named((0..stored).filter(|id| ![0, 1, 500].contains(id))));
@@ -347,7 +348,7 @@ fn many_keys_are_found_in_all_batches() {
         let list: Vec<String> = wanted.iter().map(|person| format!("p{person}")).collect();
         let text = format!("applicantReference.applicantId in ({})", list.join(", "));
         let filter = Filter::compile_text(engine.catalog(), &text).unwrap();
-        let found = engine.search(&Request::new(filter).limit(1000).count(true)).unwrap();
+        let found = engine.search(&SearchRequest::new(filter).with_limit(1000).with_count(true)).unwrap();
         let expected = (0..500).filter(|n| person(*n).is_some_and(|person| wanted.contains(&person)));
         assert_eq!(
             found.ids().map(|id| id.parse().unwrap()).collect::<Vec<u32>>(),
@@ -419,7 +420,9 @@ fn the_head_selects_the_same_by_rows_and_by_columns() {
         };
         let texts: Vec<&str> = documents.iter().map(String::as_str).collect();
         let requests = FILTERS.map(|text| {
-            Request::new(Filter::compile_text(engine.catalog(), text).unwrap()).limit(100).count(true)
+            SearchRequest::new(Filter::compile_text(engine.catalog(), text).unwrap())
+                .with_limit(100)
+                .with_count(true)
         });
         let expected = requests.each_ref().map(|request| {
             let (at, total) = crate::reference::search(&texts, request).unwrap();
@@ -448,10 +451,11 @@ fn an_answer_without_cases_holds_no_snapshot() {
     let snapshot = engine.current.load();
     let view = snapshot.view(&engine.catalog, engine.keep);
     let holders = Arc::strong_count(view);
-    let request =
-        |text: &str| Request::new(Filter::compile_text(engine.catalog(), text).unwrap()).count(true);
-    let counted = engine.search(&request("priority = high").limit(0)).unwrap();
-    let behind = engine.search(&request("id in (a, b)").offset(2)).unwrap();
+    let request = |text: &str| {
+        SearchRequest::new(Filter::compile_text(engine.catalog(), text).unwrap()).with_count(true)
+    };
+    let counted = engine.search(&request("priority = high").with_limit(0)).unwrap();
+    let behind = engine.search(&request("id in (a, b)").with_offset(2)).unwrap();
     assert_eq!((counted.total(), behind.total(), Arc::strong_count(view)), (Some(1), Some(2), holders));
     let page = engine.search(&request("priority = high")).unwrap();
     assert_eq!((page.len(), Arc::strong_count(view)), (1, holders + 1));

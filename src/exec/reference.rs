@@ -12,7 +12,7 @@ use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::order::SortKey;
-use crate::filter::{Filter, Request};
+use crate::filter::{Filter, SearchRequest};
 use crate::ingest::read_case;
 use crate::limits::Limits;
 use crate::operator::ValueSet;
@@ -42,16 +42,16 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 /// Gives the positions in `documents` of the cases on the page, and how many are selected in all.
 ///
 /// ```
-/// use casefilter::{Catalog, Filter, Request, reference};
+/// use casefilter::{Catalog, Filter, SearchRequest, reference};
 /// let filter = Filter::compile_text(&Catalog::cases(), "tags in (vip)")?;
 /// let documents = [r#"{"id":"a","tags":["vip"]}"#, r#"{"id":"b"}"#, r#"{"id":"a","tags":["vip","cash"]}"#];
-/// assert_eq!(reference::search(&documents, &Request::new(filter))?, (vec![2], 1));
+/// assert_eq!(reference::search(&documents, &SearchRequest::new(filter))?, (vec![2], 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// The first document that is not a case, or an order that does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
-pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64), Error> {
+pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
     let order = request.check(catalog, "reference")?;
     let mut stored: Vec<(usize, Row<'_>)> = Vec::new();

@@ -1,5 +1,6 @@
 //! Filters made in Rust: of values, and of other filters.
 
+use super::builder::FilterBuilder;
 use super::compiled::{Filter, Origin};
 use super::limits::no_limits;
 use crate::catalog::Catalog;
@@ -54,7 +55,10 @@ impl Filter {
             }
         }
         body.push_str("]}]}");
-        Self::compile_with(catalog, &no_limits(), body.as_bytes()).map_err(|errors| errors.map(of_test))
+        FilterBuilder::new(catalog)
+            .limits(no_limits())
+            .json(body.as_bytes())
+            .map_err(|errors| errors.map(of_test))
     }
 
     /// Writes a string as the text syntax reads it back, whatever is in it: as a value, or as the name of a field.
@@ -177,10 +181,11 @@ impl Filter {
 /// The errors of values that are no strings, and of another type than the field.
 fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<Error> {
     let Some(field) = catalog.find(field).and_then(|id| catalog.get(id)) else { return Vec::new() };
-    let is_other = |value: &Value<'_>| !matches!(value, Value::String(_)) && value.kind() != field.kind();
+    let is_other =
+        |value: &Value<'_>| !matches!(value, Value::String(_)) && value.field_type() != field.field_type();
     let error = |(at, value): (usize, &Value<'_>)| {
-        let found = format!("the {} {}", value.kind(), quote(&value.to_string()));
-        let expected = format!("a {0}, since {1} is a {0} field", field.kind(), quote(field.name()));
+        let found = format!("the {} {}", value.field_type(), quote(&value.to_string()));
+        let expected = format!("a {0}, since {1} is a {0} field", field.field_type(), quote(field.name()));
         Error::new(ErrorKind::WrongType, 0, found, expected).at(format!("values[{at}]"))
     };
     values.iter().enumerate().filter(|(_, value)| is_other(value)).map(error).collect()

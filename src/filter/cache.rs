@@ -8,7 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
 
+use super::builder::FilterBuilder;
 use super::compiled::Filter;
+use super::params::SearchParams;
+use super::request::SearchRequest;
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
 use crate::limits::Limits;
@@ -23,8 +26,8 @@ use crate::limits::Limits;
 /// not asked for since they came in, or since they were last spared, make room for new ones.
 ///
 /// ```
-/// use casefilter::{Catalog, FilterCache, Limits};
-/// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20);
+/// use casefilter::{Catalog, FilterBuilder, FilterCache};
+/// let cache = FilterCache::new(FilterBuilder::new(&Catalog::cases()), 16 << 20);
 /// let body = br#"{"criteria":[{"field":"status","op":"=","values":["open"]}]}"#;
 /// assert_eq!(cache.compile(body)?, cache.compile(body)?);
 /// let stats = cache.stats();
@@ -32,8 +35,7 @@ use crate::limits::Limits;
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
 pub struct FilterCache {
-    catalog: Catalog,
-    limits: Limits,
+    builder: FilterBuilder,
     /// The filter that every filter is joined with by *and*.
     bound: Option<Filter>,
     /// Its keys are random, so that no client can make bodies collide.
@@ -65,16 +67,15 @@ const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
-    /// An empty cache that compiles for this catalogue under these limits.
+    /// Returns an empty cache of the filters that `builder` compiles.
     ///
     /// The filters in it take about `capacity_bytes` at most, and none of them more than a sixteenth of that.
     #[must_use]
-    pub fn new(catalog: Catalog, limits: Limits, capacity_bytes: usize) -> Self {
+    pub fn new(builder: FilterBuilder, capacity_bytes: usize) -> Self {
         let capacity_bytes = capacity_bytes / SHARDS;
         let shards = (0..SHARDS).map(|_| Shard(Mutex::new(Entries { capacity_bytes, ..Entries::default() })));
         Self {
-            catalog,
-            limits,
+            builder,
             bound: None,
             hasher: foldhash::quality::RandomState::default(),
             shards: shards.collect(),
@@ -84,9 +85,9 @@ impl FilterCache {
     /// This cache, empty, every filter of which selects [what `bound` selects too](Filter::and).
     ///
     /// ```
-    /// use casefilter::{Catalog, Filter, FilterCache, Limits, Operator};
+    /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache, Operator};
     /// let own = Filter::test(&Catalog::cases(), "clientId", Operator::Equal, ["acme"])?;
-    /// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20).within(&own)?;
+    /// let cache = FilterCache::new(FilterBuilder::new(&Catalog::cases()), 16 << 20).within(&own)?;
     /// let filter = cache.compile(br#"{"ids":["a","b"]}"#)?;
     /// assert!(filter.matches(br#"{"id":"a","clientId":"acme"}"#)?);
     /// assert!(!filter.matches(br#"{"id":"b","clientId":"other"}"#)?);
@@ -98,9 +99,9 @@ impl FilterCache {
     pub fn within(self, bound: &Filter) -> Result<Self, Error> {
         let bound = self.bound.as_ref().map_or_else(|| Ok(bound.clone()), |own| own.and(bound))?;
         // Fails here rather than at the first body.
-        Filter::all(&self.catalog).and(&bound)?;
+        Filter::all(self.catalog()).and(&bound)?;
         let capacity_bytes = self.shards.first().map_or(0, |shard| shard.lock().capacity_bytes);
-        let empty = Self::new(self.catalog, self.limits, capacity_bytes.saturating_mul(SHARDS));
+        let empty = Self::new(self.builder, capacity_bytes.saturating_mul(SHARDS));
         Ok(Self { bound: Some(bound), ..empty })
     }
 
@@ -108,12 +109,12 @@ impl FilterCache {
     ///
     /// # Errors
     /// Everything wrong with the body, up to ten errors in document order, as from
-    /// [`Filter::compile_with`].
+    /// [`FilterBuilder::json`].
     ///
     /// # Complexity
     /// Linear in the length of the body. A new filter makes others leave, each of which came in once.
     pub fn compile(&self, body: &[u8]) -> Result<Filter, Errors> {
-        if body.len() > self.limits.body_bytes {
+        if body.len() > self.limits().body_bytes {
             return self.compile_anew(body);
         }
         let hash = self.hasher.hash_one(body);
@@ -133,8 +134,28 @@ impl FilterCache {
         Ok(filter)
     }
 
+    /// Compiles a JSON body, unless its filter is in the cache, and parses the parameters beside it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, FilterBuilder, FilterCache, SearchParams};
+    /// let cache = FilterCache::new(FilterBuilder::new(&Catalog::cases()), 16 << 20);
+    /// let body = br#"{"ids":["a"]}"#;
+    /// let first = cache.request(body, &SearchParams::new())?;
+    /// let second = cache.request(body, &SearchParams::new().limit("5"))?;
+    /// assert_eq!((first.limit, second.limit, cache.stats().hits), (100, 5, 1));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with body and parameters, the body's first, ten at most.
+    pub fn request(&self, body: &[u8], params: &SearchParams<'_>) -> Result<SearchRequest, Errors> {
+        let paging = params.parse(self.catalog(), self.limits());
+        let (filter, paging) = Errors::both(self.compile(body), paging)?;
+        Ok(SearchRequest::new(filter).with_paging(paging))
+    }
+
     fn compile_anew(&self, body: &[u8]) -> Result<Filter, Errors> {
-        let filter = Filter::compile_with(&self.catalog, &self.limits, body)?;
+        let filter = self.builder.json(body)?;
         match &self.bound {
             Some(bound) => Ok(filter.and(bound)?),
             None => Ok(filter),
@@ -144,13 +165,13 @@ impl FilterCache {
     /// The catalogue that the filters are compiled for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        &self.catalog
+        self.builder.catalog()
     }
 
     /// The limits under which bodies are compiled.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        self.builder.limits_in_force()
     }
 
     /// Returns the counts since the cache was made, and its content now.

@@ -244,15 +244,6 @@ impl Filter {
     }
 }
 
-/// Filters of one catalogue are equal when their normal forms are.
-impl PartialEq for Filter {
-    fn eq(&self, other: &Self) -> bool {
-        self.predicate() == other.predicate()
-    }
-}
-
-impl Eq for Filter {}
-
 impl fmt::Display for Filter {
     /// The text syntax.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

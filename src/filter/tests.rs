@@ -138,7 +138,8 @@ fn joined_filters_are_their_criteria_joined() {
 #[test]
 fn criteria_are_parsed_once_for_a_filter_and_its_clones_and_kept_out_of_the_cache() {
     let body = br#"{"criteria":[{"field":"status","op":"=","values":["opened"]}]}"#;
-    let cache = FilterCache::new(cases(), crate::limits::Limits::default(), 1 << 20);
+    let cache =
+        FilterCache::new(FilterBuilder::new(&cases()).limits(crate::limits::Limits::default()), 1 << 20);
     let bound = cache.compile(body).unwrap().and(&text("tags = a")).unwrap();
     for filter in [cache.compile(body).unwrap(), text("status = opened"), bound] {
         assert!(filter.written.get().is_none());
@@ -215,7 +216,7 @@ proptest! {
         for value in [value, odd] {
             let quoted = Filter::quote(&value);
             let expected = Filter::test(&cases(), "clientId", Operator::Equal, [&value]).unwrap();
-            let read = Filter::compile_text_with(&cases(), &limits::no_limits(), &format!("clientId = {quoted}"));
+            let read = FilterBuilder::new(&cases()).limits(limits::no_limits()).text(&format!("clientId = {quoted}"));
             prop_assert_eq!(read.unwrap(), expected.clone());
             let listed = format!("(clientId in ({quoted}, {quoted}) and name = x) or clientId = {quoted}");
             prop_assert_eq!(Filter::compile_text(&cases(), &listed).unwrap(), expected);
@@ -232,7 +233,7 @@ proptest! {
 
     #[test]
     fn a_typed_value_is_the_one_that_is_tested(value in any_value()) {
-        let kind = value.kind();
+        let kind = value.field_type();
         let catalog = Catalog::new([Field::new("f", kind)]).unwrap();
         let filter = Filter::test(&catalog, "f", Operator::Equal, [value.clone()]).unwrap();
         let written = filter.written();

@@ -166,15 +166,16 @@ impl BatchIndex {
 
     /// Removes everything.
     fn clear(&mut self, catalog: &Catalog) {
-        let fields = catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).kind()) {
-            _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldIndex::Unknown,
-            _ if has_keys(catalog, id) => FieldIndex::Keys(KeyIndex::default()),
-            ValueClass::Strings => {
-                FieldIndex::Strings(StringIndex::new(self.hasher.clone(), !catalog.field(id).is_many()))
-            }
-            ValueClass::Ordered(_) => FieldIndex::Ordered(ZoneIndex::default()),
-            ValueClass::Booleans => FieldIndex::Unknown,
-        });
+        let fields =
+            catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).field_type()) {
+                _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldIndex::Unknown,
+                _ if has_keys(catalog, id) => FieldIndex::Keys(KeyIndex::default()),
+                ValueClass::Strings => {
+                    FieldIndex::Strings(StringIndex::new(self.hasher.clone(), !catalog.field(id).is_many()))
+                }
+                ValueClass::Ordered(_) => FieldIndex::Ordered(ZoneIndex::default()),
+                ValueClass::Booleans => FieldIndex::Unknown,
+            });
         self.fields = fields.map(Arc::new).collect();
         let fields = self.fields.len();
         let rows = self.fields.iter().map(|field| match **field {
@@ -353,6 +354,6 @@ pub(super) fn number_of<'b>(
 /// True when a field has a key index.
 fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
     let field = catalog.field(id);
-    let has_strings = ValueClass::of_field(field.kind()) == ValueClass::Strings;
+    let has_strings = ValueClass::of_field(field.field_type()) == ValueClass::Strings;
     (id == FieldId::ID || catalog.is_visible(id)) && has_strings && field.is_key()
 }

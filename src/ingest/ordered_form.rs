@@ -10,7 +10,7 @@ use crate::batch::{Remark, Row};
 use crate::catalog::{Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::JsonType;
-use crate::value::{Number, Timestamp, TimestampFault, Value};
+use crate::value::{Number, ParseTimestampError, Timestamp, Value};
 
 /// The form of an ordered field's values in documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum OrderedForm {
 impl OrderedForm {
     /// Returns the form of a field's values; `None` for a string or boolean field.
     pub(crate) fn of(field: &Field) -> Option<Self> {
-        match field.kind() {
+        match field.field_type() {
             FieldType::Number => Some(Self::Number),
             FieldType::Timestamp if field.is_unix_millis() => Some(Self::UnixMillis),
             FieldType::Timestamp => Some(Self::Timestamp),
@@ -82,7 +82,7 @@ impl OrderedForm {
             }
             Self::Timestamp => Timestamp::parse(text)
                 .map(Value::Timestamp)
-                .map_err(|fault| bad(ErrorKind::BadTimestamp, TimestampFault::expected(fault))),
+                .map_err(|fault| bad(ErrorKind::BadTimestamp, ParseTimestampError::expected(fault))),
         }
     }
 

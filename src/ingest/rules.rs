@@ -37,7 +37,7 @@ pub(crate) fn complete(
 
 /// Returns the largest size of a case, in bytes: the host's limit, or the largest offset in a batch if that is smaller.
 pub(crate) fn case_limit(limits: &Limits) -> usize {
-    limits.case_bytes.min(MAX_DOCUMENT_BYTES)
+    limits.document_bytes.min(MAX_DOCUMENT_BYTES)
 }
 
 /// Checks the `id`. The reader has already recorded an `id` of a wrong type as a fault.
@@ -61,7 +61,7 @@ fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
 
 /// Returns the name of the JSON type of a field's values, for errors.
 pub(crate) fn expected_value(field: &Field) -> &'static str {
-    match (OrderedForm::of(field), field.kind()) {
+    match (OrderedForm::of(field), field.field_type()) {
         (Some(form), _) => form.expected(),
         (None, FieldType::Boolean) => "a boolean",
         (None, _) => "a string",

@@ -23,7 +23,7 @@ pub(super) enum Form {
 impl Form {
     /// Returns the form of a field's values.
     pub(super) fn of(id: FieldId, field: &Field) -> Self {
-        match (OrderedForm::of(field), field.kind()) {
+        match (OrderedForm::of(field), field.field_type()) {
             (Some(form), _) => Self::Ordered(form, id),
             (None, FieldType::Boolean) => Self::Boolean(id),
             (None, _) => Self::String(id),

@@ -151,7 +151,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn enter(&mut self, is_object: bool, node: Option<usize>) -> json::Result<()> {
-        let limit = self.limits.case_depth;
+        let limit = self.limits.document_depth;
         if self.open.len() >= limit {
             let found = format!("nesting deeper than {limit}");
             let expected = format!("at most {limit} levels");
@@ -266,7 +266,7 @@ impl<'a> Walk<'a, '_> {
     fn leaf(&mut self, field: FieldId, kind: JsonType, at: usize) -> json::Result<()> {
         let catalog_field = self.catalog.field(field);
         let ordered = OrderedForm::of(catalog_field).filter(|form| form.takes(kind));
-        let fault = match (ordered, catalog_field.kind(), kind) {
+        let fault = match (ordered, catalog_field.field_type(), kind) {
             (Some(form), ..) => {
                 let text = match kind {
                     JsonType::String => self.reader.string()?,

@@ -61,7 +61,7 @@ fn matches_template<'a>(
 ) -> bool {
     row.clear();
     let DocumentTemplate { segments, members } = template;
-    let depth_limit = limits.case_depth;
+    let depth_limit = limits.document_depth;
     segments.prepare(catalog.paths(), depth_limit);
     let walk =
         Walk { catalog, paths: catalog.paths(), depth_limit, segments, members, row, seen: Seen::default() };

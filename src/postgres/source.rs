@@ -20,9 +20,9 @@ use super::connect::{Connection, Manager, PooledConnection};
 use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use crate::catalog::Catalog;
-use crate::engine::{AnswerWriter, WrittenAnswer};
+use crate::engine::{AnswerWriter, SearchAnswer};
 use crate::error::Error;
-use crate::filter::{Filter, Request};
+use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 
 /// A PostgreSQL table of cases that is searched like an [`Engine`](crate::Engine).
@@ -85,13 +85,13 @@ impl PostgresSource {
     ///
     /// ```no_run
     /// use casefilter::postgres::{PostgresOptions, PostgresSource};
-    /// use casefilter::{Catalog, Filter, Request};
+    /// use casefilter::{Catalog, Filter, SearchRequest};
     /// # async fn search() -> Result<(), Box<dyn std::error::Error>> {
     /// let catalog = Catalog::cases();
     /// let source = PostgresSource::connect("postgres://officer@db.example/compliance", &catalog, &PostgresOptions::default()).await?;
     /// let filter = Filter::compile_text(&catalog, "status = open and priority = high")?;
-    /// let answer = source.search(&Request::new(filter).limit(20).count(true)).await?;
-    /// println!("{} of {:?}: {}", answer.len(), answer.total(), answer.as_json());
+    /// let answer = source.search(&SearchRequest::new(filter).with_limit(20).with_count(true)).await?;
+    /// println!("{} of {:?}: {}", answer.len(), answer.total(), answer.to_json());
     /// # Ok(())
     /// # }
     /// ```
@@ -147,12 +147,12 @@ impl PostgresSource {
     /// # Errors
     /// - [Transient](PostgresErrorKind::is_transient) kinds: a retry may succeed.
     /// - [`Table`](PostgresErrorKind::Table) and [`Refused`](PostgresErrorKind::Refused): the table must be repaired.
-    /// - [`Request`](PostgresErrorKind::Request): the catalogue of the filter is not [within](Catalog::is_within) that of the
+    /// - [`SearchRequest`](PostgresErrorKind::Request): the catalogue of the filter is not [within](Catalog::is_within) that of the
     ///   table, or hides the field of the order.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
-    pub async fn search(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
+    pub async fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, PostgresError> {
         let expected = usize::try_from(request.limit).unwrap_or(usize::MAX).min(RESERVED_CASES);
         let mut answer = AnswerWriter::new(request, None, 0, expected);
         let push = |id: &str, document: &str| {
@@ -169,7 +169,7 @@ impl PostgresSource {
     /// If `take` breaks, no more cases are read.
     pub(crate) async fn search_each(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         take: impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<Option<u64>, PostgresError> {
         let counts = &self.inner.counts;
@@ -186,7 +186,7 @@ impl PostgresSource {
     /// # Errors
     /// As [`search`](Self::search).
     pub async fn ping(&self) -> Result<(), PostgresError> {
-        let nothing = Request::new(Filter::none(self.catalog())).limit(0);
+        let nothing = SearchRequest::new(Filter::none(self.catalog())).with_limit(0);
         self.find(&nothing, |_, _| ControlFlow::Continue(())).await.map(drop)
     }
 
@@ -209,7 +209,7 @@ impl PostgresSource {
 
     async fn find(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         mut take: impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<Option<u64>, PostgresError> {
         let table = &self.inner.table;

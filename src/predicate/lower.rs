@@ -31,7 +31,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
             Criterion::Field { field, operator, values } => {
                 let (operator, _) = (*operator)?;
                 let id = catalog.find(&body.text(*field)?.text)?;
-                let kind = catalog.field(id).kind();
+                let kind = catalog.field(id).field_type();
                 if !operator.applies_to(kind) {
                     return None;
                 }
@@ -123,7 +123,7 @@ pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded
     for (node, criterion) in body.nodes.iter().enumerate() {
         let Criterion::Field { field, values, .. } = criterion else { continue };
         let id = body.text(*field).and_then(|name| catalog.find(&name.text));
-        let kind = id.map(|id| catalog.field(id).kind());
+        let kind = id.map(|id| catalog.field(id).field_type());
         if kind != Some(FieldType::Number) {
             continue;
         }
@@ -169,9 +169,9 @@ fn comparison<'b>(
     let field = catalog.field(id);
     let mut valid = true;
     if let Some((operator, operator_offset)) = operator
-        && !operator.applies_to(field.kind())
+        && !operator.applies_to(field.field_type())
     {
-        let fitting = Operator::ALL.into_iter().filter(|operator| operator.applies_to(field.kind()));
+        let fitting = Operator::ALL.into_iter().filter(|operator| operator.applies_to(field.field_type()));
         let fitting: Vec<String> = fitting.map(|operator| quote(operator.spelled(syntax))).collect();
         report(Error::new(
             ErrorKind::OperatorNotForType,
@@ -180,7 +180,7 @@ fn comparison<'b>(
                 "{} on {}, a {} field",
                 quote(operator.spelled(syntax)),
                 quote(field.name()),
-                field.kind()
+                field.field_type()
             ),
             format!("one of {}", fitting.join(", ")),
         ));
@@ -210,10 +210,10 @@ fn value<'b>(field: &Field, operator: Option<Operator>, text: &'b Text<'_>) -> R
             kind,
             text.offset,
             quote(&text.text),
-            format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()),
+            format!("{expected}, since {} is a {} field", quote(field.name()), field.field_type()),
         ))
     };
-    match field.kind() {
+    match field.field_type() {
         FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
         FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
             let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
@@ -244,7 +244,7 @@ fn noted(
     operator: Option<Operator>,
     text: &Text<'_>,
 ) -> Error {
-    let is_timestamp = field.kind() == FieldType::Timestamp;
+    let is_timestamp = field.field_type() == FieldType::Timestamp;
     let is_day = || Timestamp::respell(&text.text).is_some_and(|span| span.end.is_some());
     let unsupported = if is_timestamp && operator.is_some_and(|operator| operator.ray().is_none()) && is_day()
     {

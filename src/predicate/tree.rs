@@ -28,7 +28,7 @@ pub(crate) enum Node<L> {
 ///
 /// So a loop over the nodes in order is a walk from the leaves to the root: nothing that walks,
 /// clones or drops a tree recurses. Equal subtrees may be one node with several parents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tree<L> {
     nodes: TreeNodes<L>,
 }
@@ -224,7 +224,7 @@ impl Tree<Comparison<'static>> {
     /// A tree as criteria can write it that is true for every case.
     pub(crate) fn tautology(catalog: &Catalog) -> Self {
         let field = catalog.visible_fields().next().map_or(FieldId::ID, |(field, _)| field);
-        let value = any_value(catalog.field(field).kind());
+        let value = any_value(catalog.field(field).field_type());
         let compare = |operator| Node::Leaf(Comparison { field, operator, values: smallvec![value.clone()] });
         let both = Children::from_slice(&[0, 1]);
         Self::from_nodes(vec![

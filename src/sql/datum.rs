@@ -23,7 +23,7 @@ pub enum ColumnType {
 impl ColumnType {
     /// Returns the type of the values of a field.
     pub(super) fn of(field: &Field) -> Self {
-        match field.kind() {
+        match field.field_type() {
             FieldType::String => Self::Text,
             FieldType::Number => Self::Number,
             FieldType::Timestamp => Self::Integer,
@@ -36,6 +36,7 @@ impl ColumnType {
 ///
 /// It serialises as a plain JSON value: a string, a number, an array of strings.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Datum<'a> {
     /// No value.
     Null,

@@ -8,11 +8,11 @@
 //! vector and with random requests.
 //!
 //! ```
-//! use casefilter::{Catalog, Filter, Order, Request, sql::{Dialect, Table}};
+//! use casefilter::{Catalog, Filter, Order, SearchRequest, sql::{Dialect, Table}};
 //! let catalog = Catalog::cases();
 //! let table = Table::new(&catalog).named("compliance.cases")?;
 //! let filter = Filter::compile_text(&catalog, "status <> open and totalAmountInDefaultCurrency >= 10000")?;
-//! let request = Request::new(filter).order(Order::parse(&catalog, "-createdAt")?).limit(20);
+//! let request = SearchRequest::new(filter).with_order(Order::parse(&catalog, "-createdAt")?).with_limit(20);
 //! let statement = table.page(Dialect::ClickHouse, &request)?;
 //! assert_eq!(statement.params().len(), 2);
 //! assert!(statement.to_literal().starts_with("SELECT `id`, `document` FROM `compliance`.`cases` WHERE "));
@@ -128,7 +128,7 @@ mod table;
 pub use column::Column;
 pub use copy::write_copy;
 pub use datum::{ColumnType, Datum};
-pub use dialect::{Dialect, UnknownDialect};
-pub use names::BadTableName;
+pub use dialect::{Dialect, ParseDialectError};
+pub use names::TableNameError;
 pub use statement::Statement;
 pub use table::Table;

@@ -7,9 +7,9 @@ use crate::catalog::Field;
 
 /// An error: not a valid name of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadTableName(pub(super) String);
+pub struct TableNameError(pub(super) String);
 
-impl fmt::Display for BadTableName {
+impl fmt::Display for TableNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -20,7 +20,7 @@ impl fmt::Display for BadTableName {
     }
 }
 
-impl std::error::Error for BadTableName {}
+impl std::error::Error for TableNameError {}
 
 /// Returns the name of a field in snake case, with a number appended if the name is taken.
 pub(super) fn unique(field: &Field, taken: &mut HashSet<String>) -> String {

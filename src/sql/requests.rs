@@ -8,7 +8,7 @@ use super::table::{DOCUMENT, PLACE, Table};
 use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 
 /// The name of a table in errors about catalogues.
@@ -19,9 +19,9 @@ impl Table {
     /// Compiles the statement that returns `id` and document of the cases on a page.
     ///
     /// ```
-    /// use casefilter::{Catalog, Filter, Order, Request, sql::{Dialect, Table}};
+    /// use casefilter::{Catalog, Filter, Order, SearchRequest, sql::{Dialect, Table}};
     /// let catalog = Catalog::cases();
-    /// let request = Request::new(Filter::all(&catalog)).order(Order::parse(&catalog, "-createdAt")?).limit(20);
+    /// let request = SearchRequest::new(Filter::all(&catalog)).with_order(Order::parse(&catalog, "-createdAt")?).with_limit(20);
     /// assert_eq!(
     ///     Table::new(&catalog).page(Dialect::DuckDb, &request)?.sql(),
     ///     r#"SELECT "id", "document" FROM "cases" ORDER BY "created_at" DESC NULLS LAST, "id" LIMIT 20"#
@@ -36,7 +36,7 @@ impl Table {
     /// catalogue that is not [within](crate::Catalog::is_within) the table's, or that hides the field of the order.
     ///
     /// Complexity: linear in the normal form of the filter, also for [`count`](Self::count).
-    pub fn page(&self, dialect: Dialect, request: &Request) -> Result<Statement, Error> {
+    pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
         let order = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
@@ -104,7 +104,7 @@ impl Table {
             out.push_str(&format!(" ELSE {} END{direction}, ", field.known_values().len()));
         }
         let collation =
-            if field.kind() == crate::catalog::FieldType::String { syntax.collation() } else { "" };
+            if field.field_type() == crate::catalog::FieldType::String { syntax.collation() } else { "" };
         out.push_str(&quote(column.name(), collation));
         out.push_str(direction);
         if order.field != FieldId::ID {

@@ -6,10 +6,10 @@ use super::dialect::{Dialect, Form, Operand, Syntax};
 /// A statement of one dialect with the values of its parameters.
 ///
 /// ```
-/// use casefilter::{Catalog, Filter, Request, sql::{Dialect, Table}};
+/// use casefilter::{Catalog, Filter, SearchRequest, sql::{Dialect, Table}};
 /// let catalog = Catalog::cases();
 /// let filter = Filter::compile_text(&catalog, "status = open and tags in (vip, cash)")?;
-/// let statement = Table::new(&catalog).page(Dialect::Postgres, &Request::new(filter))?;
+/// let statement = Table::new(&catalog).page(Dialect::Postgres, &SearchRequest::new(filter))?;
 /// assert_eq!(
 ///     statement.sql(),
 ///     r#"SELECT "id", "document" FROM "cases" WHERE "case_review_status" = $1::text AND "tags" && $2::text[] ORDER BY "place" LIMIT 100"#

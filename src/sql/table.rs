@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::column::Column;
 use super::datum::{ColumnType, Datum};
-use super::names::{BadTableName, MAX_NAME_BYTES, unique};
+use super::names::{MAX_NAME_BYTES, TableNameError, unique};
 use crate::batch::Row;
 use crate::catalog::{Catalog, FieldId};
 use crate::error::Error;
@@ -66,7 +66,7 @@ impl Table {
                 name,
                 kind: ColumnType::of(field),
                 is_list: field.is_many(),
-                is_nullable: !field.is_many() && id != FieldId::ID && field.default().is_none(),
+                is_nullable: !field.is_many() && id != FieldId::ID && field.default_value().is_none(),
                 field: Some(id),
             });
         }
@@ -85,7 +85,7 @@ impl Table {
     ///
     /// # Errors
     /// The name is not one to three words of ASCII letters, digits and underscores, joined by dots.
-    pub fn named(self, name: &str) -> Result<Self, BadTableName> {
+    pub fn named(self, name: &str) -> Result<Self, TableNameError> {
         let is_word = |word: &str| {
             word.len() <= MAX_NAME_BYTES
                 && word.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
@@ -93,7 +93,7 @@ impl Table {
         };
         let words: Vec<String> = name.split('.').map(str::to_owned).collect();
         if words.len() > 3 || !words.iter().all(|word| is_word(word)) {
-            return Err(BadTableName(name.to_owned()));
+            return Err(TableNameError(name.to_owned()));
         }
         Ok(Self { name: words, ..self })
     }
@@ -149,7 +149,7 @@ impl Table {
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
         // The size of the case was checked when it was stored.
-        let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
+        let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         read_case(document, &self.catalog, &limits, &mut row)?;
         let of_case = |column: &Column| match column.field {
             Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),

@@ -18,7 +18,7 @@ use super::file::File;
 /// The length of a file before and after it was compacted, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Compacted {
+pub struct CompactReport {
     /// The length before.
     pub bytes_before: u64,
     /// The length after.
@@ -44,7 +44,7 @@ impl Store {
     /// # Errors
     /// Faults of the file; a folder that has no room or cannot be written; a file with a second name (a hard link), which would keep the
     /// old contents. The database is unchanged then.
-    pub fn compact_online(&self) -> Result<Compacted, StoreError> {
+    pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let compacted = guarded(|| self.exchange()).map_err(|fault| {
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Replaces the file with a compacted copy. No write is under way.
-    fn exchange(&self) -> Result<Compacted, Fault> {
+    fn exchange(&self) -> Result<CompactReport, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
         };
@@ -115,7 +115,7 @@ impl Store {
             self.file.sync_failed().set();
             Fault::from(error)
         })?;
-        Ok(Compacted { bytes_before: own.len(), bytes_after })
+        Ok(CompactReport { bytes_before: own.len(), bytes_after })
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::error::{Fault, StoreError};
-use super::file::File;
+use super::error::{Fault, StoreError, catches_panics};
+use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
 use super::options::StoreOptions;
 use crate::catalog::Catalog;
-use crate::engine::{Engine, Memory};
+use crate::engine::{Engine, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 
@@ -145,6 +145,34 @@ impl Store {
         self.file.identity()
     }
 
+    /// Returns true if the file at a path begins with the magic number of a database.
+    ///
+    /// ```
+    /// assert!(!casefilter::Store::exists("no such file"));
+    /// ```
+    #[must_use]
+    pub fn exists(path: impl AsRef<Path>) -> bool {
+        is_store(path.as_ref())
+    }
+
+    /// Returns true while this thread runs code whose panics a store turns into errors.
+    ///
+    /// redb panics on some damage of a file. A host's panic hook runs before such a panic is caught and can ignore it: the
+    /// caller gets a [`StoreError`] of the kind [`Corrupt`](super::StoreErrorKind::Corrupt).
+    ///
+    /// ```
+    /// let default = std::panic::take_hook();
+    /// std::panic::set_hook(Box::new(move |panic| {
+    ///     if !casefilter::Store::catches_panics() {
+    ///         default(panic);
+    ///     }
+    /// }));
+    /// ```
+    #[must_use]
+    pub fn catches_panics() -> bool {
+        catches_panics()
+    }
+
     /// Returns the fields that are stored and can be filtered.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
@@ -171,7 +199,7 @@ impl Store {
 
     /// Returns the memory that the cases take. Their documents are in the file.
     #[must_use]
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> MemoryUsage {
         self.engine.memory()
     }
 
@@ -182,7 +210,7 @@ impl Store {
 
     /// Returns the error for a rejected record.
     #[cfg(feature = "service")]
-    pub(crate) fn refuse(&self, refusal: crate::engine::Refusal) -> StoreError {
+    pub(crate) fn refuse(&self, refusal: crate::engine::ImportError) -> StoreError {
         StoreError::refused(&self.name, refusal)
     }
 

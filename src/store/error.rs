@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::engine::Refusal;
+use crate::engine::ImportError;
 use crate::error::Error;
 
 /// The kind of a [`StoreError`].
@@ -65,7 +65,7 @@ pub struct StoreError {
     kind: StoreErrorKind,
     file: String,
     detail: String,
-    refusal: Option<Box<Refusal>>,
+    refusal: Option<Box<ImportError>>,
     request: Option<Box<Error>>,
 }
 
@@ -74,7 +74,7 @@ impl StoreError {
         Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None, request: None }
     }
 
-    pub(super) fn refused(file: &str, refusal: Refusal) -> Self {
+    pub(super) fn refused(file: &str, refusal: ImportError) -> Self {
         let detail = refusal.to_string();
         Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::Refused, file, detail) }
     }
@@ -93,7 +93,7 @@ impl StoreError {
 
     /// Returns the rejected case of an error of the kind [`Refused`](StoreErrorKind::Refused).
     #[must_use]
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&ImportError> {
         self.refusal.as_deref()
     }
 
@@ -218,21 +218,8 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns true while the current thread runs code whose panics a [`Store`](super::Store) turns into errors.
-///
-/// redb panics on some damage of a file. The panic hook of a host runs before such a panic is caught, and can ignore it: the caller
-/// gets a [`StoreError`] of the kind [`Corrupt`](StoreErrorKind::Corrupt).
-///
-/// ```
-/// let default = std::panic::take_hook();
-/// std::panic::set_hook(Box::new(move |panic| {
-///     if !casefilter::store_catches_panics() {
-///         default(panic);
-///     }
-/// }));
-/// ```
-#[must_use]
-pub fn store_catches_panics() -> bool {
+/// Returns true while this thread runs code in [`guarded`].
+pub(super) fn catches_panics() -> bool {
     GUARDED.try_with(|depth| depth.get() > 0).unwrap_or(false)
 }
 

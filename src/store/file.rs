@@ -24,7 +24,7 @@ use origin::{Origin, builder, check_metadata, check_start, identity_of, is_close
 pub(super) use opened::{Opened, Reading};
 #[cfg(all(unix, feature = "service"))]
 pub(super) use origin::Identity;
-pub use origin::is_store;
+pub(super) use origin::is_store;
 
 /// An open database. Its callers run in [`guarded`].
 pub(super) struct File {

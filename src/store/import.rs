@@ -29,7 +29,7 @@ use super::database::Store;
 use super::error::{Fault, Guarded, StoreError, StoreErrorKind, guarded};
 use super::spool::Spool;
 use super::tables::State;
-use crate::engine::{Import, Mode, Report, StoreDocument};
+use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
 /// An import into a [`Store`] under way: nothing of it is visible, or in the database, until [`commit`](Self::commit).
 ///
@@ -40,10 +40,10 @@ use crate::engine::{Import, Mode, Report, StoreDocument};
 /// database; other writes wait for that, searches go on. The cases replace what is stored at that moment.
 ///
 /// ```
-/// use casefilter::{Catalog, Durability, Mode, Store, StoreOptions};
+/// use casefilter::{Catalog, Durability, ImportMode, Store, StoreOptions};
 /// # let folder = tempfile::tempdir()?;
 /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
-/// let mut import = store.import(Mode::Strict)?;
+/// let mut import = store.import(ImportMode::Strict)?;
 /// import.push(b"{\"id\":\"a\"}\n")?;
 /// store.upsert(b"{\"id\":\"b\"}", Durability::Synced)?;
 /// import.push(b"{\"id\":\"b\"}\n")?;
@@ -64,7 +64,7 @@ impl Store {
     /// # Errors
     /// [`ReadOnly`](StoreErrorKind::ReadOnly); [`Failed`](StoreErrorKind::Failed) when an earlier write failed, and the file cannot
     /// be written yet. While another write is under way, that is found at the commit.
-    pub fn import(&self, mode: Mode) -> Result<StoreImport<'_>, StoreError> {
+    pub fn import(&self, mode: ImportMode) -> Result<StoreImport<'_>, StoreError> {
         if self.file.is_read_only() {
             return Err(self.error(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")));
         }
@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// Begins an import with this spool.
-    pub(super) fn import_over(&self, mode: Mode, spool: Spool) -> StoreImport<'_> {
+    pub(super) fn import_over(&self, mode: ImportMode, spool: Spool) -> StoreImport<'_> {
         let spool = Arc::new(Mutex::new(Some(spool)));
         let own = Arc::clone(&spool);
         let put = move |number: u64, text: &str| {
@@ -98,12 +98,12 @@ impl<'s> StoreImport<'s> {
         &mut self.import
     }
 
-    /// Begins another source; see [`Import::source`].
+    /// Begins another source; see [`Import::begin_source`].
     ///
     /// # Errors
     /// As [`push`](Self::push).
-    pub fn source(&mut self, name: &str) -> Result<(), StoreError> {
-        let result = self.import.source(name);
+    pub fn begin_source(&mut self, name: &str) -> Result<(), StoreError> {
+        let result = self.import.begin_source(name);
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
@@ -133,7 +133,7 @@ impl<'s> StoreImport<'s> {
     ///
     /// # Errors
     /// What the last source ended with; documents that could not be put aside; faults of the file. Nothing is visible then.
-    pub fn commit(self) -> Result<Report, StoreError> {
+    pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);
         let mut import = import.finish().map_err(refused)?;

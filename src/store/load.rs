@@ -79,7 +79,8 @@ pub(super) fn load(
         }
 
         let mut replayed: u64 = 0;
-        let limits_of_stored = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..limits.clone() };
+        let limits_of_stored =
+            Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..limits.clone() };
         let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
         let mut seal = |builder: &mut BatchBuilder, state: &mut State| {
             if builder.rows() > 0 {

@@ -8,7 +8,7 @@ use super::database::Store;
 use super::documents::Documents;
 use super::error::guarded;
 use crate::batch::Row;
-use crate::engine::{Note, NoteKind, Report};
+use crate::engine::{DocumentNote, DocumentNoteKind, ImportReport};
 use crate::error::quote;
 use crate::filter::{Filter, Warning, WarningKind};
 use crate::ingest::{DocumentTemplate, read_by_template};
@@ -26,7 +26,7 @@ impl Store {
     ///
     /// About 1,000 to 2,000 cases are read for it, spread evenly over all, or as many as have 16 MiB together. A hint says
     /// how many of them have the member. There is none if the file cannot be read, nor of a filter joined of [two](Filter::and), whose
-    /// author may not be the one who sees the hint. An import [notes](crate::Report::notes) all such members with exact counts.
+    /// author may not be the one who sees the hint. An import [notes](crate::ImportReport::notes) all such members with exact counts.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, Store, StoreOptions, WarningKind};
@@ -52,12 +52,13 @@ impl Store {
         let is_sample = cases < self.len() as u64;
         let of_what = if is_sample { " cases that were looked at" } else { " cases" };
         let mut hints = Vec::new();
-        for Note { kind, path: member, count, meant, .. } in notes {
+        for DocumentNote { kind, path: member, count, meant, .. } in notes {
             let is_meant = |(field, _): &&(_, String)| {
                 let name = self.catalog().field(*field).name();
                 meant.iter().any(|meant| meant == name)
             };
-            let Some((_, path)) = named.iter().find(is_meant).filter(|_| kind == NoteKind::UnknownMember)
+            let Some((_, path)) =
+                named.iter().find(is_meant).filter(|_| kind == DocumentNoteKind::UnknownMember)
             else {
                 continue;
             };
@@ -74,14 +75,14 @@ impl Store {
     }
 
     /// Reads a sample of the cases. Returns how many were read, and the notes on them.
-    fn notes_on_sample(&self) -> (u64, Vec<Note>) {
+    fn notes_on_sample(&self) -> (u64, Vec<DocumentNote>) {
         let (numbers, attachment) = self.engine.sample(SAMPLE_CASES);
         let Some(documents) = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>()) else {
             return (0, Vec::new());
         };
-        let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
+        let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         let mut template = DocumentTemplate::default();
-        let mut report = Report::default();
+        let mut report = ImportReport::default();
         let (mut cases, mut bytes): (u64, usize) = (0, 0);
         for number in numbers {
             let take = |text: &str| {

@@ -61,12 +61,12 @@
 //! **Detection of damage.** Every document, part of a batch, bitmap and counter has a checksum that is bound to its key, and counts must
 //! agree: of cases, documents, batches. Values are validated even if their checksum is right. Damage is
 //! [`StoreErrorKind::Corrupt`] with the name of the file, on opening or when a page needs a damaged document. redb panics on some
-//! damage. The store catches these panics; a panic hook still runs ([`store_catches_panics`] tells it), and a process that aborts
+//! damage. The store catches these panics; a panic hook still runs ([`Store::catches_panics`] tells it), and a process that aborts
 //! on panics ends there. [`Store::verify`] checks everything, and each document against its columns. After a crash,
 //! opening may have to read the whole file once, to repair it. A file forged on purpose may hold wrong answers, but does no harm.
 //!
 //! ```
-//! use casefilter::{Catalog, Durability, Filter, Request, Store, StoreOptions};
+//! use casefilter::{Catalog, Durability, Filter, SearchRequest, Store, StoreOptions};
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("cases.db");
 //! let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
@@ -75,7 +75,7 @@
 //!
 //! let store = Store::open(&path, Catalog::cases(), StoreOptions::default())?;
 //! let vip = Filter::compile_text(store.catalog(), "tags in (vip)")?;
-//! let answer = store.search(&Request::new(vip))?;
+//! let answer = store.search(&SearchRequest::new(vip))?;
 //! assert_eq!(answer.documents().collect::<Vec<_>>(), [r#"{"id":"a","tags":["vip"]}"#]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -109,14 +109,13 @@ mod verify;
 mod write;
 
 pub use atomic::AtomicFile;
-pub use compact::Compacted;
+pub use compact::CompactReport;
 pub use database::Store;
-pub use error::{StoreError, StoreErrorKind, store_catches_panics};
-pub use file::is_store;
+pub use error::{StoreError, StoreErrorKind};
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]
 pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
-pub use verify::Verified;
+pub use verify::VerifyReport;

@@ -5,6 +5,7 @@ use crate::limits::Limits;
 
 /// The durability of a write: the moment from which it is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// Before the call returns.
     #[default]

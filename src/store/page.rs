@@ -3,30 +3,30 @@
 use super::database::Store;
 use super::documents::Documents;
 use super::error::{Fault, StoreError};
-use crate::engine::Answer;
-use crate::filter::Request;
+use crate::engine::FoundRows;
+use crate::filter::SearchRequest;
 
 /// The page of cases that a search found, all of one moment. Their documents are not read yet.
 ///
 /// Later writes do not change it. As long as it lives, the file cannot reuse the pages of its documents.
 pub(crate) struct FoundPage {
-    answer: Answer,
+    rows: FoundRows,
 }
 
 impl FoundPage {
     /// Returns the number of cases on the page.
     pub(crate) fn len(&self) -> usize {
-        self.answer.len()
+        self.rows.len()
     }
 
     /// Returns the number of selected cases, if the request counts them.
     pub(crate) fn total(&self) -> Option<u64> {
-        self.answer.total()
+        self.rows.total
     }
 
-    /// Like [`Answer::examined`].
+    /// Like [`SearchAnswer::examined`](crate::SearchAnswer::examined).
     pub(crate) fn examined(&self) -> u64 {
-        self.answer.examined()
+        self.rows.examined
     }
 }
 
@@ -38,17 +38,17 @@ impl Store {
     /// As [`search`](Self::search).
     pub(crate) fn find_page<T>(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         new: impl Fn(usize) -> T,
         take: impl Fn(&mut T, &str) -> bool,
     ) -> Result<(FoundPage, T), StoreError> {
-        let (answer, part) = self.find(request, |answer, documents| {
-            let mut part = new(answer.len());
-            read(answer, documents, 0, &mut part, &take)?;
+        let (rows, part) = self.find(request, |rows, documents| {
+            let mut part = new(rows.len());
+            read(rows, documents, 0, &mut part, &take)?;
             Ok(part)
         })?;
         let part = part.unwrap_or_else(|| new(0));
-        Ok((FoundPage { answer }, part))
+        Ok((FoundPage { rows }, part))
     }
 
     /// Passes the documents of a page from index `from` on to `take`, in order, until that returns false or the page ends.
@@ -64,9 +64,9 @@ impl Store {
         new: impl Fn() -> T,
         take: impl Fn(&mut T, &str) -> bool,
     ) -> Result<T, StoreError> {
-        self.read_documents(&page.answer, |documents| {
+        self.read_documents(&page.rows, |documents| {
             let mut part = new();
-            read(&page.answer, documents, from, &mut part, &take)?;
+            read(&page.rows, documents, from, &mut part, &take)?;
             Ok(part)
         })
     }
@@ -74,14 +74,14 @@ impl Store {
 
 /// Reads documents from index `from` on.
 fn read<T>(
-    answer: &Answer,
+    rows: &FoundRows,
     documents: &Documents,
     from: usize,
     part: &mut T,
     take: &impl Fn(&mut T, &str) -> bool,
 ) -> Result<(), Fault> {
-    for place in from..answer.len() {
-        let number = answer.document_number_at(place);
+    for place in from..rows.len() {
+        let number = rows.document_number(place);
         if !documents.read(number, |document| take(part, document))? {
             break;
         }

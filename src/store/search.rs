@@ -5,11 +5,13 @@ use std::time::Duration;
 use super::database::Store;
 use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind};
+use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
-use crate::engine::{Answer, AnswerWriter, WrittenAnswer};
+use crate::engine::{AnswerWriter, FoundRows, SearchAnswer, Searchable};
 use crate::error::Error;
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 use crate::filter::{Filter, Warning};
+use crate::limits::Limits;
 
 impl Store {
     /// Returns the number of cases that the filter selects.
@@ -33,7 +35,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Engine::explain`](crate::Engine::explain).
-    pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
+    pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, Error> {
         self.engine.explain(request)
     }
 
@@ -44,7 +46,7 @@ impl Store {
     /// As [`Engine::analyze`](crate::Engine::analyze).
     pub fn analyze(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         clock: &(dyn Fn() -> Duration + Sync),
     ) -> Result<Explanation, Error> {
         self.engine.analyze(request, clock)
@@ -55,26 +57,27 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or a document is damaged; [`StoreErrorKind::Request`] for a request that
     /// [`Engine::search`](crate::Engine::search) rejects.
-    pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
-        let (answer, page) = self.find(request, |answer, documents| {
-            let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
-            for (number, id) in answer.document_numbers().zip(answer.ids()) {
-                documents.read(number, |document| page.push(id, document))?;
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
+        let (rows, page) = self.find(request, |rows, documents| {
+            let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
+            for place in 0..rows.len() {
+                documents
+                    .read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
             }
             Ok(page.finish())
         })?;
-        let none = || AnswerWriter::new(request, answer.total(), answer.examined(), 0).finish();
+        let none = || AnswerWriter::new(request, rows.total, rows.examined, 0).finish();
         Ok(page.unwrap_or_else(none))
     }
 
     /// Searches, and calls `read` with the page and its documents, unless the page is empty.
     pub(super) fn find<T>(
         &self,
-        request: &Request,
-        read: impl Fn(&Answer, &Documents) -> Result<T, Fault>,
-    ) -> Result<(Answer, Option<T>), StoreError> {
-        let answer = self.engine.search(request).map_err(|error| StoreError::request(&self.name, error))?;
-        if answer.is_empty() {
+        request: &SearchRequest,
+        read: impl Fn(&FoundRows, &Documents) -> Result<T, Fault>,
+    ) -> Result<(FoundRows, Option<T>), StoreError> {
+        let answer = self.engine.find(request).map_err(|error| StoreError::request(&self.name, error))?;
+        if answer.len() == 0 {
             return Ok((answer, None));
         }
         let Some(own) = answer.attachment::<Documents>() else {
@@ -84,7 +87,7 @@ impl Store {
         let again = || {
             // Waits for a thread that reopens the file. The search is repeated, since writes in between have other documents.
             let now = Documents::of(&self.file)?;
-            let Ok(answer) = self.engine.search(request) else {
+            let Ok(answer) = self.engine.find(request) else {
                 return Err(Fault::new(
                     StoreErrorKind::Failed,
                     "opened again while a page was read; search again",
@@ -103,7 +106,7 @@ impl Store {
     /// Calls `read` with the documents of the cases that a search found.
     pub(super) fn read_documents<T>(
         &self,
-        answer: &Answer,
+        answer: &FoundRows,
         read: impl Fn(&Documents) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let Some(own) = answer.attachment::<Documents>() else {
@@ -127,8 +130,8 @@ impl Store {
     ///
     /// # Errors
     /// As [`Engine::search`](crate::Engine::search).
-    pub fn ids(&self, request: &Request) -> Result<Vec<String>, Error> {
-        Ok(self.engine.search(request)?.ids().map(str::to_owned).collect())
+    pub fn ids(&self, request: &SearchRequest) -> Result<Vec<String>, Error> {
+        Ok(self.engine.find(request)?.ids().map(str::to_owned).collect())
     }
 
     /// Passes the ids of the cases on the page of a request to `take`, all of one moment. The file is not read.
@@ -136,13 +139,13 @@ impl Store {
     /// No list of them is made, and the limit of the request may be above [`Limits::page`](crate::Limits::page), as for [`documents`](Self::documents).
     ///
     /// ```
-    /// use casefilter::{Catalog, Durability, Error, Filter, Request, Store, StoreOptions};
+    /// use casefilter::{Catalog, Durability, Error, Filter, SearchRequest, Store, StoreOptions};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("cases.db");
     /// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
     /// store.upsert(br#"{"id":"a"}"#, Durability::Grouped)?;
     /// let mut ids = Vec::new();
-    /// store.each_id(&Request::new(Filter::all(store.catalog())).limit(u64::MAX), |id| {
+    /// store.each_id(&SearchRequest::new(Filter::all(store.catalog())).with_limit(u64::MAX), |id| {
     ///     ids.push(id.to_owned());
     ///     Ok::<_, Error>(())
     /// })?;
@@ -154,10 +157,10 @@ impl Store {
     /// The error of `take`; [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
     pub fn each_id<E: From<Error>>(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         take: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.engine.search_any_page(request)?.ids().try_for_each(take)
+        self.engine.find_any_page(request)?.ids().try_for_each(take)
     }
 
     /// Returns an iterator over the documents of the cases on the page of a request, all of one moment.
@@ -166,10 +169,9 @@ impl Store {
     ///
     /// # Errors
     /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
-    pub fn documents(&self, request: &Request) -> Result<StoredDocuments<'_>, Error> {
-        let answer = self.engine.search_any_page(request)?;
-        let numbers = answer.document_numbers().collect::<Vec<_>>().into_iter();
-        Ok(StoredDocuments { store: self, answer, numbers })
+    pub fn documents(&self, request: &SearchRequest) -> Result<StoredDocuments<'_>, Error> {
+        let rows = self.engine.find_any_page(request)?;
+        Ok(StoredDocuments { store: self, rows, next: 0 })
     }
 }
 
@@ -177,30 +179,31 @@ impl Store {
 #[derive(Debug)]
 pub struct StoredDocuments<'s> {
     store: &'s Store,
-    answer: Answer,
-    numbers: std::vec::IntoIter<Option<u64>>,
+    rows: FoundRows,
+    /// The place of the next document.
+    next: usize,
 }
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
     /// Returns the number of selected cases, if the request counts them.
     pub(crate) fn total(&self) -> Option<u64> {
-        self.answer.total()
+        self.rows.total
     }
 
     /// Returns the number of documents to come.
     pub(crate) fn left(&self) -> usize {
-        self.numbers.len()
+        self.rows.len().saturating_sub(self.next)
     }
 
     /// Returns the id of the case whose document is next.
     pub(crate) fn next_id(&self) -> Option<&str> {
-        self.answer.id_at(self.answer.len().checked_sub(self.left())?)
+        (self.left() > 0).then(|| self.rows.id(self.next))
     }
 
     /// Skips the next document.
     pub(crate) fn pass_over(&mut self) {
-        self.numbers.next();
+        self.next = self.next.saturating_add(1).min(self.rows.len());
     }
 }
 
@@ -208,7 +211,44 @@ impl Iterator for StoredDocuments<'_> {
     type Item = Result<String, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let number = self.numbers.next()?;
-        Some(self.store.read_documents(&self.answer, |documents| documents.read(number, str::to_owned)))
+        let place = self.next;
+        if place >= self.rows.len() {
+            return None;
+        }
+        self.next = place.saturating_add(1);
+        let number = self.rows.document_number(place);
+        Some(self.store.read_documents(&self.rows, |documents| documents.read(number, str::to_owned)))
+    }
+}
+
+impl Searchable for Store {
+    type Error = StoreError;
+
+    fn catalog(&self) -> &Catalog {
+        self.catalog()
+    }
+
+    fn limits(&self) -> &Limits {
+        self.limits()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
+        self.search(request)
+    }
+
+    fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
+        self.count(filter).map_err(|error| StoreError::request(&self.name, error))
+    }
+
+    fn hints(&self, filter: &Filter) -> Vec<Warning> {
+        self.hints(filter)
+    }
+
+    fn explain(&self, request: &SearchRequest) -> Result<Explanation, StoreError> {
+        self.explain(request).map_err(|error| StoreError::request(&self.name, error))
     }
 }

@@ -203,7 +203,7 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     let mut text = String::new();
     for id in catalog.field_ids() {
         let field = catalog.field(id);
-        text.push_str(&format!("{} {}", field.path(), field.kind()));
+        text.push_str(&format!("{} {}", field.path(), field.field_type()));
         for (is_so, word) in [
             (field.is_unix_millis(), " unix_millis"),
             (field.is_key(), " key"),
@@ -213,7 +213,7 @@ pub(super) fn describe(catalog: &Catalog) -> String {
                 text.push_str(word);
             }
         }
-        if let Some(default) = field.default() {
+        if let Some(default) = field.default_value() {
             text.push_str(&format!(" default {default:?}"));
         }
         text.push('\n');

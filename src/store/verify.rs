@@ -20,7 +20,7 @@ use crate::limits::Limits;
 /// The result of [`Store::verify`] for a sound file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Verified {
+pub struct VerifyReport {
     /// The number of cases. Each document was parsed and compared with its columns.
     pub cases: u64,
     /// The number of batches.
@@ -45,7 +45,7 @@ impl Store {
         path: impl AsRef<Path>,
         catalog: &Catalog,
         options: &StoreOptions,
-    ) -> Result<Verified, StoreError> {
+    ) -> Result<VerifyReport, StoreError> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let file = File::open_overlay(path, options.cache_bytes);
@@ -61,13 +61,13 @@ impl Store {
         name: &str,
         catalog: &Catalog,
         options: &StoreOptions,
-    ) -> Result<Verified, StoreError> {
+    ) -> Result<VerifyReport, StoreError> {
         let file = File::of_file(file, options.cache_bytes);
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(name))
     }
 }
 
-pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Fault> {
+pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, Fault> {
     let was_clean = file.check_integrity()?;
     let loaded = load(&file, catalog, &StoreOptions::default(), None)?;
     let engine = loaded.engine;
@@ -94,7 +94,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
             last = Some(batch);
         }
         let records = record_table::verify(&file)?;
-        Ok(Verified { cases, batches: state.batches, records, was_clean })
+        Ok(VerifyReport { cases, batches: state.batches, records, was_clean })
     })
     .and_then(|verified| file.close().map(|()| verified))
 }
@@ -106,7 +106,7 @@ fn compare(
     documents: &impl ReadableTable<u64, &'static [u8]>,
 ) -> Result<u64, Fault> {
     let batch: &Batch = &slot.batch;
-    let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
+    let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
     let rows: Vec<usize> = slot.live.iter(batch.rows()).collect();
     let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
     for row in &rows {

@@ -7,7 +7,7 @@ use super::log::Log;
 use super::options::Durability;
 use super::tables::State;
 use crate::batch::{Document, Row};
-use crate::engine::{Refusal, Upserted, WriteTxn};
+use crate::engine::{ImportError, UpsertOutcome, WriteTxn};
 use crate::error::Error;
 use crate::filter::utf8;
 use crate::ingest::trim;
@@ -18,20 +18,20 @@ impl Store {
     /// # Errors
     /// A malformed case, and faults of the file; nothing is stored then. After a fault of the file the next write
     /// [recovers](Self::recover) first, and fails if it cannot.
-    pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<Upserted, StoreError> {
-        let outcomes = self.upsert_all([document], durability)?;
-        Ok(outcomes.first().copied().unwrap_or(Upserted::Stored))
+    pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
+        let outcomes = self.upsert_many([document], durability)?;
+        Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))
     }
 
     /// Stores several cases: all of them, or none.
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert). The line of a [`Refusal`] is the number of the case, counted from 1.
-    pub fn upsert_all<'d>(
+    /// As [`upsert`](Self::upsert). The line of a [`ImportError`] is the number of the case, counted from 1.
+    pub fn upsert_many<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
         durability: Durability,
-    ) -> Result<Vec<Upserted>, StoreError> {
+    ) -> Result<Vec<UpsertOutcome>, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let mut txn = WriteTxn::new(&self.engine);
@@ -41,7 +41,7 @@ impl Store {
         for (line, document) in (1_u64..).zip(documents) {
             let refuse = |error: Error| {
                 let source = String::new();
-                let refusal = Refusal { source, line, kept: false, error: Box::new(error) };
+                let refusal = ImportError { source, line, kept: false, error: Box::new(error) };
                 StoreError::refused(&self.name, refusal)
             };
             let document = trim(document);

@@ -434,7 +434,7 @@ fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Catalog, Engine, Filter, Mode, Order, Request};
+    use crate::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest};
 
     /// Cases whose keys come in runs of equal ones, and whose ids within a run are not in stored order.
     #[test]
@@ -447,7 +447,7 @@ mod tests {
                 stored.sort_by_key(|(_, id)| id.chars().rev().collect::<String>());
             }
             let engine = Engine::new(Catalog::cases());
-            let mut import = engine.import(Mode::Strict);
+            let mut import = engine.import(ImportMode::Strict);
             for (amount, id) in &stored {
                 let case = format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{amount}}}\n");
                 import.push(case.as_bytes()).unwrap();
@@ -464,8 +464,8 @@ mod tests {
                     sorted.iter().filter(|(amount, _)| *amount != 3).map(|(_, id)| id.as_str()).collect();
                 for offset in (0..expected.len()).step_by(rows as usize / 61) {
                     let order = Order::parse(engine.catalog(), order).unwrap();
-                    let request = Request::new(filter.clone()).order(order.clone());
-                    let request = request.offset(offset as u64).limit(5);
+                    let request = SearchRequest::new(filter.clone()).with_order(order.clone());
+                    let request = request.with_offset(offset as u64).with_limit(5);
                     let answer = engine.search(&request).unwrap();
                     let wanted = &expected[offset..expected.len().min(offset + 5)];
                     assert_eq!(answer.ids().collect::<Vec<_>>(), wanted, "{order:?} from {offset} of {rows}");

@@ -11,7 +11,7 @@ pub struct Timestamp(i64);
 /// Why a text is not a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TimestampFault {
+pub enum ParseTimestampError {
     /// Not of the form `yyyy-MM-dd HH:mm:ss`, then nothing or an offset.
     Shape,
     /// A day that no calendar has.
@@ -22,7 +22,7 @@ pub enum TimestampFault {
     Offset,
 }
 
-impl TimestampFault {
+impl ParseTimestampError {
     /// What is expected where this fault was found.
     #[must_use]
     pub fn expected(self) -> &'static str {
@@ -64,29 +64,29 @@ impl Timestamp {
     /// Reads the text form.
     ///
     /// ```
-    /// use casefilter::{Timestamp, TimestampFault};
+    /// use casefilter::{Timestamp, ParseTimestampError};
     /// let utc = Timestamp::parse("2024-02-29 12:00:00").unwrap();
     /// assert_eq!(Timestamp::parse("2024-02-29 17:30:00+05:30"), Ok(utc));
-    /// assert_eq!(Timestamp::parse("2023-02-29 12:00:00"), Err(TimestampFault::Date));
+    /// assert_eq!(Timestamp::parse("2023-02-29 12:00:00"), Err(ParseTimestampError::Date));
     /// ```
     ///
     /// # Errors
     /// The first part of the text that is out of form or out of range.
-    pub fn parse(text: &str) -> Result<Self, TimestampFault> {
-        let (local, offset) = text.as_bytes().split_first_chunk::<19>().ok_or(TimestampFault::Shape)?;
+    pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
+        let (local, offset) = text.as_bytes().split_first_chunk::<19>().ok_or(ParseTimestampError::Shape)?;
         let [y1, y2, y3, y4, s1, m1, m2, s2, d1, d2, s3, time @ ..] = *local;
         let date = pairs([y1, y2, y3, y4, s1, m1, m2, s2], *b"0000-00-");
         let day = pairs([d1, d2, s3, b'0', b'0', b'0', b'0', b'0'], *b"00 00000");
         let (Some(date), Some(day), Some(time)) = (date, day, pairs(time, *b"00:00:00")) else {
-            return Err(TimestampFault::Shape);
+            return Err(ParseTimestampError::Shape);
         };
         let offset = offset_of(offset)?;
         let ([century, _, year, _, _, month, ..], [day, ..]) = (date, day);
         let [hours, _, _, minutes, _, _, seconds, _] = time;
         let year = century.wrapping_mul(100).wrapping_add(year);
-        let days = days_from_epoch(year, month, day).ok_or(TimestampFault::Date)?;
+        let days = days_from_epoch(year, month, day).ok_or(ParseTimestampError::Date)?;
         if hours > 23 || minutes > 59 || seconds > 59 {
-            return Err(TimestampFault::Time);
+            return Err(ParseTimestampError::Time);
         }
         let day_s = hours.wrapping_mul(3600).wrapping_add(minutes.wrapping_mul(60)).wrapping_add(seconds);
         // Years of four digits keep all of it far from the ends of the type.
@@ -97,7 +97,7 @@ impl Timestamp {
                 let size_s = hours.wrapping_mul(3600).wrapping_add(minutes.wrapping_mul(60));
                 let size_ms = i64::from(size_s).wrapping_mul(MS_PER_S);
                 if minutes > 59 || size_ms > MAX_OFFSET_MS {
-                    return Err(TimestampFault::Offset);
+                    return Err(ParseTimestampError::Offset);
                 }
                 if sign == b'-' { size_ms.saturating_neg() } else { size_ms }
             }
@@ -239,17 +239,17 @@ fn pairs(text: [u8; 8], form: [u8; 8]) -> Option<[u32; 8]> {
 }
 
 /// Sign, hours and minutes of an offset such as `+0000` or `+00:00`; `None` for no text.
-fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, TimestampFault> {
+fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, ParseTimestampError> {
     let (sign, digits) = match *text {
         [] | [b'+', b'0', b'0', b'0', b'0'] => return Ok(None),
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
             (sign, [h1, h2, m1, m2])
         }
-        _ => return Err(TimestampFault::Shape),
+        _ => return Err(ParseTimestampError::Shape),
     };
     let [h1, h2, m1, m2] = digits;
     let [hours, _, minutes, ..] =
-        pairs([h1, h2, m1, m2, b'0', b'0', b'0', b'0'], [b'0'; 8]).ok_or(TimestampFault::Shape)?;
+        pairs([h1, h2, m1, m2, b'0', b'0', b'0', b'0'], [b'0'; 8]).ok_or(ParseTimestampError::Shape)?;
     Ok(Some((sign, hours, minutes)))
 }
 
@@ -325,22 +325,22 @@ mod tests {
             "2024-01-01 00:00:00+00::00",
             "2024-01-01 00:00:00\u{2212}0000",
         ] {
-            assert_eq!(Timestamp::parse(text), Err(TimestampFault::Shape), "{text}");
+            assert_eq!(Timestamp::parse(text), Err(ParseTimestampError::Shape), "{text}");
         }
         for (text, fault) in [
-            ("2023-02-29 00:00:00", TimestampFault::Date),
-            ("1900-02-29 00:00:00", TimestampFault::Date),
-            ("2024-02-30 00:00:00", TimestampFault::Date),
-            ("2024-13-01 00:00:00", TimestampFault::Date),
-            ("2024-00-01 00:00:00", TimestampFault::Date),
-            ("2024-01-00 00:00:00", TimestampFault::Date),
-            ("2024-01-01 24:00:00", TimestampFault::Time),
-            ("2024-01-01 00:60:00", TimestampFault::Time),
-            ("2024-01-01 00:00:60", TimestampFault::Time),
-            ("2024-01-01 23:59:60", TimestampFault::Time),
-            ("2024-01-01 00:00:00+18:01", TimestampFault::Offset),
-            ("2024-01-01 00:00:00+1900", TimestampFault::Offset),
-            ("2024-01-01 00:00:00+0060", TimestampFault::Offset),
+            ("2023-02-29 00:00:00", ParseTimestampError::Date),
+            ("1900-02-29 00:00:00", ParseTimestampError::Date),
+            ("2024-02-30 00:00:00", ParseTimestampError::Date),
+            ("2024-13-01 00:00:00", ParseTimestampError::Date),
+            ("2024-00-01 00:00:00", ParseTimestampError::Date),
+            ("2024-01-00 00:00:00", ParseTimestampError::Date),
+            ("2024-01-01 24:00:00", ParseTimestampError::Time),
+            ("2024-01-01 00:60:00", ParseTimestampError::Time),
+            ("2024-01-01 00:00:60", ParseTimestampError::Time),
+            ("2024-01-01 23:59:60", ParseTimestampError::Time),
+            ("2024-01-01 00:00:00+18:01", ParseTimestampError::Offset),
+            ("2024-01-01 00:00:00+1900", ParseTimestampError::Offset),
+            ("2024-01-01 00:00:00+0060", ParseTimestampError::Offset),
         ] {
             assert_eq!(Timestamp::parse(text), Err(fault), "{text}");
         }
@@ -374,7 +374,7 @@ mod tests {
             for at in 0..text.len() {
                 for other in &others {
                     let changed = format!("{}{other}{}", &text[..at], &text[at + 1..]);
-                    let is_form = !matches!(Timestamp::parse(&changed), Err(TimestampFault::Shape));
+                    let is_form = !matches!(Timestamp::parse(&changed), Err(ParseTimestampError::Shape));
                     assert_eq!(is_form, has_form(&changed), "{changed}");
                 }
             }

@@ -12,6 +12,7 @@ use crate::catalog::FieldType;
 /// The order is that of the type: strings by code point, numbers and timestamps by size,
 /// `false` before `true`. Values of one field are always of one variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Value<'a> {
     /// A string, compared by exact code points.
     String(Cow<'a, str>),
@@ -26,7 +27,7 @@ pub enum Value<'a> {
 impl Value<'_> {
     /// The type of this value.
     #[must_use]
-    pub fn kind(&self) -> FieldType {
+    pub fn field_type(&self) -> FieldType {
         match self {
             Self::String(_) => FieldType::String,
             Self::Number(_) => FieldType::Number,

@@ -1,5 +1,6 @@
 //! Typed values, as they stand in criteria and in case documents.
 
+mod convert;
 mod datetime;
 mod literal;
 mod number;
@@ -8,7 +9,8 @@ mod precision;
 mod respell;
 mod words;
 
-pub use datetime::{Timestamp, TimestampFault};
+pub use convert::{ParseNumberError, TimestampRangeError};
+pub use datetime::{ParseTimestampError, Timestamp};
 pub use literal::Value;
 pub use number::Number;
 pub(crate) use ordered::{OrderedType, OrdinalRange, ValueClass};

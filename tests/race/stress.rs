@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use casefilter::{Catalog, Engine, Filter, Order, Request};
+use casefilter::{Catalog, Engine, Filter, Order, SearchRequest};
 
 const ROUNDS: usize = 1500;
 
@@ -32,7 +32,7 @@ fn write(engine: &Engine, writer: usize, done: &AtomicUsize) {
 
 fn read(engine: &Engine, reader: usize, done: &[AtomicUsize]) {
     let filters = ["w0", "w1"].map(|tag| Filter::compile_text(engine.catalog(), &format!("tags = {tag}")).unwrap());
-    let all = Request::new(Filter::all(engine.catalog()))
+    let all = SearchRequest::new(Filter::all(engine.catalog()))
         .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency").unwrap())
         .limit(20)
         .count(true);
@@ -40,7 +40,7 @@ fn read(engine: &Engine, reader: usize, done: &[AtomicUsize]) {
     for turn in reader.. {
         let writer = turn % 2;
         let acknowledged = done[writer].load(Ordering::SeqCst);
-        let answer = engine.search(&Request::new(filters[writer].clone())).unwrap();
+        let answer = engine.search(&SearchRequest::new(filters[writer].clone())).unwrap();
         let rounds: Vec<usize> = answer
             .documents()
             .map(|text| text.split("\"t").nth(2).and_then(|tag| tag.split('"').next()).unwrap().parse().unwrap())

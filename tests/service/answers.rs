@@ -4,7 +4,7 @@ use std::fs;
 
 use casefilter::domain::{aml_case, preview, step_status};
 use casefilter::service::{Envelope, ServiceOptions};
-use casefilter::{Catalog, Engine, Limits, Mode, Params, Request};
+use casefilter::{Catalog, Engine, FilterBuilder, ImportMode, SearchParams};
 use serde_json::{Value, json};
 
 use super::server::{FILTERS, PREVIEW, SEARCH, Server, aml_of, data, info_of, key, status_of};
@@ -30,7 +30,7 @@ fn check_vectors(name: &str) {
     let cases = format!("{name}.cases.ndjson");
     let server = Server::with(&cases, ServiceOptions::default());
     let engine = Engine::new(Catalog::cases());
-    let mut import = engine.import(Mode::Strict);
+    let mut import = engine.import(ImportMode::Strict);
     import.push(&fs::read(data(&cases)).unwrap()).unwrap();
     import.commit().unwrap();
     let (mut client, key) = (server.client(), key("all"));
@@ -43,15 +43,14 @@ fn check_vectors(name: &str) {
             body => body.to_string(),
         };
         let (query, [offset, limit, order, count]) = query(&line["request"]);
-        let params = Params {
-            offset: offset.as_deref(),
-            limit: limit.as_deref(),
-            order: order.as_deref(),
-            count: count.as_deref(),
-        };
+        let params = SearchParams::new()
+            .offset(offset.as_deref())
+            .limit(limit.as_deref())
+            .order(order.as_deref())
+            .count(count.as_deref());
         let target = format!("{SEARCH}?{query}");
         let answer = client.call(&key, "POST", &target, body.as_bytes());
-        match Request::parse(engine.catalog(), &Limits::default(), body.as_bytes(), &params) {
+        match FilterBuilder::new(engine.catalog()).request(body.as_bytes(), &params) {
             Ok(request) => {
                 assert_eq!(answer.status, 200, "{line}");
                 assert_eq!(answer.text(), engine.search(&request).unwrap().to_json(), "{line}");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Mode, Store, StoreOptions};
+use casefilter::{Catalog, ImportMode, Store, StoreOptions};
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -68,7 +68,7 @@ fn commands_print_the_same_through_a_service_as_on_the_file() {
         .unwrap();
     let id = {
         let store = database.open();
-        let all = casefilter::Request::new(casefilter::Filter::all(store.catalog()));
+        let all = casefilter::SearchRequest::new(casefilter::Filter::all(store.catalog()));
         store.ids(&all).unwrap().into_iter().nth(3).unwrap()
     };
     let mut commands: Vec<Vec<&str>> = vec![
@@ -220,8 +220,9 @@ fn an_online_compaction_loses_no_acknowledged_update() {
     // The socket knows the new file, and other processes cannot open it.
     assert_eq!(output_of(&folder, &["search", "cases.db", "--format", "ids", "--limit", "1"]).0, Some(0));
     assert!(Store::open(database.path(), Catalog::cases(), StoreOptions::default()).is_err());
-    let databases =
-        fs::read_dir(&folder).unwrap().filter(|entry| casefilter::is_store(&entry.as_ref().unwrap().path()));
+    let databases = fs::read_dir(&folder)
+        .unwrap()
+        .filter(|entry| casefilter::Store::exists(entry.as_ref().unwrap().path()));
     assert_eq!(databases.count(), 1);
     process.kill();
     let store = database.open();
@@ -238,7 +239,7 @@ fn a_service_killed_while_it_compacts_leaves_the_file_before_or_the_file_after()
     let folder = database.folder().to_owned();
     {
         let store = database.open();
-        let mut import = store.import(Mode::Strict).unwrap();
+        let mut import = store.import(ImportMode::Strict).unwrap();
         for case in 0..20_000 {
             let line = format!("{{\"id\":\"more-{case}\",\"name\":\"{}\"}}\n", "n".repeat(300));
             import.push(line.as_bytes()).unwrap();
@@ -250,7 +251,7 @@ fn a_service_killed_while_it_compacts_leaves_the_file_before_or_the_file_after()
         let entries = fs::read_dir(folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let databases =
-            names.filter(|name| casefilter::is_store(&folder.join(name)) || name.contains("casefilter"));
+            names.filter(|name| casefilter::Store::exists(folder.join(name)) || name.contains("casefilter"));
         databases.collect::<std::collections::BTreeSet<String>>()
     };
     let before = names(&folder);
@@ -347,7 +348,7 @@ fn a_slow_reader_does_not_block_a_writer() {
     {
         let store = database.open();
         let name = "n".repeat(2_000);
-        let mut import = store.import(Mode::Strict).unwrap();
+        let mut import = store.import(ImportMode::Strict).unwrap();
         for case in 0..2_000 {
             import.push(format!("{{\"id\":\"more-{case}\",\"name\":\"{name}\"}}\n").as_bytes()).unwrap();
         }

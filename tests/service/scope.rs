@@ -3,7 +3,7 @@
 use std::fs;
 
 use casefilter::service::ServiceOptions;
-use casefilter::{Catalog, Engine, Filter, Limits, Mode, Params, Request};
+use casefilter::{Catalog, Engine, Filter, FilterBuilder, ImportMode, SearchParams};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ impl Small {
         let bound =
             filter.map_or_else(|| Filter::all(&all), |text| Filter::compile_text(&all, text).unwrap());
         let engine = Engine::new(all.clone());
-        let mut import = engine.import(Mode::Strict);
+        let mut import = engine.import(ImportMode::Strict);
         for line in fs::read_to_string(data("plain.cases.ndjson")).unwrap().lines() {
             if bound.matches(line.as_bytes()).unwrap() {
                 import.push(line.as_bytes()).unwrap();
@@ -72,10 +72,9 @@ impl Small {
     fn check(&self, client: &mut Client, name: &str, body: &[u8], order: &str, is_narrow: bool) {
         let target = format!("{SEARCH}?countTotalItems=true&limit=50&order={order}");
         let answer = client.call(&key(name), "POST", &target, body);
-        let params =
-            Params { order: Some(order), limit: Some("50"), count: Some("true"), ..Params::default() };
+        let params = SearchParams::new().order(Some(order)).limit("50").count("true");
         let text = String::from_utf8_lossy(body);
-        match Request::parse(&self.catalog, &Limits::default(), body, &params) {
+        match FilterBuilder::new(&self.catalog).request(body, &params) {
             Err(errors) => assert_eq!(answer.failure(400), errors.description(), "{text}"),
             Ok(request) => {
                 let mut expected: Value =

@@ -13,7 +13,7 @@ use casefilter::postgres::{PostgresOptions, PostgresSource};
 use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::sql::Table;
-use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
+use casefilter::{Catalog, ImportMode, Store, StoreError, StoreOptions};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -81,7 +81,7 @@ impl Database {
         let path = folder.path().join("cases.db");
         let cases = data(cases);
         let store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
-        let mut import = store.import(Mode::Strict).unwrap();
+        let mut import = store.import(ImportMode::Strict).unwrap();
         import.push(&std::fs::read(&cases).unwrap()).unwrap();
         import.commit().unwrap();
         for (kind, name) in [

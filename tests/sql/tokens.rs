@@ -224,6 +224,7 @@ pub(crate) fn check(statement: &Statement) {
             Datum::Integers(integers) => integers.iter().for_each(|integer| integer_is(&next(), *integer)),
             Datum::Boolean(_) | Datum::Booleans(_) => {}
             Datum::Null => panic!("{dialect}: a null in {literal}"),
+            other => panic!("{dialect}: {other:?} in {literal}"),
         }
     }
     assert_eq!(literals.next(), None, "{dialect}: {literal}");

@@ -5,7 +5,8 @@ use std::time::Duration;
 use casefilter::explain::{Explanation, Node, TotalStrategy};
 use casefilter::reference::Why;
 use casefilter::{
-    Answer, Catalog, Engine, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request, reference,
+    Catalog, Engine, FieldType, Filter, FilterBuilder, ImportError, ImportMode, ImportReport, Limits,
+    SearchAnswer, SearchParams, SearchRequest, reference,
 };
 use serde_json::{Value, json};
 
@@ -16,21 +17,20 @@ use super::plain::{self, Field};
 /// Imports files into a new engine, in pieces of random sizes.
 fn engine(
     world: &World,
-    mode: Mode,
+    mode: ImportMode,
     files: &[Vec<u8>],
     choices: &mut Choices<'_>,
-) -> (Engine, Result<Vec<Report>, Refusal>) {
+) -> (Engine, Result<Vec<ImportReport>, ImportError>) {
     // Small batches lead to cases that one batch does not: fields absent from a batch, pages over several batches.
     let rows =
         if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
-    let limits =
-        Limits { page: Limits::default().page.max(world.documents.len() as u64), ..Limits::default() };
+    let limits = Limits::default().with_page(Limits::default().page.max(world.documents.len() as u64));
     let engine = Engine::builder(world.catalog.clone()).batch_rows(rows).limits(limits).build();
     let mut reports = Vec::new();
     let mut run = || {
         for (number, file) in files.iter().enumerate() {
             let mut import = engine.import(mode);
-            import.source(&format!("file {number}"))?;
+            import.begin_source(&format!("file {number}"))?;
             let mut rest = file.as_slice();
             while !rest.is_empty() {
                 let size =
@@ -119,25 +119,27 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     let is_valid = |text: &String| is_usable(text) && is_complete(&world.fields, text);
     let sound = !world.is_faulty || documents.iter().all(is_valid);
     if sound {
-        let (whole, outcome) = engine(world, Mode::Strict, &[file(documents, 0)], &mut Choices::new(&[]));
+        let (whole, outcome) =
+            engine(world, ImportMode::Strict, &[file(documents, 0)], &mut Choices::new(&[]));
         assert_eq!(outcome.unwrap().len(), 1);
         engines.push(whole);
         let (first, rest) = documents.split_at(choices.below(documents.len() + 1));
         let (second, third) = rest.split_at(choices.below(rest.len() + 1));
         let files = [first, second, third].map(|part| file(part, choices.below(LAYOUTS)));
-        let (parted, outcome) = engine(world, Mode::Strict, &files, choices);
+        let (parted, outcome) = engine(world, ImportMode::Strict, &files, choices);
         outcome.unwrap();
         engines.push(parted);
         check_over_lines(world, choices);
     } else {
-        let (empty, outcome) = engine(world, Mode::Strict, &[file(documents, 0)], choices);
+        let (empty, outcome) = engine(world, ImportMode::Strict, &[file(documents, 0)], choices);
         let refusal = outcome.unwrap_err();
         let line = documents.iter().position(|text| !is_valid(text));
         assert_eq!(refusal.line, line.unwrap() as u64 + 1, "{refusal}");
         assert!(empty.is_empty(), "a refused import leaves no trace");
     }
     if world.is_faulty {
-        let (lenient, outcome) = engine(world, Mode::Lenient, &[file(documents, choices.below(2))], choices);
+        let (lenient, outcome) =
+            engine(world, ImportMode::Lenient, &[file(documents, choices.below(2))], choices);
         let report = outcome.unwrap().remove(0);
         let usable = documents.iter().filter(|text| is_usable(text));
         let incomplete = usable.filter(|text| !is_complete(&world.fields, text)).count();
@@ -164,10 +166,11 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
 
 /// Checks that documents on several lines give the same cases as on one line.
 fn check_over_lines(world: &World, choices: &mut Choices<'_>) {
-    let (engine, outcome) = engine(world, Mode::Strict, &[over_lines(&world.documents)], choices);
+    let (engine, outcome) = engine(world, ImportMode::Strict, &[over_lines(&world.documents)], choices);
     outcome.unwrap();
-    let answer =
-        engine.search(&Request::new(Filter::all(engine.catalog())).limit(engine.len() as u64)).unwrap();
+    let answer = engine
+        .search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(engine.len() as u64))
+        .unwrap();
     let documents: Vec<String> = answer.documents().map(|text| text.replacen(BROKEN, "{", 1)).collect();
     assert_eq!(documents, stored(world.documents.iter()).0);
 }
@@ -216,7 +219,9 @@ fn check_restricted(
     }
     for engine in engines {
         for filter in [&both, &both.unoptimized(), &own.and(&filter).unwrap()] {
-            let answer = engine.search(&Request::new(filter.clone()).limit(10_000).count(true)).unwrap();
+            let answer = engine
+                .search(&SearchRequest::new(filter.clone()).with_limit(10_000).with_count(true))
+                .unwrap();
             let documents: Vec<&str> = answer.documents().collect();
             assert_eq!(documents, wanted.iter().map(|at| texts[*at]).collect::<Vec<_>>(), "{}", note());
             assert_eq!(answer.total(), Some(wanted.len() as u64), "{}", note());
@@ -236,13 +241,12 @@ pub(super) fn check_query(
     explains: bool,
 ) {
     let body = query.body.to_string();
-    let params = Params {
-        order: query.params.order.as_deref(),
-        offset: query.params.offset.as_deref(),
-        limit: query.params.limit.as_deref(),
-        count: query.params.count.as_deref(),
-    };
-    let request = Request::parse(&query.catalog, &Limits::default(), body.as_bytes(), &params);
+    let params = SearchParams::new()
+        .order(query.params.order.as_deref())
+        .offset(query.params.offset.as_deref())
+        .limit(query.params.limit.as_deref())
+        .count(query.params.count.as_deref());
+    let request = FilterBuilder::new(&query.catalog).request(body.as_bytes(), &params);
     let expected = plain::request(&query.fields, &query.body, &query.params);
     let (request, expected) = match (request, expected) {
         (Ok(request), Ok(expected)) => (request, expected),
@@ -303,7 +307,7 @@ pub(super) fn check_query(
 fn check_explanation(
     analyzed: &Explanation,
     engine: &Engine,
-    request: &Request,
+    request: &SearchRequest,
     texts: &[&str],
     note: &dyn Fn() -> String,
 ) {
@@ -370,11 +374,12 @@ fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
         constant @ ("every case" | "no case") => {
             let connective = if constant == "every case" { "or" } else { "and" };
             let Some((_, field)) = catalog.visible_fields().next() else { return constant.to_owned() };
-            let value = match field.kind() {
+            let value = match field.field_type() {
                 FieldType::String => "x",
                 FieldType::Number => "1",
                 FieldType::Timestamp => "\"2024-01-01 00:00:00\"",
                 FieldType::Boolean => "true",
+                other => panic!("no value of {other:?}"),
             };
             return format!("{0} = {value} {connective} {0} <> {value}", field.name());
         }
@@ -430,7 +435,7 @@ fn at_path<'v>(body: &'v Value, path: &str) -> &'v Value {
 }
 
 /// Checks the answer as JSON.
-fn envelope(answer: &Answer, request: &Request) {
+fn envelope(answer: &SearchAnswer, request: &SearchRequest) {
     let json: Value = serde_json::from_str(&answer.to_json()).unwrap();
     let list = &json["list"];
     let items: Vec<Value> = answer.documents().map(|text| serde_json::from_str(text).unwrap()).collect();

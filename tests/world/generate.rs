@@ -233,12 +233,12 @@ fn catalogue(choices: &mut Choices<'_>) -> (Catalog, Vec<Field>) {
             Kind::Timestamp | Kind::UnixMillis => FieldType::Timestamp,
             Kind::Boolean => FieldType::Boolean,
         };
-        let mut own = casefilter::Field::new(field.path, kind).known(field.known.iter().copied());
+        let mut own = casefilter::Field::new(field.path, kind).with_known(field.known.iter().copied());
         if let Some(default) = field.default {
-            own = own.default_value(default);
+            own = own.with_default(default);
         }
         if let Some(alias) = field.alias {
-            own = own.alias(alias);
+            own = own.with_alias(alias);
         }
         // A key index changes no answer, even with few different values.
         if field.path == "s" {

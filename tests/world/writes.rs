@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::slice::from_ref;
 
-use casefilter::{Engine, Upserted};
+use casefilter::{Engine, UpsertOutcome};
 use serde_json::{Value, json};
 
 use super::check::check_query;
@@ -18,17 +18,17 @@ struct Stored {
 }
 
 impl Stored {
-    fn upsert(&mut self, text: &str) -> Upserted {
+    fn upsert(&mut self, text: &str) -> UpsertOutcome {
         let value: Value = serde_json::from_str(text).unwrap();
         let id = id_of(&value).to_owned();
         let place = *self.places.entry(id).or_insert(self.documents.len());
         let entry = Some((text.to_owned(), value));
         if place == self.documents.len() {
             self.documents.push(entry);
-            return Upserted::Stored;
+            return UpsertOutcome::Stored;
         }
         self.documents[place] = entry;
-        Upserted::Replaced
+        UpsertOutcome::Replaced
     }
 
     fn delete(&mut self, id: &str) -> bool {
@@ -84,7 +84,7 @@ fn write(world: &World, engine: &Engine, stored: &mut Stored, choices: &mut Choi
             let lines = some.join("\n");
             let report = engine.upsert_many(lines.as_bytes()).unwrap();
             let replaced =
-                some.iter().filter(|text| stored.upsert(text) == Upserted::Replaced).count() as u64;
+                some.iter().filter(|text| stored.upsert(text) == UpsertOutcome::Replaced).count() as u64;
             assert_eq!((report.stored, report.replaced), (some.len() as u64 - replaced, replaced));
         }
         1 => {

@@ -56,7 +56,7 @@ fn batch(catalog: &Catalog, rows: usize, seed: u64) -> Batch {
                 let value = dice.below(*distinct);
                 values.push(
                     field,
-                    match catalog.field(field).kind() {
+                    match catalog.field(field).field_type() {
                         FieldType::String => Value::String(format!("{value} é").into()),
                         FieldType::Number => Value::Number(Number::new(value as f64 / 8.0 - 9.0).unwrap()),
                         FieldType::Timestamp => {

@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use casefilter::store_catches_panics;
+use casefilter::Store;
 use clap::{CommandFactory, Parser};
 
 use commands::Command;
@@ -75,7 +75,7 @@ static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 fn main() -> ExitCode {
     let command = help::parse::<Cli>().command;
     std::panic::set_hook(Box::new(|panic| {
-        if !store_catches_panics() {
+        if !Store::catches_panics() {
             let place = panic.location().map(ToString::to_string);
             *PANICKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = place;
         }

@@ -115,7 +115,7 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
         ColumnLayout::Single(_) => rows,
         ColumnLayout::Many(ends) => ends.last().map_or(0, |end| *end as usize),
     };
-    let data = match ValueClass::of_field(field.kind()) {
+    let data = match ValueClass::of_field(field.field_type()) {
         ValueClass::Strings => read_strings(rows, &layout, values, &mut reader)?,
         ValueClass::Ordered(kind @ OrderedType::Number) => {
             let values = read_doubles(values, &mut reader)?;

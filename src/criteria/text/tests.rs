@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::*;
 use crate::catalog::Catalog;
 use crate::criteria::{self, Body, Criterion};
-use crate::filter::Filter;
+use crate::filter::{Filter, FilterBuilder};
 use crate::limits::Limits;
 
 /// A body as a tree to read, without offsets.
@@ -53,7 +53,7 @@ fn same(text: &str, json: &str) {
 }
 
 fn errors_with(limits: &Limits, text: &str) -> Vec<String> {
-    let errors = Filter::compile_text_with(&Catalog::cases(), limits, text).expect_err(text);
+    let errors = FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).text(text).expect_err(text);
     assert!(errors.as_slice().iter().all(|error| error.path.is_empty()));
     errors
         .as_slice()
@@ -388,7 +388,9 @@ fn independent_errors_come_together_in_order() {
 fn limits_hold_at_one_more() {
     let catalog = Catalog::cases();
     let limits = Limits { depth: 3, criteria: 5, values: 4, ids: 2, string_bytes: 6, ..Limits::default() };
-    let sound = |text: &str| assert!(Filter::compile_text_with(&catalog, &limits, text).is_ok(), "{text}");
+    let sound = |text: &str| {
+        assert!(FilterBuilder::new(&catalog).limits(limits.clone()).text(text).is_ok(), "{text}");
+    };
     let fails = |text: &str, expected: &[&str]| assert_eq!(errors_with(&limits, text), expected, "{text}");
     sound("(((name = a)))");
     fails(
@@ -460,7 +462,7 @@ fn depth_costs_no_stack() {
             ("(name = x or ".repeat(100_000), wide.clone()),
             ("name = x and (name = y or (".repeat(100_000), wide),
         ] {
-            assert!(Filter::compile_text_with(&Catalog::cases(), &limits, &text).is_err());
+            assert!(FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).text(&text).is_err());
         }
     };
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();

@@ -152,7 +152,7 @@ fn a_lenient_import_continues_after_every_kind_of_faulty_line() {
         format!("{{\"id\":\"{}\"}}\n{{\"id\":\"h\",\"type\":\"company\"}}", "x".repeat(17 << 20))
             .into_bytes(),
     );
-    let imported = import_records_in(&world, RecordKind::Applicants, Mode::Lenient, |import| {
+    let imported = import_records_in(&world, RecordKind::Applicants, ImportMode::Lenient, |import| {
         import.source("file")?;
         bytes.chunks(1 << 16).try_for_each(|chunk| import.push(chunk))
     });
@@ -165,7 +165,7 @@ fn a_lenient_import_continues_after_every_kind_of_faulty_line() {
     let imported = import_leniently(&world, RecordKind::Applicants, array);
     let lines: Vec<u64> = imported.refusals.iter().map(|own| own.line).collect();
     assert_eq!((imported.stored, lines), (1, vec![3, 4]));
-    let broken = import_records_in(&world, RecordKind::Applicants, Mode::Lenient, |import| {
+    let broken = import_records_in(&world, RecordKind::Applicants, ImportMode::Lenient, |import| {
         import.push(b"[{\"id\":\"k\",\"type\":\"company\"}, {")
     });
     assert_eq!(broken.map(drop).unwrap_err().kind(), StoreErrorKind::Refused);

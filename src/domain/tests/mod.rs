@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::catalog::Catalog;
-use crate::engine::Mode;
+use crate::engine::ImportMode;
 use crate::error::ErrorKind;
 use crate::store::{Store, StoreError, StoreErrorKind, StoreOptions};
 
@@ -70,7 +70,7 @@ fn import(store: &Store, kind: RecordKind, text: &str) -> Result<Imported, Store
 }
 
 fn import_leniently(store: &Store, kind: RecordKind, text: &str) -> Imported {
-    let imported = import_records_in(store, kind, Mode::Lenient, |import| {
+    let imported = import_records_in(store, kind, ImportMode::Lenient, |import| {
         import.source("file")?;
         import.push(text.as_bytes())
     });

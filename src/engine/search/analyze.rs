@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 use crate::topk::BatchWalk;
 
@@ -23,11 +23,11 @@ impl Engine {
     /// Explains how a request would be answered, without a search.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Filter, Request};
+    /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
     /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
-    /// let explanation = engine.explain(&Request::new(filter))?;
+    /// let explanation = engine.explain(&SearchRequest::new(filter))?;
     /// let tests: Vec<_> = explanation.nodes.iter().map(|node| (node.test.as_str(), node.expected)).collect();
     /// assert_eq!(tests, [("all of", 1), ("tags = vip", 1), ("priority = medium", 2)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,7 +38,7 @@ impl Engine {
     ///
     /// # Complexity
     /// That of planning a search: criteria times batches.
-    pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
+    pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, Error> {
         self.explained(request, None)
     }
 
@@ -47,12 +47,12 @@ impl Engine {
     /// `clock` returns the time since any fixed moment.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Filter, Request};
+    /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
     /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
     /// let start = std::time::Instant::now();
-    /// let explanation = engine.analyze(&Request::new(filter), &|| start.elapsed())?;
+    /// let explanation = engine.analyze(&SearchRequest::new(filter), &|| start.elapsed())?;
     /// assert_eq!(explanation.nodes[2].kept, Some(2));
     /// assert_eq!(explanation.analysis.unwrap().selected, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,13 +65,13 @@ impl Engine {
     /// Criteria times cases.
     pub fn analyze(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         clock: &(dyn Fn() -> Duration + Sync),
     ) -> Result<Explanation, Error> {
         self.explained(request, Some(clock))
     }
 
-    fn explained(&self, request: &Request, clock: Option<&Clock<'_>>) -> Result<Explanation, Error> {
+    fn explained(&self, request: &SearchRequest, clock: Option<&Clock<'_>>) -> Result<Explanation, Error> {
         let order = self.check(request)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
@@ -138,7 +138,7 @@ impl Engine {
     /// Searches as any search does, and records the work.
     fn searched(
         &self,
-        (request, order): (&Request, Option<SortKey>),
+        (request, order): (&SearchRequest, Option<SortKey>),
         view: &View,
         clock: &Clock<'_>,
     ) -> (SearchOutcome, Work, Vec<Phase>) {
@@ -154,7 +154,12 @@ impl Engine {
 }
 
 /// Returns the nodes in the order of evaluation.
-fn nodes(request: &Request, plans: &[Explained], measured: Option<&[Measured]>, asked: u64) -> Vec<Node> {
+fn nodes(
+    request: &SearchRequest,
+    plans: &[Explained],
+    measured: Option<&[Measured]>,
+    asked: u64,
+) -> Vec<Node> {
     let lines = request.filter.lines(|parent, children| {
         children.sort_by_key(|child| plans[parent].places.get(child).copied());
     });

@@ -1,28 +1,22 @@
-//! Answers to searches.
-#![expect(clippy::arithmetic_side_effects, reason = "sizes of documents in memory")]
+//! The answer to a search.
 
-use std::ops::Range;
-use std::sync::Arc;
+use super::found_rows::FoundRows;
+#[cfg(any(feature = "postgres", feature = "store"))]
+use super::written_page::{AnswerWriter, WrittenPage};
+use crate::filter::SearchRequest;
 
-use smallvec::SmallVec;
-
-use crate::batch::Batch;
-use crate::batch::RowAddr;
-use crate::engine::Snapshot;
-use crate::engine::snapshot::View;
-use crate::filter::Request;
-
-/// A page of cases, the answer to a search.
+/// The page that a search found, and the total if the request asked for it.
 ///
-/// It holds the snapshot that was searched. So documents are borrowed, not copied, and later writes do not change the answer.
+/// The answer keeps the documents as they were during the search: later writes do not change it.
+/// Those of an [`Engine`](crate::Engine) are borrowed from it, never copied; those of a store or a server were read into the answer.
 ///
 /// ```
-/// use casefilter::{Catalog, Engine, Filter, Mode, Request};
+/// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};
 /// let engine = Engine::new(Catalog::cases());
-/// let mut import = engine.import(Mode::Strict);
+/// let mut import = engine.import(ImportMode::Strict);
 /// import.push(br#"{"id":"a","amount":1.0}"#)?;
 /// import.commit()?;
-/// let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(1).count(true))?;
+/// let answer = engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(1).with_count(true))?;
 /// assert_eq!(answer.documents().collect::<Vec<_>>(), [r#"{"id":"a","amount":1.0}"#]);
 /// assert_eq!(
 ///     answer.to_json(),
@@ -30,116 +24,109 @@ use crate::filter::Request;
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Answer {
-    /// The view that was searched; `None` for an empty page.
-    view: Option<Arc<View>>,
-    rows: Vec<RowAddr>,
-    total: Option<u64>,
-    offset: u64,
-    limit: u64,
-    examined: u64,
-    #[cfg(feature = "store")]
-    pub(crate) attachment: Option<crate::engine::snapshot::Attachment>,
+pub struct SearchAnswer {
+    page: Page,
+    offset_and_limit: (u64, u64),
 }
 
-impl Answer {
-    /// Creates the answer from rows of a view of the snapshot.
-    pub(crate) fn new(
-        snapshot: &Snapshot,
-        view: &Arc<View>,
-        rows: Vec<RowAddr>,
+enum Page {
+    Rows(FoundRows),
+    #[cfg(any(feature = "postgres", feature = "store"))]
+    Written(WrittenPage),
+}
+
+impl SearchAnswer {
+    /// The answer to a request from the rows that were found.
+    pub(super) fn of_rows(rows: FoundRows, request: &SearchRequest) -> Self {
+        Self { page: Page::Rows(rows), offset_and_limit: (request.offset, request.limit) }
+    }
+
+    #[cfg(any(feature = "postgres", feature = "store"))]
+    pub(super) fn of_written(page: WrittenPage, offset_and_limit: (u64, u64)) -> Self {
+        Self { page: Page::Written(page), offset_and_limit }
+    }
+
+    /// Returns the answer to a request from documents that another system found: ids and documents, in order.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, SearchRequest, SearchAnswer};
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_limit(1);
+    /// let answer = SearchAnswer::of_documents(&request, Some(2), [("a", r#"{"id":"a"}"#)]);
+    /// assert!(answer.to_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
+    /// assert_eq!((answer.len(), answer.total()), (1, Some(2)));
+    /// ```
+    #[cfg(any(feature = "postgres", feature = "store"))]
+    pub fn of_documents<I: AsRef<str>, D: AsRef<str>>(
+        request: &SearchRequest,
         total: Option<u64>,
-        request: &Request,
+        documents: impl IntoIterator<Item = (I, D)>,
     ) -> Self {
-        #[cfg(not(feature = "store"))]
-        let _ = snapshot;
-        let has_rows = !rows.is_empty();
-        Self {
-            view: has_rows.then(|| Arc::clone(view)),
-            rows,
-            total,
-            offset: request.offset,
-            limit: request.limit,
-            examined: 0,
-            #[cfg(feature = "store")]
-            attachment: has_rows.then(|| snapshot.attachment.load().as_deref().cloned()).flatten(),
+        let mut writer = AnswerWriter::new(request, total, 0, 0);
+        for (id, document) in documents {
+            writer.push(id.as_ref(), document.as_ref());
+        }
+        writer.finish()
+    }
+
+    /// Returns the number of documents on the page.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.page {
+            Page::Rows(rows) => rows.len(),
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.len(),
         }
     }
 
-    /// Sets the number of examined rows.
-    pub(crate) fn with_examined(self, examined: u64) -> Self {
-        Self { examined, ..self }
-    }
-
-    /// Returns the number of cases on the page.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Returns true if no case is on the page.
+    /// Returns true if no document is on the page.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
-    /// Returns the number of all selected cases, if the request asked for it.
+    /// Returns the number of documents that were selected before paging; `None` unless the request asked for it.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
-        self.total
+        match &self.page {
+            Page::Rows(rows) => rows.total,
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.total,
+        }
     }
 
-    /// Returns the number of rows in the batches that the search had to evaluate, a measure of its work.
+    /// Returns the number of rows in the batches that the search scanned: a measure of its work.
+    ///
+    /// Batches that an index or a zone map answered are not counted. It is 0 for rows of a server.
     #[must_use]
     pub fn examined(&self) -> u64 {
-        self.examined
+        match &self.page {
+            Page::Rows(rows) => rows.examined,
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.examined,
+        }
     }
 
-    /// Returns the ids of the cases on the page, in order.
+    /// Returns the ids of the documents on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows.iter().map(|at| self.id(*at))
+        (0..self.len()).map(|place| match &self.page {
+            Page::Rows(rows) => rows.id(place),
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.id(place),
+        })
     }
 
-    /// Returns the id of a case on the page.
-    #[cfg(feature = "service")]
-    pub(crate) fn id_at(&self, place: usize) -> Option<&str> {
-        self.rows.get(place).map(|at| self.id(*at))
-    }
-
-    /// Returns the number of the document of a case on the page, if documents are kept elsewhere.
-    #[cfg(feature = "service")]
-    pub(crate) fn document_number_at(&self, place: usize) -> Option<u64> {
-        let at = self.rows.get(place)?;
-        self.batch(*at)?.document_number(usize::from(at.row))
-    }
-
-    /// Returns the stored documents of the page, in order. They are empty if the engine keeps no documents.
+    /// Returns the documents on the page as stored, in order; empty texts when the engine keeps none.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows.iter().map(|at| self.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+        (0..self.len()).map(|place| match &self.page {
+            Page::Rows(rows) => rows.document(place),
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.document(place),
+        })
     }
 
-    /// Returns the document numbers of the page, in order, if documents are kept elsewhere.
-    #[cfg_attr(
-        not(any(test, feature = "store")),
-        expect(dead_code, reason = "the durable store builds on it")
-    )]
-    pub(crate) fn document_numbers(&self) -> impl ExactSizeIterator<Item = Option<u64>> {
-        self.rows
-            .iter()
-            .map(|at| self.batch(*at).and_then(|batch| batch.document_number(usize::from(at.row))))
-    }
-
-    fn batch(&self, at: RowAddr) -> Option<&Batch> {
-        self.view.as_ref()?.batch(at)
-    }
-
-    fn id(&self, at: RowAddr) -> &str {
-        self.view.as_ref().map_or("", |view| view.id(at))
-    }
-
-    /// Returns the answer as JSON: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
+    /// Returns the answer in the form of the interface: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
     ///
-    /// If the engine keeps no documents, each item is an object with an `id` only.
+    /// Items of an engine without documents are objects with an `id` alone.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
@@ -147,97 +134,31 @@ impl Answer {
         out
     }
 
-    /// Appends the JSON of [`to_json`](Self::to_json) to `out`.
+    /// Returns [`to_json`](Self::to_json), without a copy where the answer is JSON already.
+    #[must_use]
+    pub fn into_json(self) -> String {
+        match self.page {
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.json,
+            Page::Rows(_) => self.to_json(),
+        }
+    }
+
+    /// Appends [`to_json`](Self::to_json) to `out`.
     pub fn write_json(&self, out: &mut String) {
-        let mut page = Page::begin(out);
-        // All documents are located before the first is copied, so that the cache misses overlap. The buffer stays on the stack:
-        // for a short answer, moving it would take longer than the rest.
-        let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
-        documents.extend(self.documents());
-        out.reserve(FRAME_BYTES + documents.iter().map(|document| document.len() + 1).sum::<usize>());
-        for (document, at) in documents.iter().zip(&self.rows) {
-            if document.is_empty() {
-                page.id(out, self.id(*at));
-            } else {
-                page.document(out, document);
-            }
+        match &self.page {
+            Page::Rows(rows) => rows.write_json(out, self.offset_and_limit),
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => out.push_str(&page.json),
         }
-        page.end(out, self.total, (self.offset, self.limit));
     }
 }
 
-/// The bytes reserved for the text around the documents.
-pub(crate) const FRAME_BYTES: usize = 128;
-/// The page size up to which no allocation is needed.
-const USUAL_PAGE: usize = 128;
-
-/// A writer of an answer's JSON, appended to a text.
-///
-/// The parts may be written to one text or to several.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Page {
-    is_empty: bool,
-}
-
-impl Page {
-    pub(crate) fn begin(out: &mut String) -> Self {
-        out.push_str("{\"list\":{\"items\":[");
-        Self { is_empty: true }
-    }
-
-    /// Returns the bytes that a document takes, with its separator.
-    #[cfg(feature = "service")]
-    pub(crate) fn bytes(&self, document: &str) -> usize {
-        document.len() + usize::from(!self.is_empty)
-    }
-
-    /// Like [`bytes`](Self::bytes), but more documents follow.
-    #[cfg(feature = "service")]
-    pub(crate) fn pass(&mut self, document: &str) -> usize {
-        let bytes = self.bytes(document);
-        self.is_empty = false;
-        bytes
-    }
-
-    /// Appends a document, and returns its position.
-    pub(crate) fn document(&mut self, out: &mut String, document: &str) -> Range<usize> {
-        if !std::mem::take(&mut self.is_empty) {
-            out.push(',');
-        }
-        let start = out.len();
-        out.push_str(document);
-        start..out.len()
-    }
-
-    /// Appends a case without a document.
-    fn id(&mut self, out: &mut String, id: &str) {
-        // Every string has a JSON form, so this cannot fail.
-        let id = serde_json::to_string(id).unwrap_or_default();
-        self.document(out, &format!("{{\"id\":{id}}}"));
-    }
-
-    /// Appends the end of the JSON: the total, if there is one, and the page's offset and limit.
-    pub(crate) fn end(self, out: &mut String, total: Option<u64>, (offset, limit): (u64, u64)) {
-        out.push(']');
-        let mut digits = itoa::Buffer::new();
-        let mut member = |name: &str, number: u64| {
-            out.push_str(name);
-            out.push_str(digits.format(number));
-        };
-        if let Some(total) = total {
-            member(",\"totalItems\":", total);
-        }
-        member(",\"pageInfo\":{\"limit\":", limit);
-        member(",\"offset\":", offset);
-        out.push_str("}}}");
-    }
-}
-
-impl std::fmt::Debug for Answer {
+impl std::fmt::Debug for SearchAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answer")
+        f.debug_struct("SearchAnswer")
             .field("ids", &self.ids().collect::<Vec<_>>())
-            .field("total", &self.total)
+            .field("total", &self.total())
             .finish()
     }
 }

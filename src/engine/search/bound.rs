@@ -8,7 +8,7 @@ use crate::batch::{Batch, MAX_BATCHES, MAX_ROWS, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
 use crate::exec::{self, Known, Query, Scan, ScatteredRows, Trace, Visit};
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 use crate::index::{TopRow, TopRows, split};
 use crate::topk::{
@@ -20,7 +20,7 @@ use crate::topk::{
 /// The results of look-ups are kept for later strategies, and for the search.
 pub(super) struct BoundRequest<'s> {
     catalog: &'s Catalog,
-    request: &'s Request,
+    request: &'s SearchRequest,
     order: Option<SortKey>,
     view: &'s View,
     trace: Option<&'s Trace<'s>>,
@@ -35,7 +35,7 @@ impl<'s> BoundRequest<'s> {
     /// Binds a request. `trace` records the work, if there is one.
     pub(super) fn new(
         catalog: &'s Catalog,
-        (request, order): (&'s Request, Option<SortKey>),
+        (request, order): (&'s SearchRequest, Option<SortKey>),
         view: &'s View,
         trace: Option<&'s Trace<'s>>,
     ) -> Self {
@@ -43,7 +43,7 @@ impl<'s> BoundRequest<'s> {
         Self { catalog, request, order, view, trace, query, numbers, index_total }
     }
 
-    pub(super) fn request(&self) -> &'s Request {
+    pub(super) fn request(&self) -> &'s SearchRequest {
         self.request
     }
 

@@ -170,7 +170,7 @@ mod tests {
     use crate::engine::search::bound::BoundRequest;
     use crate::filter::Filter;
     #[cfg(feature = "parallel")]
-    use crate::filter::Request;
+    use crate::filter::SearchRequest;
 
     /// Creates cases in batches of four, with ascending years.
     fn engine() -> Engine {
@@ -331,7 +331,7 @@ mod tests {
         let view = snapshot.view(&engine.catalog, engine.keep);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
         for text in VARIED {
-            let request = Request::new(Filter::compile_text(engine.catalog(), text).unwrap());
+            let request = SearchRequest::new(Filter::compile_text(engine.catalog(), text).unwrap());
             let count = || {
                 let bound = BoundRequest::new(&engine.catalog, (&request, None), view, None);
                 let (query, numbers) = (bound.query(), bound.numbers());

@@ -7,15 +7,17 @@ mod counting;
 pub mod explain;
 mod explanation;
 mod explanation_text;
+mod found_rows;
+mod frame;
 mod requests;
 mod strategy;
 #[cfg(any(feature = "postgres", feature = "store"))]
-mod written;
+mod written_page;
 
-pub use self::answer::Answer;
+pub use self::answer::SearchAnswer;
+#[cfg(feature = "store")]
+pub(crate) use self::found_rows::FoundRows;
 #[cfg(feature = "service")]
-pub(crate) use self::answer::Page;
+pub(crate) use self::frame::AnswerFrame;
 #[cfg(any(feature = "postgres", feature = "store"))]
-pub(crate) use self::written::AnswerWriter;
-#[cfg(any(feature = "postgres", feature = "store"))]
-pub use self::written::WrittenAnswer;
+pub(crate) use self::written_page::AnswerWriter;

@@ -1,12 +1,13 @@
 //! The search API of the engine.
 
-use super::answer::Answer;
+use super::answer::SearchAnswer;
 use super::bound::BoundRequest;
-use super::strategy::{self, SearchOutcome};
+use super::found_rows::FoundRows;
+use super::strategy;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 
 /// The name of an engine in errors about catalogues.
@@ -16,33 +17,37 @@ impl Engine {
     /// Answers a request.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Filter, Order, Request};
+    /// use casefilter::{Catalog, Engine, Filter, Order, SearchRequest};
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert_many(br#"[{"id":"a","totalAmountInDefaultCurrency":5},{"id":"b"},{"id":"c","totalAmountInDefaultCurrency":7}]"#)?;
-    /// let largest_first = Request::new(Filter::all(engine.catalog()))
-    ///     .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency")?);
+    /// let largest_first = SearchRequest::new(Filter::all(engine.catalog()))
+    ///     .with_order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency")?);
     /// assert_eq!(engine.search(&largest_first)?.ids().collect::<Vec<_>>(), ["c", "a", "b"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge): the limit is above [`Limits::page`](crate::Limits::page) of
-    ///   the engine, as in [`Request::parse`].
+    ///   the engine, as for a request that is parsed.
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter belongs to a
     ///   catalogue that is not [within](crate::Catalog::is_within) the engine's, or that hides the field of the order.
-    pub fn search(&self, request: &Request) -> Result<Answer, Error> {
-        request.check_page(&self.limits)?;
-        self.search_any_page(request)
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {
+        Ok(SearchAnswer::of_rows(self.find(request)?, request))
     }
 
-    /// Like [`search`](Self::search), with a page of any size.
-    pub(crate) fn search_any_page(&self, request: &Request) -> Result<Answer, Error> {
+    /// Finds the rows of a page.
+    pub(crate) fn find(&self, request: &SearchRequest) -> Result<FoundRows, Error> {
+        request.check_page(&self.limits)?;
+        self.find_any_page(request)
+    }
+
+    /// Finds the rows of a page of any size.
+    pub(crate) fn find_any_page(&self, request: &SearchRequest) -> Result<FoundRows, Error> {
         let order = request.check(&self.catalog, ENGINE)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
-        let SearchOutcome { rows, total, examined, .. } = strategy::run(&bound);
-        Ok(Answer::new(&snapshot, view, rows, total, request).with_examined(examined))
+        Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)))
     }
 
     /// Counts the cases that the filter selects.
@@ -57,12 +62,12 @@ impl Engine {
     /// # Errors
     /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as in [`search`](Self::search).
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
-        let answer = self.search(&Request::new(filter.clone()).limit(0).count(true))?;
+        let answer = self.search(&SearchRequest::new(filter.clone()).with_limit(0).with_count(true))?;
         Ok(answer.total().unwrap_or(0))
     }
 
     /// Checks a request, and returns its sort key.
-    pub(crate) fn check(&self, request: &Request) -> Result<Option<SortKey>, Error> {
+    pub(crate) fn check(&self, request: &SearchRequest) -> Result<Option<SortKey>, Error> {
         request.check_page(&self.limits)?;
         request.check(&self.catalog, ENGINE)
     }

@@ -200,7 +200,7 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     use crate::filter::Filter;
-    use crate::filter::Request;
+    use crate::filter::SearchRequest;
     use crate::filter::order::Order;
 
     /// Creates cases in batches that overlap in some orders and are disjoint in others, and then single writes. The cases with
@@ -261,7 +261,10 @@ mod tests {
             for (offset, limit) in
                 [0, 5, 1_100, 3_000].into_iter().flat_map(|offset| limits.map(|limit| (offset, limit)))
             {
-                let request = Request::new(filter.clone()).order(order.clone()).offset(offset).limit(limit);
+                let request = SearchRequest::new(filter.clone())
+                    .with_order(order.clone())
+                    .with_offset(offset)
+                    .with_limit(limit);
                 let order = engine.check(&request).unwrap();
                 let bound = BoundRequest::new(&engine.catalog, (&request, order), view, None);
                 let total = TotalStrategy::of(&bound);
@@ -295,8 +298,9 @@ mod tests {
             "status = open and totalAmountInDefaultCurrency > 900 or createdAt < '2003-01-01 00:00:00'",
         ] {
             let filter = Filter::compile_text(&engine.catalog, text).unwrap();
-            let with_page = engine.search(&Request::new(filter.clone()).count(true)).unwrap().total();
-            let request = Request::new(filter).limit(0).count(true);
+            let with_page =
+                engine.search(&SearchRequest::new(filter.clone()).with_count(true)).unwrap().total();
+            let request = SearchRequest::new(filter).with_limit(0).with_count(true);
             let bound = BoundRequest::new(&engine.catalog, (&request, None), view, None);
             let all = TotalStrategy::ALL.into_iter().filter(|strategy| strategy.applies(&bound));
             for strategy in all {

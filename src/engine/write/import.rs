@@ -5,8 +5,8 @@ use std::fmt;
 #[cfg(feature = "arrow")]
 use super::pipeline::{Cases, RowBound, RowGroup};
 use super::pipeline::{Pipeline, Stop, StoreDocument};
-use super::reading::Mode;
-use super::report::{Refusal, Report};
+use super::reading::ImportMode;
+use super::report::{ImportError, ImportReport};
 use super::transaction::{StagedWrite, WriteTxn};
 use crate::engine::handle::Engine;
 #[cfg(feature = "arrow")]
@@ -24,9 +24,9 @@ use crate::ingest::Splitter;
 /// an error that names it.
 ///
 /// ```
-/// use casefilter::{Catalog, Engine, Mode};
+/// use casefilter::{Catalog, Engine, ImportMode};
 /// let engine = Engine::new(Catalog::cases());
-/// let mut import = engine.import(Mode::Lenient);
+/// let mut import = engine.import(ImportMode::Lenient);
 /// import.push(br#"[{"id":"a","createdAt":"yesterday"},{"name":"no id"}]"#)?;
 /// let report = import.commit()?;
 /// assert_eq!((report.stored, report.incomplete, report.skipped), (1, 1, 1));
@@ -37,11 +37,11 @@ pub struct Import<'e> {
     splitter: Splitter,
     pipeline: Pipeline<'e>,
     /// The fault that ended the import. It cannot be committed then.
-    failed: Option<Refusal>,
+    failed: Option<ImportError>,
 }
 
 impl<'e> Import<'e> {
-    pub(crate) fn new(engine: &'e Engine, mode: Mode, store: Option<StoreDocument<'e>>) -> Self {
+    pub(crate) fn new(engine: &'e Engine, mode: ImportMode, store: Option<StoreDocument<'e>>) -> Self {
         let pipeline = Pipeline::new(engine, mode, store);
         Self { splitter: Splitter::new(&engine.limits), pipeline, failed: None }
     }
@@ -49,12 +49,12 @@ impl<'e> Import<'e> {
     /// Begins another source, with its own line numbers and layout.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Mode};
+    /// use casefilter::{Catalog, Engine, ImportMode};
     /// let engine = Engine::new(Catalog::cases());
-    /// let mut import = engine.import(Mode::Strict);
-    /// import.source("monday.ndjson")?;
+    /// let mut import = engine.import(ImportMode::Strict);
+    /// import.begin_source("monday.ndjson")?;
     /// import.push(b"{\"id\":\"a\"}\n")?;
-    /// import.source("tuesday.json")?;
+    /// import.begin_source("tuesday.json")?;
     /// let pushed = import.push(b"[{\"id\":\"b\"}, {\"id\":2}]");
     /// let refused = pushed.and_then(|()| import.commit()).unwrap_err();
     /// assert!(refused.to_string().starts_with("tuesday.json: line 1: id"));
@@ -64,7 +64,7 @@ impl<'e> Import<'e> {
     ///
     /// # Errors
     /// Like [`push`](Self::push), for the end of the previous source.
-    pub fn source(&mut self, name: &str) -> Result<(), Refusal> {
+    pub fn begin_source(&mut self, name: &str) -> Result<(), ImportError> {
         self.finish_source()?;
         self.pipeline.begin_source(name);
         Ok(())
@@ -73,17 +73,17 @@ impl<'e> Import<'e> {
     /// Takes the next bytes of the source. They may be split anywhere.
     ///
     /// An unfinished part is held until the next call: a line of NDJSON, a case, an element of an array, or the text before or
-    /// after the array of a search answer. Its size is at most the [longest case](crate::Limits::case_bytes) plus some
+    /// after the array of a search answer. Its size is at most the [longest case](crate::Limits::document_bytes) plus some
     /// whitespace. A longer line or element is a malformed case, and the rest of it is skipped.
     ///
     /// With the feature `parallel`, other threads read the documents, one batch each. Then up to nine batches of documents are in
     /// memory, each of at most 65,536 documents or 128 MiB.
     ///
     /// # Errors
-    /// In [`Mode::Strict`], the first malformed case. In either mode, a source of another format, or with too much text around
+    /// In [`ImportMode::Strict`], the first malformed case. In either mode, a source of another format, or with too much text around
     /// its array. The import has failed then: every later call returns the same error. With the feature `parallel`, a later call
     /// than the one that passed a document in may return its error.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
         let result = pipeline.push(|mut sink| splitter.push(bytes, &mut sink));
@@ -91,7 +91,7 @@ impl<'e> Import<'e> {
     }
 
     /// Imports these bytes, which are the whole import, and makes the cases visible.
-    pub(crate) fn commit_all(mut self, bytes: &[u8]) -> Result<Report, Refusal> {
+    pub(crate) fn commit_all(mut self, bytes: &[u8]) -> Result<ImportReport, ImportError> {
         let mut splitter = self.new_splitter();
         let result = self.pipeline.push_all(bytes, |mut sink| {
             splitter.push(bytes, &mut sink)?;
@@ -105,14 +105,14 @@ impl<'e> Import<'e> {
     ///
     /// Like [`push`](Self::push), for the end of the last source. Then no case becomes visible.
     /// Like [`push`](Self::push), for the end of the last source. Nothing is visible then.
-    pub fn commit(self) -> Result<Report, Refusal> {
+    pub fn commit(self) -> Result<ImportReport, ImportError> {
         let (staged, report) = self.stage()?;
         staged.publish();
         Ok(report)
     }
 
     /// Does everything that can fail or take time before the cases become visible.
-    fn stage(self) -> Result<(StagedWrite<'e>, Report), Refusal> {
+    fn stage(self) -> Result<(StagedWrite<'e>, ImportReport), ImportError> {
         let (txn, report) = self.finish()?.attach()?;
         Ok((txn.stage(), report))
     }
@@ -121,7 +121,7 @@ impl<'e> Import<'e> {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
-    pub(crate) fn finish(mut self) -> Result<FinishedImport<'e>, Refusal> {
+    pub(crate) fn finish(mut self) -> Result<FinishedImport<'e>, ImportError> {
         self.finish_source()?;
         self.pipeline.drain().map_err(|refusal| *refusal)?;
         let source = self.pipeline.source().into();
@@ -130,7 +130,7 @@ impl<'e> Import<'e> {
         Ok(FinishedImport { txn, report, source })
     }
 
-    fn finish_source(&mut self) -> Result<(), Refusal> {
+    fn finish_source(&mut self) -> Result<(), ImportError> {
         self.check()?;
         let next = self.new_splitter();
         let splitter = std::mem::replace(&mut self.splitter, next);
@@ -142,15 +142,15 @@ impl<'e> Import<'e> {
         Splitter::new(&self.pipeline.engine().limits)
     }
 
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), ImportError> {
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    fn note(&mut self, result: Result<(), Stop>) -> Result<(), Refusal> {
+    fn note(&mut self, result: Result<(), Stop>) -> Result<(), ImportError> {
         result.map_err(|stop| {
             let refusal = match stop {
                 Stop::Refused(refusal) => *refusal,
-                Stop::File(fault) => Refusal::new(self.pipeline.source(), fault.line, fault.error),
+                Stop::File(fault) => ImportError::new(self.pipeline.source(), fault.line, fault.error),
             };
             self.failed.insert(refusal).clone()
         })
@@ -160,7 +160,7 @@ impl<'e> Import<'e> {
 /// An import whose sources are read to their ends. Other writes do not wait for it yet.
 pub(crate) struct FinishedImport<'e> {
     txn: WriteTxn<'e>,
-    report: Report,
+    report: ImportReport,
     source: Box<str>,
 }
 
@@ -175,9 +175,9 @@ impl<'e> FinishedImport<'e> {
     ///
     /// # Errors
     /// The engine cannot hold all batches of the import.
-    pub(crate) fn attach(self) -> Result<(WriteTxn<'e>, Report), Refusal> {
+    pub(crate) fn attach(self) -> Result<(WriteTxn<'e>, ImportReport), ImportError> {
         let Self { mut txn, mut report, source } = self;
-        let replaced = txn.attach().map_err(|error| Refusal::new(&source, 0, *error))?;
+        let replaced = txn.attach().map_err(|error| ImportError::new(&source, 0, *error))?;
         // A detached transaction counts a case as new if its id is new within the import.
         debug_assert!(replaced <= report.stored, "{replaced} of {} stored cases replace one", report.stored);
         report.stored -= replaced;
@@ -186,7 +186,7 @@ impl<'e> FinishedImport<'e> {
     }
 }
 
-/// Methods for sources that are already rows. [`source`](Import::source) begins one.
+/// Methods for sources that are already rows. [`begin_source`](Import::begin_source) begins one.
 #[cfg(feature = "arrow")]
 impl<'e> Import<'e> {
     pub(crate) fn engine(&self) -> &'e Engine {
@@ -206,8 +206,8 @@ impl<'e> Import<'e> {
         &mut self,
         groups: impl Iterator<Item = RowGroup<G>>,
         bound: RowBound,
-        read: impl Fn(G, u64, &mut dyn Cases) -> Result<(), Refusal> + Sync,
-    ) -> Result<(), Refusal> {
+        read: impl Fn(G, u64, &mut dyn Cases) -> Result<(), ImportError> + Sync,
+    ) -> Result<(), ImportError> {
         self.check()?;
         let result = self.pipeline.push_rows(groups, bound, read);
         result.map_err(|failed| self.failed.insert(failed).clone())
@@ -216,9 +216,9 @@ impl<'e> Import<'e> {
     /// Reports a column of the source that is not a field. Ends a strict import.
     ///
     /// # Errors
-    /// In [`Mode::Strict`] the refusal of the column, else the fault of an earlier source that ended the import.
-    pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), Refusal> {
-        if self.pipeline.mode() == Mode::Strict {
+    /// In [`ImportMode::Strict`] the refusal of the column, else the fault of an earlier source that ended the import.
+    pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), ImportError> {
+        if self.pipeline.mode() == ImportMode::Strict {
             return self.fail(0, column.clone());
         }
         let result = self.pipeline.leave_out(column.clone());
@@ -229,7 +229,7 @@ impl<'e> Import<'e> {
     ///
     /// # Errors
     /// The refusal of the source, or the fault of an earlier source.
-    pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+    pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
         let earlier = self.pipeline.drain().map_err(Stop::Refused);
         self.note(earlier.and(Err(Stop::File(FileFault { line, error }))))
     }

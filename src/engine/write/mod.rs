@@ -23,13 +23,13 @@ mod transaction;
 mod writer;
 
 pub use self::import::Import;
-pub use self::note::{Note, NoteKind};
+pub use self::note::{DocumentNote, DocumentNoteKind};
 #[cfg(feature = "store")]
 pub(crate) use self::pipeline::StoreDocument;
 #[cfg(feature = "arrow")]
 pub(crate) use self::pipeline::{Cases, RowBound, RowGroup};
-pub use self::reading::Mode;
-pub use self::report::{Refusal, Report, Upserted};
+pub use self::reading::ImportMode;
+pub use self::report::{ImportError, ImportReport, UpsertOutcome};
 #[cfg(any(test, feature = "store"))]
 pub(crate) use self::restore::Parts;
 pub(crate) use self::sizes::Sizes;

@@ -8,11 +8,11 @@ use crate::batch::{Remark, Row};
 use crate::catalog::Catalog;
 use crate::error::quote;
 
-/// The kind of a [`Note`].
+/// The kind of a [`DocumentNote`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum NoteKind {
+pub enum DocumentNoteKind {
     /// A timestamp without an offset from UTC. It counts as UTC.
     NoZone,
     /// A number that is not a double. It was rounded to the nearest one.
@@ -26,22 +26,23 @@ pub enum NoteKind {
 /// A possible mistake in cases of an import that is not a fault.
 ///
 /// ```
-/// use casefilter::{Catalog, Engine, NoteKind};
+/// use casefilter::{Catalog, Engine, DocumentNoteKind};
 /// let report = Engine::new(Catalog::cases()).upsert_many(br#"{"id":"a","status":"open"}"#)?;
 /// let note = &report.notes[0];
-/// assert_eq!((note.kind, note.path.as_str(), note.count), (NoteKind::UnknownMember, "status", 1));
+/// assert_eq!((note.kind, note.path.as_str(), note.count), (DocumentNoteKind::UnknownMember, "status", 1));
 /// assert_eq!(note.meant, ["caseReview.status"]);
 /// # Ok::<(), casefilter::Refusal>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+#[non_exhaustive]
+pub struct DocumentNote {
     /// The kind.
-    pub kind: NoteKind,
+    pub kind: DocumentNoteKind,
     /// The name of the field, or the keys of the member joined by dots.
     pub path: String,
     /// The number of documents with it.
     pub count: u64,
-    /// The [name](crate::engine::Import::source) of the source of the first such document; empty if it has none.
+    /// The [name](crate::engine::Import::begin_source) of the source of the first such document; empty if it has none.
     pub source: String,
     /// The line in the source where the first such document starts, or its row, counted from 1.
     pub line: u64,
@@ -54,22 +55,22 @@ pub struct Note {
 /// The most notes of a report. A catalogue with many fields may cause more.
 const MOST_NOTES: usize = 256;
 
-impl Note {
+impl DocumentNote {
     /// Returns a sentence about the value or member.
     #[must_use]
     pub fn message(&self) -> String {
         let cases = if self.count == 1 { "case has" } else { "cases have" };
         match self.kind {
-            NoteKind::NoZone => {
+            DocumentNoteKind::NoZone => {
                 format!("{} {cases} a timestamp without a time zone, which counts as UTC", self.count)
             }
-            NoteKind::RoundedNumber => {
+            DocumentNoteKind::RoundedNumber => {
                 format!("{} {cases} a number that a double cannot hold, which is rounded", self.count)
             }
-            NoteKind::MistakenMillis => {
+            DocumentNoteKind::MistakenMillis => {
                 format!("{} {cases} Unix milliseconds that look like a year, a date or seconds", self.count)
             }
-            NoteKind::UnknownMember => {
+            DocumentNoteKind::UnknownMember => {
                 let meant: Vec<String> = self.meant.iter().map(|name| quote(name)).collect();
                 format!(
                     "{} {cases} this member, which is not a field and is not searched; did you mean {}?",
@@ -87,15 +88,17 @@ impl Note {
         let mut likely = 0;
         for remark in row.remarks() {
             let (kind, path) = match remark {
-                Remark::NoZone(field, _) => (NoteKind::NoZone, catalog.field(*field).name()),
-                Remark::Rounded(field, _) => (NoteKind::RoundedNumber, catalog.field(*field).name()),
-                Remark::Mistaken(field, _) => (NoteKind::MistakenMillis, catalog.field(*field).name()),
+                Remark::NoZone(field, _) => (DocumentNoteKind::NoZone, catalog.field(*field).name()),
+                Remark::Rounded(field, _) => (DocumentNoteKind::RoundedNumber, catalog.field(*field).name()),
+                Remark::Mistaken(field, _) => {
+                    (DocumentNoteKind::MistakenMillis, catalog.field(*field).name())
+                }
                 Remark::Stray(stray) => {
                     // Some sources have both members, one of them for other programs.
                     if stray.fields.iter().any(|field| row.has_own(*field)) {
                         continue;
                     }
-                    (NoteKind::UnknownMember, &*stray.path)
+                    (DocumentNoteKind::UnknownMember, &*stray.path)
                 }
             };
             let is_it = |note: &Self| note.kind == kind && note.path == path;
@@ -137,7 +140,7 @@ impl Note {
     }
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for DocumentNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", quote(&self.path).trim_matches('`'), self.message())?;
         let source = if self.source.is_empty() { "line " } else { &self.source };
@@ -154,12 +157,12 @@ impl fmt::Display for Note {
 #[cfg(test)]
 mod tests {
     use crate::catalog::Catalog;
-    use crate::engine::{Engine, Mode};
+    use crate::engine::{Engine, ImportMode};
 
-    fn notes(mode: Mode, text: &str) -> Vec<String> {
+    fn notes(mode: ImportMode, text: &str) -> Vec<String> {
         let engine = Engine::new(Catalog::cases());
         let mut import = engine.import(mode);
-        import.source("a.ndjson").unwrap();
+        import.begin_source("a.ndjson").unwrap();
         import.push(text.as_bytes()).unwrap();
         import.commit().unwrap().notes.iter().map(ToString::to_string).collect()
     }
@@ -182,7 +185,7 @@ mod tests {
             "applicantInfo.dob: 1 case has Unix milliseconds that look like a year, a date or seconds (`1980` in a.ndjson:3)",
             "updatedAt: 1 case has a timestamp without a time zone, which counts as UTC (`2024-01-02 00:00:00` in a.ndjson:4)",
         ];
-        for mode in [Mode::Strict, Mode::Lenient] {
+        for mode in [ImportMode::Strict, ImportMode::Lenient] {
             assert_eq!(notes(mode, &text), expected);
         }
     }
@@ -201,7 +204,7 @@ mod tests {
         let escaped = plain.replace("2024-", "202\\u0034-");
         // Members are noted in document order, or after the values.
         let sorted = |text: &str| {
-            let mut notes = notes(Mode::Strict, text);
+            let mut notes = notes(ImportMode::Strict, text);
             notes.sort();
             notes
         };
@@ -227,7 +230,7 @@ mod tests {
             let report = if is_whole {
                 engine.upsert_many(text.as_bytes()).unwrap()
             } else {
-                let mut import = engine.import(Mode::Strict);
+                let mut import = engine.import(ImportMode::Strict);
                 text.as_bytes().chunks(1000).for_each(|chunk| import.push(chunk).unwrap());
                 import.commit().unwrap()
             };
@@ -241,12 +244,12 @@ mod tests {
     fn correct_cases_get_no_note() {
         let text = r#"{"id":"a","createdAt":"2024-01-01 00:00:00+0000","caseReview":{"status":"open"},"email":"x",
             "applicantInfo":{"dob":"320630400000"},"createdByRule":{"revision":9007199254740992}}"#;
-        assert_eq!(notes(Mode::Strict, &text.replace('\n', " ")), [""; 0]);
+        assert_eq!(notes(ImportMode::Strict, &text.replace('\n', " ")), [""; 0]);
     }
 
     #[test]
     fn hostile_names_take_bounded_memory() {
         let members: String = (0..5000).map(|n| format!(",\"status{n}\":1,\"statu{n}\":2")).collect();
-        assert!(notes(Mode::Strict, &format!("{{\"id\":\"a\"{members}}}")).len() <= super::MOST_NOTES);
+        assert!(notes(ImportMode::Strict, &format!("{{\"id\":\"a\"{members}}}")).len() <= super::MOST_NOTES);
     }
 }

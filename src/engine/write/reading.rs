@@ -1,6 +1,6 @@
 //! Reads one document into a row, under the mode of an import.
 
-use super::report::{Refusal, Report};
+use super::report::{ImportError, ImportReport};
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -10,7 +10,8 @@ use crate::limits::Limits;
 
 /// The handling of malformed cases by an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Mode {
+#[non_exhaustive]
+pub enum ImportMode {
     /// The first malformed case ends the import, and no case is stored.
     #[default]
     Strict,
@@ -22,7 +23,7 @@ pub enum Mode {
 pub(crate) struct DocumentReader<'e> {
     pub(crate) catalog: &'e Catalog,
     pub(crate) limits: &'e Limits,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ImportMode,
 }
 
 impl DocumentReader<'_> {
@@ -36,11 +37,12 @@ impl DocumentReader<'_> {
         source: &str,
         template: &mut DocumentTemplate,
         row: &mut Row<'t>,
-        report: &mut Report,
-    ) -> Result<Option<&'t str>, Box<Refusal>> {
+        report: &mut ImportReport,
+    ) -> Result<Option<&'t str>, Box<ImportError>> {
         let line = piece.line;
-        let refuse =
-            |line, error, report: &mut Report| self.refuse(Refusal::new(source, line, error), report);
+        let refuse = |line, error, report: &mut ImportReport| {
+            self.refuse(ImportError::new(source, line, error), report)
+        };
         let text = match piece.bytes {
             Err(error) => return refuse(line, error, report).map(|()| None),
             Ok(bytes) => match utf8(trim(bytes)) {
@@ -71,8 +73,8 @@ impl DocumentReader<'_> {
         row: &mut Row<'_>,
         source: &str,
         line: u64,
-        report: &mut Report,
-    ) -> Result<(), Box<Refusal>> {
+        report: &mut ImportReport,
+    ) -> Result<(), Box<ImportError>> {
         self.note_faults(row, source, |_| line, report)?;
         report.note(row, source, line, self.catalog);
         Ok(())
@@ -84,26 +86,30 @@ impl DocumentReader<'_> {
         row: &mut Row<'_>,
         source: &str,
         line_of: impl Fn(&Error) -> u64,
-        report: &mut Report,
-    ) -> Result<(), Box<Refusal>> {
+        report: &mut ImportReport,
+    ) -> Result<(), Box<ImportError>> {
         let faults = row.take_faults();
         if faults.is_empty() {
             return Ok(());
         }
         for fault in faults {
-            let refusal = Refusal::new(source, line_of(&fault), fault);
-            if self.mode == Mode::Strict {
+            let refusal = ImportError::new(source, line_of(&fault), fault);
+            if self.mode == ImportMode::Strict {
                 return Err(Box::new(refusal));
             }
-            report.list(Refusal { kept: true, ..refusal });
+            report.list(ImportError { kept: true, ..refusal });
         }
         report.incomplete += 1;
         Ok(())
     }
 
     /// Rejects a case: skips it, or ends a strict import.
-    pub(super) fn refuse(&self, refusal: Refusal, report: &mut Report) -> Result<(), Box<Refusal>> {
-        if self.mode == Mode::Strict {
+    pub(super) fn refuse(
+        &self,
+        refusal: ImportError,
+        report: &mut ImportReport,
+    ) -> Result<(), Box<ImportError>> {
+        if self.mode == ImportMode::Strict {
             return Err(Box::new(refusal));
         }
         report.skipped += 1;

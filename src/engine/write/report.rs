@@ -4,14 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::note::Note;
+use super::note::DocumentNote;
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
 
 /// The outcome of storing one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Upserted {
+#[non_exhaustive]
+pub enum UpsertOutcome {
     /// Its `id` is new.
     Stored,
     /// It replaced the document with the same `id`, and keeps its place in the insertion order.
@@ -20,8 +21,9 @@ pub enum Upserted {
 
 /// A rejected case, or a rejected value of an accepted case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// The [name](crate::engine::Import::source) of the source; empty if it has none.
+#[non_exhaustive]
+pub struct ImportError {
+    /// The [name](crate::engine::Import::begin_source) of the source; empty if it has none.
     pub source: String,
     /// The line of the fault in the source, or the row, counted from 1; 0 for the whole source.
     pub line: u64,
@@ -32,14 +34,14 @@ pub struct Refusal {
     pub error: Box<Error>,
 }
 
-impl Refusal {
+impl ImportError {
     /// Creates the refusal of a rejected case or source.
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.source.is_empty() {
             write!(f, "{}: ", self.source)?;
@@ -55,11 +57,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ImportError {}
 
 /// The report of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+#[non_exhaustive]
+pub struct ImportReport {
     /// The number of new cases.
     pub stored: u64,
     /// The number of documents that replaced one with the same `id`, of this import or stored before.
@@ -69,19 +72,19 @@ pub struct Report {
     /// The number of malformed cases that were skipped.
     pub skipped: u64,
     /// The faults in the order of the sources: at most 10 per case, and at most 100,000.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<ImportError>,
     /// The number of further faults that are not listed.
     pub unlisted: u64,
     /// Possible mistakes, in the order of their first occurrence; at most 256.
     #[serde(default)]
-    pub notes: Vec<Note>,
+    pub notes: Vec<DocumentNote>,
 }
 
 /// The most faults that a report lists. A file of faults only would otherwise take far more memory than its own size.
 const LISTED_REFUSALS: usize = 100_000;
 
-impl Report {
-    pub(crate) fn list(&mut self, refusal: Refusal) {
+impl ImportReport {
+    pub(crate) fn list(&mut self, refusal: ImportError) {
         if self.refusals.len() < LISTED_REFUSALS {
             self.refusals.push(refusal);
         } else {
@@ -93,14 +96,14 @@ impl Report {
     #[inline]
     pub(crate) fn note(&mut self, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         if !row.remarks().is_empty() {
-            Note::add_all(&mut self.notes, row, source, line, catalog);
+            DocumentNote::add_all(&mut self.notes, row, source, line, catalog);
         }
     }
 
-    pub(crate) fn count(&mut self, upserted: Upserted) {
+    pub(crate) fn count(&mut self, upserted: UpsertOutcome) {
         let count = match upserted {
-            Upserted::Stored => &mut self.stored,
-            Upserted::Replaced => &mut self.replaced,
+            UpsertOutcome::Stored => &mut self.stored,
+            UpsertOutcome::Replaced => &mut self.replaced,
         };
         *count += 1;
     }
@@ -111,6 +114,6 @@ impl Report {
         self.skipped += later.skipped;
         self.unlisted += later.unlisted;
         later.refusals.into_iter().for_each(|refusal| self.list(refusal));
-        Note::append(&mut self.notes, later.notes);
+        DocumentNote::append(&mut self.notes, later.notes);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::import::Import;
 use super::pipeline::StoreDocument;
-use super::reading::Mode;
-use super::report::{Refusal, Report, Upserted};
+use super::reading::ImportMode;
+use super::report::{ImportError, ImportReport, UpsertOutcome};
 use super::transaction::WriteTxn;
 use crate::batch::{Document, Row};
 use crate::engine::handle::Engine;
@@ -14,7 +14,7 @@ use crate::ingest::{read_by_template, read_case, trim, trim_start};
 impl Engine {
     /// Begins an import. Other writes and other imports do not wait for it until it is [committed](Import::commit).
     #[must_use]
-    pub fn import(&self, mode: Mode) -> Import<'_> {
+    pub fn import(&self, mode: ImportMode) -> Import<'_> {
         Import::new(self, mode, None)
     }
 
@@ -23,7 +23,7 @@ impl Engine {
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")
     )]
-    pub(crate) fn import_numbered<'e>(&'e self, mode: Mode, store: StoreDocument<'e>) -> Import<'e> {
+    pub(crate) fn import_numbered<'e>(&'e self, mode: ImportMode, store: StoreDocument<'e>) -> Import<'e> {
         Import::new(self, mode, Some(store))
     }
 
@@ -32,10 +32,10 @@ impl Engine {
     /// Searches that begin afterwards see it.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Upserted};
+    /// use casefilter::{Catalog, Engine, UpsertOutcome};
     /// let engine = Engine::new(Catalog::cases());
-    /// assert_eq!(engine.upsert(br#"{"id":"a"}"#)?, Upserted::Stored);
-    /// assert_eq!(engine.upsert(br#"{"id":"a","tags":["vip"]}"#)?, Upserted::Replaced);
+    /// assert_eq!(engine.upsert(br#"{"id":"a"}"#)?, UpsertOutcome::Stored);
+    /// assert_eq!(engine.upsert(br#"{"id":"a","tags":["vip"]}"#)?, UpsertOutcome::Replaced);
     /// let errors = engine.upsert(br#"{"id":"a","tags":"vip"}"#).unwrap_err();
     /// assert_eq!((errors.as_slice()[0].path.as_str(), errors.as_slice()[0].offset), ("tags", 17));
     /// # Ok::<(), casefilter::Errors>(())
@@ -49,7 +49,7 @@ impl Engine {
     ///
     /// Only one call at a time uses the fast reader. A concurrent call uses the strict parser, which takes about 2.4 times the
     /// instructions. To store from many threads, use [`upsert_many`](Self::upsert_many).
-    pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
+    pub fn upsert(&self, document: &[u8]) -> Result<UpsertOutcome, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
         let mut txn = WriteTxn::new(self);
@@ -71,8 +71,8 @@ impl Engine {
     ///
     /// # Errors
     /// The first malformed case, or a source of another format. Nothing is stored then.
-    pub fn upsert_many(&self, documents: &[u8]) -> Result<Report, Refusal> {
-        self.import(Mode::Strict).commit_all(documents)
+    pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, ImportError> {
+        self.import(ImportMode::Strict).commit_all(documents)
     }
 
     /// Deletes a case. Returns false if there is none with this `id`. A later case with the same `id` gets a new place.

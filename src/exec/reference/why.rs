@@ -18,6 +18,7 @@ use crate::value::Value;
 
 /// The truth of every criterion of a filter for one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Why {
     /// The case.
     pub id: String,
@@ -33,6 +34,7 @@ pub struct Why {
 
 /// One criterion and its truth for a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Criterion {
     /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
     /// together, and where the filter was not made from a body.
@@ -74,6 +76,7 @@ pub enum Test {
 
 /// The values of a case in a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Stored {
     /// The value set, in the order of the document, each value once.
     pub values: Vec<String>,
@@ -83,7 +86,7 @@ pub struct Stored {
 
 /// The truth of each criterion, as written, for the case in this document.
 ///
-/// It is as lenient as [`Mode::Lenient`](crate::Mode::Lenient): a field value that is rejected counts as absent.
+/// It is as lenient as [`ImportMode::Lenient`](crate::ImportMode::Lenient): a field value that is rejected counts as absent.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};

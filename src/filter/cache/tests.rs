@@ -1,7 +1,7 @@
 use super::*;
 
 fn cache(capacity_bytes: usize) -> FilterCache {
-    FilterCache::new(Catalog::cases(), Limits::default(), capacity_bytes)
+    FilterCache::new(FilterBuilder::new(&Catalog::cases()), capacity_bytes)
 }
 
 fn body(n: usize) -> String {
@@ -55,7 +55,7 @@ fn another_body_of_the_same_hash_is_compiled() {
 fn a_bound_holds_for_what_is_found_and_for_what_is_compiled() {
     let all = Catalog::cases();
     let bound = |text| Filter::compile_text(&all, text).unwrap();
-    let narrow = FilterCache::new(all.allow(["id", "name"]).unwrap(), Limits::default(), 1 << 20);
+    let narrow = FilterCache::new(FilterBuilder::new(&all.allow(["id", "name"]).unwrap()), 1 << 20);
     let narrow = narrow.within(&bound("clientId = acme")).unwrap().within(&bound("priority = high")).unwrap();
     for _ in 0..2 {
         let filter = narrow.compile(br#"{"ids":["a"]}"#).unwrap();

@@ -179,9 +179,9 @@ fn arrays_and_answers_may_be_longer_than_any_case() {
         (format!("{{\"code\":\"{cases}\"}}"), too_long),
         (format!("\n{{\"id\":\"{}\"}}\n{{\"id\":\"b\"}}\n", "x".repeat(5000)), too_long),
     ];
-    for case_bytes in 30..53 {
+    for document_bytes in 30..53 {
         for (text, expected) in &texts {
-            let limits = Limits { case_bytes, ..Limits::default() };
+            let limits = Limits { document_bytes, ..Limits::default() };
             let outcomes = [1, 1000, 1 << 20].map(|chunk| {
                 let (mut lines, mut fault) = (Vec::new(), None);
                 let mut splitter = Splitter::new(&limits);
@@ -239,7 +239,7 @@ fn chunks_of_one_byte_take_linear_time() {
 
 #[test]
 fn an_overlong_line_is_skipped_and_not_held() {
-    let limits = Limits { case_bytes: 10, ..Limits::default() };
+    let limits = Limits { document_bytes: 10, ..Limits::default() };
     let mut splitter = Splitter::new(&limits);
     let mut kinds = Vec::new();
     let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {

@@ -101,9 +101,9 @@ fn any_other_document_is_left_to_the_strict_parser() {
     }
     let deep = format!(r#"{{"id":"a","x":{}{}}}"#, "[".repeat(20), "]".repeat(20));
     assert_eq!(check(&Catalog::cases(), &Limits::default(), &[&deep]), [false]);
-    let limits = Limits { case_depth: 3, ..Limits::default() };
+    let limits = Limits { document_depth: 3, ..Limits::default() };
     assert_eq!(check(&Catalog::cases(), &limits, &[WHOLE, r#"{"id":"a","tags":["b"]}"#]), [false, true]);
-    let limits = Limits { case_bytes: 20, ..Limits::default() };
+    let limits = Limits { document_bytes: 20, ..Limits::default() };
     assert_eq!(check(&Catalog::cases(), &limits, &[WHOLE, r#"{"id":"a"}"#]), [false, true]);
     for (count, match_it) in [(40, true), (200, false)] {
         let many: String = (0..count).map(|n| format!(r#","k{n}":{n}"#)).collect();
@@ -225,16 +225,16 @@ fn more_fields_than_slots_are_distinguished() {
 fn a_template_is_relearned_under_another_limit() {
     let catalog = Catalog::cases();
     let mut template = DocumentTemplate::default();
-    for (case_depth, matches) in [(128, true), (3, false), (128, true), (2, false), (4, true)] {
-        let limits = Limits { case_depth, ..Limits::default() };
+    for (document_depth, matches) in [(128, true), (3, false), (128, true), (2, false), (4, true)] {
+        let limits = Limits { document_depth, ..Limits::default() };
         let text = r#"{"id":"a","caseReview":{"checklistState":{"checklist":[]}},"tags":["b"]}"#;
         let mut row = Row::default();
         assert_eq!(
             matches_template(text, &catalog, &limits, &mut template, &mut row),
             matches,
-            "{case_depth}"
+            "{document_depth}"
         );
-        assert_eq!(read_case(text, &catalog, &limits, &mut row).is_ok(), matches, "{case_depth}");
+        assert_eq!(read_case(text, &catalog, &limits, &mut row).is_ok(), matches, "{document_depth}");
     }
 }
 
@@ -447,7 +447,7 @@ proptest! {
     #[test]
     fn documents_of_one_form_are_read_alike_and_well_formed_ones_match_the_template(
         seeds in prop::collection::vec(any::<u64>(), 1..40),
-        case_depth in prop::option::of(0..7_usize),
+        document_depth in prop::option::of(0..7_usize),
     ) {
         use crate::catalog::{Field, FieldType};
         let catalog = Catalog::cases().with([
@@ -461,9 +461,9 @@ proptest! {
         ]).unwrap();
         let written: Vec<Writer> = seeds.into_iter().map(Writer::document).collect();
         let documents: Vec<&str> = written.iter().map(|writer| writer.text.as_str()).collect();
-        let limits = Limits { case_depth: case_depth.unwrap_or(32), ..Limits::default() };
+        let limits = Limits { document_depth: document_depth.unwrap_or(32), ..Limits::default() };
         for (writer, matches) in written.iter().zip(check(&catalog, &limits, &documents)) {
-            prop_assert!(matches || !writer.is_sound || case_depth.is_some(), "{}", writer.text);
+            prop_assert!(matches || !writer.is_sound || document_depth.is_some(), "{}", writer.text);
         }
     }
 }

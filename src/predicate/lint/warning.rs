@@ -38,6 +38,7 @@ pub enum WarningKind {
 
 /// A part of a filter without errors that its author may not have meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Warning {
     /// The kind.
     pub kind: WarningKind,

@@ -3,7 +3,7 @@
 mod laws;
 
 use crate::catalog::{Catalog, Field, FieldType};
-use crate::filter::Filter;
+use crate::filter::{Filter, FilterBuilder};
 
 fn catalog() -> Catalog {
     Catalog::new([
@@ -165,10 +165,14 @@ fn a_normal_form_nests_at_most_three_levels_deeper() {
     let text = "(s = a or b = true or (r = x and (n < 3 or n > 5) and (n < 10 or n > 15))) and (s = a or r = z or b = false)";
     let filter = Filter::compile_text(&catalog, text).unwrap();
     let compile = |depth: usize, body: &str| {
-        Filter::compile_with(&catalog, &crate::Limits { depth, ..crate::Limits::default() }, body.as_bytes())
+        FilterBuilder::new(&catalog)
+            .limits(crate::Limits { depth, ..crate::Limits::default() })
+            .json(body.as_bytes())
     };
     assert!(
-        Filter::compile_text_with(&catalog, &crate::Limits { depth: 4, ..crate::Limits::default() }, text)
+        FilterBuilder::new(&catalog)
+            .limits(crate::Limits { depth: 4, ..crate::Limits::default() })
+            .text(text)
             .is_ok()
     );
     assert!(compile(6, &filter.to_json()).is_err());
@@ -216,7 +220,7 @@ fn depth_costs_little_stack() {
         for (levels, depth) in [(10, 32), (600, usize::MAX)] {
             let limits = crate::Limits { depth, ..crate::Limits::default() };
             for text in towers(levels) {
-                let filter = Filter::compile_text_with(&catalog, &limits, &text).unwrap();
+                let filter = FilterBuilder::new(&catalog).limits(limits.clone()).text(&text).unwrap();
                 assert!(!filter.to_json().is_empty() && !filter.plan().is_empty());
                 assert!(!filter.warnings().is_empty() || filter.clone().unoptimized().size() > 1);
             }

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 
 use super::upload::{Source, Spool};
 use crate::domain::{Imported, RecordKind, import_records_in};
-use crate::engine::{Mode, Report};
+use crate::engine::{ImportMode, ImportReport};
 use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
 use crate::store::StoreError;
@@ -71,10 +71,10 @@ impl From<io::Error> for ImportFailure {
 pub(super) fn cases(
     shared: &ServiceState,
     spool: Spool,
-    mode: Mode,
+    mode: ImportMode,
     cancellation: &Cancellation,
-) -> Result<(Report, usize), Failure> {
-    let import = || -> Result<(Report, usize), ImportFailure> {
+) -> Result<(ImportReport, usize), Failure> {
+    let import = || -> Result<(ImportReport, usize), ImportFailure> {
         let file = Arc::new(spool.file);
         let mut import = shared.store.import(mode)?;
         for source in spool.sources {
@@ -83,7 +83,7 @@ pub(super) fn cases(
                 cancellation.check(shared)?;
                 continue;
             }
-            import.source(&source.name)?;
+            import.begin_source(&source.name)?;
             each_chunk(&file, &source, |chunk| {
                 cancellation.check(shared)?;
                 Ok(import.push(chunk)?)
@@ -105,7 +105,7 @@ pub(super) fn records(
     shared: &ServiceState,
     spool: &Spool,
     kind: RecordKind,
-    mode: Mode,
+    mode: ImportMode,
     cancellation: &Cancellation,
 ) -> Result<Imported, Failure> {
     let imported = import_records_in(&shared.store, kind, mode, |import| {

@@ -21,7 +21,7 @@ use super::import::{self, Cancellation};
 use super::search;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
 use crate::domain::{RecordKind, mint_share_token};
-use crate::engine::{Mode, Report};
+use crate::engine::{ImportMode, ImportReport};
 use crate::envelope::error_codes::ErrorCode;
 use crate::error::{ErrorKind, quote};
 use crate::service::http::errors::{Failure, json};
@@ -188,7 +188,7 @@ async fn searches(State(admin): Context, body: Body) -> Result<Response, Failure
 #[derive(Serialize)]
 struct ImportedCases {
     cases: usize,
-    report: Report,
+    report: ImportReport,
 }
 
 async fn import(
@@ -228,7 +228,7 @@ async fn import(
 
 /// The query parameters of an import.
 struct ImportQuery {
-    mode: Mode,
+    mode: ImportMode,
     /// The name of the source in errors, if the body has no frames.
     source: String,
     is_parquet: bool,
@@ -240,7 +240,7 @@ const IMPORT_PARAMETERS: [&str; 3] = ["mode", "source", "format"];
 impl ImportQuery {
     /// Parses a query. Each parameter may occur once.
     fn read(query: &str) -> Result<Self, Failure> {
-        let mut own = Self { mode: Mode::Strict, source: "the body".to_owned(), is_parquet: false };
+        let mut own = Self { mode: ImportMode::Strict, source: "the body".to_owned(), is_parquet: false };
         let mut seen = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let Some(known) = IMPORT_PARAMETERS.into_iter().find(|known| *known == name) else {
@@ -265,7 +265,7 @@ impl ImportQuery {
     fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
         let expected = match (name, value) {
             ("mode", "strict" | "lenient") => {
-                self.mode = if value == "lenient" { Mode::Lenient } else { Mode::Strict };
+                self.mode = if value == "lenient" { ImportMode::Lenient } else { ImportMode::Strict };
                 return Ok(());
             }
             ("format", "ndjson" | "parquet") => {

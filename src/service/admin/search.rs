@@ -37,7 +37,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use crate::catalog::Catalog;
 use crate::engine::explain::{Explanation, Phase};
 use crate::error::Errors;
-use crate::filter::{Filter, Params, Request};
+use crate::filter::{Filter, FilterBuilder, SearchParams, SearchRequest};
 use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
@@ -110,7 +110,7 @@ struct Head {
 }
 
 impl AdminSearch {
-    fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
+    fn request(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
         let default = Limits::default();
         let limits = Limits {
             body_bytes: usize::MAX,
@@ -123,13 +123,15 @@ impl AdminSearch {
         };
         let bad = |errors: Errors| Failure::new(axum::http::StatusCode::BAD_REQUEST, errors.to_string());
         let filter = match &self.body {
-            Some(body) => Filter::compile_with(catalog, &limits, body.as_bytes()),
+            Some(body) => FilterBuilder::new(catalog).limits(limits.clone()).json(body.as_bytes()),
             None => Ok(Filter::all(catalog)),
         };
-        let params = Params { order: self.order.as_deref(), ..Params::default() };
-        let request = Request::with_params(catalog, &limits, filter, &params).map_err(bad)?;
+        let params = SearchParams::new().order(self.order.as_deref());
+        let both = Errors::both(filter, params.parse(catalog, &limits));
+        let request =
+            both.map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging)).map_err(bad)?;
         let limit = self.limit.unwrap_or(request.limit);
-        Ok(request.offset(self.offset).limit(limit).count(self.count))
+        Ok(request.with_offset(self.offset).with_limit(limit).with_count(self.count))
     }
 }
 

@@ -18,7 +18,7 @@ use super::projection::Projection;
 use super::replays::ReplayCache;
 use crate::catalog::{Catalog, FieldId};
 use crate::error::{Error, quote};
-use crate::filter::{Filter, FilterCache};
+use crate::filter::{FilterBuilder, FilterCache};
 use crate::ingest::check_text;
 use crate::limits::Limits;
 
@@ -254,7 +254,8 @@ impl Tokens {
     /// # Errors
     /// Returns a message about the first invalid token, with its number in the file. It never contains a secret.
     pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, String> {
-        let shared = Arc::new(FilterCache::new(catalog.clone(), limits.clone(), CACHE_BYTES));
+        let shared =
+            Arc::new(FilterCache::new(FilterBuilder::new(catalog).limits(limits.clone()), CACHE_BYTES));
         let mut by_token = HashMap::new();
         for (number, entry) in (1..).zip(file.tokens) {
             let wrong = |message: String| format!("token {number}: {message}");
@@ -270,7 +271,7 @@ impl Tokens {
             let bound = match &entry.filter {
                 None => None,
                 Some(text) => {
-                    let filter = Filter::compile_text_with(catalog, limits, text);
+                    let filter = FilterBuilder::new(catalog).limits(limits.clone()).text(text);
                     Some(filter.map_err(|errors| wrong(format!("`filter`: {errors}")))?)
                 }
             };
@@ -288,7 +289,8 @@ impl Tokens {
                 Arc::clone(&shared)
             } else {
                 let catalog = narrow.unwrap_or_else(|| catalog.clone());
-                let cache = FilterCache::new(catalog, limits.clone(), OWN_CACHE_BYTES);
+                let cache =
+                    FilterCache::new(FilterBuilder::new(&catalog).limits(limits.clone()), OWN_CACHE_BYTES);
                 Arc::new(match &bound {
                     Some(bound) => cache.within(bound).map_err(|error| wrong(error.to_string()))?,
                     None => cache,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::domain::{Cause, DomainError, DomainErrorKind};
 #[cfg(unix)]
-use crate::engine::Refusal;
+use crate::engine::ImportError;
 use crate::envelope::Envelope;
 use crate::envelope::error_codes::{self, ErrorCode};
 use crate::error::Errors;
@@ -29,7 +29,7 @@ pub(in crate::service) struct Failure {
     cause: Option<String>,
     /// The case or record that an import rejected.
     #[cfg(unix)]
-    refusal: Option<Box<Refusal>>,
+    refusal: Option<Box<ImportError>>,
     /// True if the connection must be closed after the response.
     closes: bool,
 }
@@ -120,7 +120,7 @@ impl Failure {
 
     /// Converts a rejected case or record for an operator.
     #[cfg(all(unix, feature = "arrow"))]
-    pub(in crate::service) fn of_refusal(refusal: &Refusal) -> Self {
+    pub(in crate::service) fn of_refusal(refusal: &ImportError) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
         Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::Refused.code()) }
     }
@@ -161,7 +161,7 @@ impl Failure {
             #[serde(flatten)]
             envelope: Envelope,
             #[serde(skip_serializing_if = "Option::is_none")]
-            refusal: Option<Box<Refusal>>,
+            refusal: Option<Box<ImportError>>,
         }
         let (status, closes, refusal) = (self.status, self.closes, self.refusal.take());
         if let Some(cause) = self.cause.take() {

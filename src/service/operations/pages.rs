@@ -9,10 +9,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::engine::Page;
+use crate::engine::AnswerFrame;
 use crate::envelope::error_codes;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
 use crate::service::auth::projection::Projection;
@@ -49,14 +49,14 @@ pub(super) struct Rest {
     token: Arc<AppToken>,
     /// The text after the last document.
     end: String,
-    frame: Page,
+    frame: AnswerFrame,
     /// The index of the next document.
     next: usize,
 }
 
 /// A page to search for.
 pub(super) struct NewPage<'r> {
-    pub(super) request: &'r Request,
+    pub(super) request: &'r SearchRequest,
     pub(super) token: &'r Arc<AppToken>,
     /// The largest response in bytes.
     pub(super) max_bytes: usize,
@@ -80,7 +80,7 @@ impl NewPage<'_> {
     }
 
     /// Returns the text after the last document.
-    fn end(&self, frame: Page, total: Option<u64>) -> String {
+    fn end(&self, frame: AnswerFrame, total: Option<u64>) -> String {
         let mut end = String::with_capacity(FRAME_BYTES);
         frame.end(&mut end, total, (self.request.offset, self.request.limit));
         end
@@ -177,7 +177,7 @@ pub(super) fn too_large(index: usize, max_bytes: usize) -> Failure {
 struct Part<'t> {
     projection: Option<&'t Projection>,
     text: String,
-    frame: Page,
+    frame: AnswerFrame,
     /// The index of the next document.
     next: usize,
     /// The largest size of the text.
@@ -193,12 +193,12 @@ impl<'t> Part<'t> {
     /// Begins a page of `expected` cases.
     fn first(projection: Option<&'t Projection>, max_bytes: usize, expected: usize) -> Self {
         let mut text = String::with_capacity(FRAME_BYTES);
-        let frame = Page::begin(&mut text);
+        let frame = AnswerFrame::begin(&mut text);
         Self { projection, text, frame, next: 0, max_bytes, may_be_larger: false, expected, failure: None }
     }
 
     /// Continues a page with the document at `next`.
-    fn next(projection: Option<&'t Projection>, frame: Page, next: usize) -> Self {
+    fn next(projection: Option<&'t Projection>, frame: AnswerFrame, next: usize) -> Self {
         let text = String::with_capacity(CHUNK_BYTES.saturating_add(FRAME_BYTES));
         Self {
             projection,
@@ -268,7 +268,7 @@ pub(super) struct Size {
     pub(super) bytes: usize,
     /// The size of the largest document so far.
     pub(super) largest: usize,
-    frame: Page,
+    frame: AnswerFrame,
     /// The index of the next document.
     pub(super) next: usize,
     /// True if the response would exceed its limit with the next document.

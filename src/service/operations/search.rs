@@ -13,7 +13,7 @@ use super::pages::{Found, NewPage};
 use super::parameters::{Parameters, misspelt};
 use crate::domain::DomainError;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::filter::{Params, Request};
+use crate::filter::SearchParams;
 use crate::service::auth::permission::Permission;
 use crate::service::http::budget::Reservation;
 use crate::service::http::errors::Failure;
@@ -61,7 +61,7 @@ fn search_now(shared: &ServiceState, call: &Call, reservation: &mut Reservation)
     #[cfg(not(feature = "postgres"))]
     let _ = reservation;
     let query = Query::read(call.query.as_deref());
-    let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
+    let request = call.token.cache.request(&call.body, &query.params());
     let request = match (request, query.errors()) {
         (Ok(request), None) => Ok(request),
         (Err(errors), None) | (Ok(_), Some(errors)) => Err(errors),
@@ -108,9 +108,9 @@ impl<'q> Query<'q> {
         own
     }
 
-    fn params(&self) -> Params<'_> {
+    fn params(&self) -> SearchParams<'_> {
         let [offset, limit, order, count] = self.values.each_ref().map(Option::as_deref);
-        Params { offset, limit, order, count }
+        SearchParams::new().offset(offset).limit(limit).order(order).count(count)
     }
 
     fn errors(self) -> Option<Errors> {
@@ -125,10 +125,7 @@ mod tests {
     #[test]
     fn a_repeated_parameter_is_an_error_and_its_first_value_counts() {
         let query = Query::read(Some("limit=5&x=1&order=%2Dcreated+At&limit=6&limit=7"));
-        assert_eq!(
-            query.params(),
-            Params { limit: Some("5"), order: Some("-created At"), ..Params::default() }
-        );
+        assert_eq!(query.params(), SearchParams::new().limit("5").order("-created At"));
         let errors = query.errors().unwrap();
         assert_eq!(errors.as_slice().len(), 2);
         assert_eq!(errors.as_slice()[0].path, "limit");

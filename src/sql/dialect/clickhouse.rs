@@ -132,7 +132,7 @@ impl Syntax for ClickHouse {
         if column.is_list() {
             out = format!("Array({out})");
         }
-        if let Some(default) = field.and_then(|field| field.default()) {
+        if let Some(default) = field.and_then(|field| field.default_value()) {
             out.push_str(" DEFAULT ");
             self.literal(&Datum::Text(default.into()), &mut out);
         }
@@ -165,7 +165,7 @@ impl Syntax for ClickHouse {
         for column in table.columns() {
             let Some(field) = column.field().map(|field| table.catalog().field(field)) else { continue };
             let quoted = quote(column);
-            let index = match (column.kind(), field.kind()) {
+            let index = match (column.kind(), field.field_type()) {
                 (_, FieldType::Timestamp) if !column.is_list() && time.is_empty() => {
                     time = format!("{quoted}, ");
                     continue;

@@ -124,7 +124,7 @@ impl Syntax for DuckDb {
         if !column.is_nullable() {
             out.push_str(" NOT NULL");
         }
-        let default = column.field().and_then(|field| table.catalog().field(field).default());
+        let default = column.field().and_then(|field| table.catalog().field(field).default_value());
         if let Some(default) = default {
             out.push_str(" DEFAULT ");
             string(default, &mut out);

@@ -63,22 +63,22 @@ impl fmt::Display for Dialect {
 
 /// An error: not the name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownDialect(String);
+pub struct ParseDialectError(String);
 
-impl fmt::Display for UnknownDialect {
+impl fmt::Display for ParseDialectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Dialect::ALL.map(Dialect::name).join(", ");
         write!(f, "found dialect {}, expected one of {names}", crate::error::quote(&self.0))
     }
 }
 
-impl std::error::Error for UnknownDialect {}
+impl std::error::Error for ParseDialectError {}
 
 impl FromStr for Dialect {
-    type Err = UnknownDialect;
+    type Err = ParseDialectError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
+    fn from_str(name: &str) -> Result<Self, ParseDialectError> {
         let found = Self::ALL.into_iter().find(|dialect| dialect.name() == name);
-        found.ok_or_else(|| UnknownDialect(name.to_owned()))
+        found.ok_or_else(|| ParseDialectError(name.to_owned()))
     }
 }

@@ -116,7 +116,7 @@ impl Syntax for Postgres {
         if !column.is_nullable() {
             out.push_str(" NOT NULL");
         }
-        let default = column.field().and_then(|field| table.catalog().field(field).default());
+        let default = column.field().and_then(|field| table.catalog().field(field).default_value());
         if let Some(default) = default {
             out.push_str(" DEFAULT ");
             self.literal(&Datum::Text(default.into()), &mut out);
@@ -176,7 +176,7 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
         let on = format!("CREATE INDEX ON {name}");
         if column.is_list() {
             common.push_str(&format!("{on} USING gin ({quoted});\n"));
-        } else if field.kind().is_ordered() {
+        } else if field.field_type().is_ordered() {
             // Descending is not the reverse of ascending: absent values come last in both.
             common.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
             let least_first = format!("{on} ({quoted}, \"id\");\n");

@@ -150,7 +150,7 @@ pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
 /// Returns the first single-valued timestamp column, by which rows should be clustered, or else `id`.
 pub(super) fn time_column(table: &Table) -> &str {
     let is_time = |column: &&Column| {
-        let kind = column.field().map(|field| table.catalog().field(field).kind());
+        let kind = column.field().map(|field| table.catalog().field(field).field_type());
         kind == Some(FieldType::Timestamp) && !column.is_list()
     };
     table.columns().iter().find(is_time).map_or("id", Column::name)

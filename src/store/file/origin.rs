@@ -102,12 +102,7 @@ pub(super) fn identity_of(_: &fs::Metadata) -> Option<Identity> {
 }
 
 /// Returns true if the file at a path begins with the magic number of a database.
-///
-/// ```
-/// assert!(!casefilter::is_store(std::path::Path::new("no such file")));
-/// ```
-#[must_use]
-pub fn is_store(path: &Path) -> bool {
+pub(in crate::store) fn is_store(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file && fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC

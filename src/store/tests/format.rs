@@ -34,7 +34,7 @@ fn part(batch: u64, part: u64, contents: &[u8]) -> Vec<u8> {
 /// Three cases whose checkpoint is made, of which one is deleted then.
 fn write(path: &std::path::Path, has_record: bool) {
     let fields = [
-        Field::new("state", FieldType::String).default_value("new"),
+        Field::new("state", FieldType::String).with_default("new"),
         Field::new("amount", FieldType::Number),
         Field::new("secret", FieldType::Boolean),
         Field::new("at", FieldType::Timestamp).unix_millis(),
@@ -46,7 +46,7 @@ fn write(path: &std::path::Path, has_record: bool) {
         r#"{"id":"a","state":"old","at":3}"#,
         r#"{"id":"b","amount":-1,"at":5}"#,
     ];
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     for document in documents {
         import.push(document.as_bytes()).unwrap();
         import.push(b"\n").unwrap();

@@ -11,7 +11,7 @@ fn lines(version: u32) -> String {
 }
 
 fn import(store: &Store, version: u32) {
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(lines(version).as_bytes()).unwrap();
     import.commit().unwrap();
 }
@@ -41,7 +41,7 @@ fn compacting_takes_no_reader_its_documents() {
     (0..3).for_each(|version| import(&store, version));
     store.write_records(|records| records.put("kind", "key", "before").map(drop)).unwrap();
 
-    let all = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
+    let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(u64::MAX);
     let mut reader = store.documents(&all).unwrap();
     let records = store.records().unwrap();
     assert!(reader.next().unwrap().unwrap().contains("\"2 x"));
@@ -123,7 +123,7 @@ fn after_a_sync_that_failed_nothing_is_acknowledged() {
         // What is on disk, if the machine stops now, is what was acknowledged.
         let mut dice = Dice::new(at + 1);
         let found = open(&Disk::new(disk.after_crash(&mut dice), Trouble::None, false), 0).unwrap();
-        let ids = found.ids(&Request::new(Filter::all(found.catalog()))).unwrap();
+        let ids = found.ids(&SearchRequest::new(Filter::all(found.catalog()))).unwrap();
         let has = |id: &str| ids.iter().any(|own| own == id);
         assert!(has("first"), "operation {at}");
         assert!(third.is_err() || has("third"), "operation {at}");

@@ -32,7 +32,7 @@ fn lines(cases: &[(&str, &str)]) -> Vec<String> {
 fn other_writes_do_not_wait_for_an_open_import() {
     let (disk, store) = new();
     upsert(&store, "a", "before");
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(line("a", "imported").as_bytes()).unwrap();
     // On this very thread: it would wait for itself.
     upsert(&store, "b", "single");
@@ -62,7 +62,7 @@ fn an_import_on_another_thread_holds_up_no_write() {
     let report = std::thread::scope(|scope| {
         let store = &store;
         let import = scope.spawn(move || {
-            let mut import = store.import(Mode::Strict).unwrap();
+            let mut import = store.import(ImportMode::Strict).unwrap();
             (0..3_000).for_each(|id| import.push(line(id, "imported").as_bytes()).unwrap());
             begun.send(()).unwrap();
             goes_on.recv().unwrap();
@@ -81,11 +81,11 @@ fn an_import_on_another_thread_holds_up_no_write() {
 #[test]
 fn an_import_that_is_leaked_holds_up_no_write() {
     let (_, store) = new();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(line("a", "never committed").as_bytes()).unwrap();
     std::mem::forget(import);
     upsert(&store, "b", "single");
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(line("c", "imported").as_bytes()).unwrap();
     import.commit().unwrap();
     assert_eq!(documents(&store), lines(&[("b", "single"), ("c", "imported")]));
@@ -94,8 +94,8 @@ fn an_import_that_is_leaked_holds_up_no_write() {
 #[test]
 fn of_two_open_imports_the_one_that_is_committed_later_wins() {
     let (disk, store) = new();
-    let mut first = store.import(Mode::Strict).unwrap();
-    let mut second = store.import(Mode::Strict).unwrap();
+    let mut first = store.import(ImportMode::Strict).unwrap();
+    let mut second = store.import(ImportMode::Strict).unwrap();
     first.push(line("a", "of the first").as_bytes()).unwrap();
     second.push(line("a", "of the second").as_bytes()).unwrap();
     second.push(line("b", "of the second").as_bytes()).unwrap();
@@ -124,7 +124,7 @@ fn imports_replace_what_is_there_when_they_are_committed() {
             };
             let text = step.to_string();
             match step % 7 {
-                0 => imports.push((store.import(Mode::Strict).unwrap(), Vec::new())),
+                0 => imports.push((store.import(ImportMode::Strict).unwrap(), Vec::new())),
                 1..4 => {
                     let count = [1, 9, 70, 400][(step % 4) as usize];
                     let cases: Vec<(String, String)> = (0..count).map(|_| case(&text)).collect();
@@ -173,7 +173,7 @@ fn a_crash_at_any_operation_of_the_commit_leaves_all_of_an_import_or_nothing() {
         (disk, store)
     };
     let run = |store: &Store| {
-        let mut import = store.import(Mode::Strict)?;
+        let mut import = store.import(ImportMode::Strict)?;
         (20..60).try_for_each(|id| import.push(line(format!("c{id}"), "imported").as_bytes()))?;
         store.upsert(line("beside", "single").as_bytes(), Durability::Synced)?;
         import.commit()
@@ -219,7 +219,7 @@ fn an_import_that_is_open_while_the_cases_are_loaded_anew_replaces_the_right_one
     let mut anew = 0;
     for at in 0..operations {
         let (disk, store) = begin();
-        let mut import = store.import(Mode::Strict).unwrap();
+        let mut import = store.import(ImportMode::Strict).unwrap();
         (30..90).for_each(|id| import.push(line(format!("c{id}"), "imported").as_bytes()).unwrap());
         disk.begin(Trouble::Once(disk.operations() + at));
         let single = store.upsert(line("c7", "single").as_bytes(), Durability::Synced);
@@ -241,14 +241,14 @@ fn an_import_that_finds_no_room_to_put_its_cases_aside_loses_nothing() {
     let (_, store) = new();
     upsert(&store, "a", "before");
     let full = || Spool::over(std::fs::File::options().write(true).open("/dev/full").unwrap());
-    let mut import = store.import_over(Mode::Strict, full());
+    let mut import = store.import_over(ImportMode::Strict, full());
     let large = "x".repeat(1 << 20);
     let error = import.push(line("b", &large).as_bytes()).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Io);
     assert!(error.to_string().contains("cannot be put aside: No space left"), "{error}");
     assert_eq!(import.commit().unwrap_err().kind(), StoreErrorKind::Io);
     // What comes in by the import of the engine is told by `check`, and at the commit.
-    let mut import = store.import_over(Mode::Strict, full());
+    let mut import = store.import_over(ImportMode::Strict, full());
     import.cases().push(line("b", &large).as_bytes()).unwrap();
     assert_eq!(import.check().unwrap_err().kind(), StoreErrorKind::Io);
     upsert(&store, "c", "single");
@@ -280,7 +280,7 @@ fn what_an_import_puts_aside_has_no_name_and_is_gone_with_it() {
         };
         let before = unnamed(folder.path());
         for is_committed in [false, true] {
-            let mut import = store.import(Mode::Strict).unwrap();
+            let mut import = store.import(ImportMode::Strict).unwrap();
             (0..2_000).for_each(|_| import.push(text.as_bytes()).unwrap());
             assert_eq!((names(), unnamed(folder.path())), (1, before + 1));
             for file in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {

@@ -52,7 +52,7 @@ fn members_are_counted_as_they_are_stored_now() {
 fn of_many_cases_a_sample_is_looked_at() {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let store = open(&disk, 1).unwrap();
-    let mut import = store.import(Mode::Strict).unwrap();
+    let mut import = store.import(ImportMode::Strict).unwrap();
     for id in 0..2_500 {
         let member = if id % 2 == 0 { "State" } else { "state" };
         import.push(format!("{{\"id\":\"c{id}\",\"{member}\":\"x\"}}\n").as_bytes()).unwrap();

@@ -13,9 +13,9 @@ use super::file::File;
 use super::verify::verify;
 use super::*;
 use crate::catalog::{Catalog, Field, FieldType};
-use crate::engine::{Mode, Upserted};
+use crate::engine::{ImportMode, UpsertOutcome};
 use crate::filter::Filter;
-use crate::filter::Request;
+use crate::filter::SearchRequest;
 use crate::limits::Limits;
 use disk::{Dice, Disk, Trouble};
 
@@ -42,7 +42,8 @@ fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
 
 /// Returns all documents in stored order, followed by the records.
 fn all(store: &Store) -> Result<Vec<String>, StoreError> {
-    let answer = store.search(&Request::new(Filter::all(store.catalog())).limit(10_000).count(true))?;
+    let answer = store
+        .search(&SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000).with_count(true))?;
     assert_eq!(answer.total(), Some(answer.len() as u64));
     let documents = answer.documents().map(str::to_owned);
     let records = store.records()?.with_prefix("kind", "")?;
@@ -107,7 +108,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
         5 => {
             let cases: Vec<(String, String)> = (0..dice.below(9)).map(|_| case(dice)).collect();
             cases.iter().for_each(|(id, document)| plain.upsert(id, document));
-            store.upsert_all(cases.iter().map(|(_, document)| document.as_bytes()), durability)?;
+            store.upsert_many(cases.iter().map(|(_, document)| document.as_bytes()), durability)?;
         }
         6 => {
             let id = format!("c{}", dice.below(40));
@@ -116,7 +117,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
         }
         7 => {
             let cases: Vec<(String, String)> = (0..dice.below(30)).map(|_| case(dice)).collect();
-            let mut import = store.import(Mode::Strict)?;
+            let mut import = store.import(ImportMode::Strict)?;
             for (_, document) in &cases {
                 import.push(document.as_bytes())?;
                 import.push(b"\n")?;
@@ -343,7 +344,7 @@ fn after_a_read_that_failed_writes_go_on_and_lost_writes_are_not_shown() {
         let written = store.upsert(b"{\"id\":\"late\"}", Durability::Synced);
         match grouped {
             true => assert_eq!(written.unwrap_err().kind(), StoreErrorKind::Failed),
-            false => assert_eq!(written.unwrap(), Upserted::Stored),
+            false => assert_eq!(written.unwrap(), UpsertOutcome::Stored),
         }
         drop(store);
         let store = open(&disk, 0).unwrap();
@@ -387,7 +388,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
         for _ in 0..2 {
             assert_eq!(all(&store).unwrap(), plain.documents(), "seed {seed}");
             assert_eq!(records.with_prefix("kind", "").unwrap().len(), plain.1.len(), "seed {seed}");
-            let ids = Request::new(Filter::all(store.catalog())).limit(10_000);
+            let ids = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
             let documents: Vec<String> = store.documents(&ids).unwrap().collect::<Result<_, _>>().unwrap();
             assert_eq!(documents.len(), plain.0.len(), "seed {seed}");
             let refused = store.upsert(large.as_bytes(), Durability::Synced).unwrap_err();

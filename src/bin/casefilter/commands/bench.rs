@@ -5,7 +5,7 @@ mod timing;
 
 use std::path::PathBuf;
 
-use casefilter::{Catalog, Limits, Mode};
+use casefilter::{Catalog, ImportMode, Limits};
 
 use crate::commands::bench::lines::{Faulty, FieldBytes, Summary, Timed, field_bytes, rounded};
 use crate::commands::bench::timing::{Caches, Runs, time};
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let mut lines = Lines::open(&args.requests)?;
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
-    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_copy(&Catalog::cases(), mode, documents, &args.admin)?;
     let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
@@ -153,7 +153,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let summary = Summary {
         cases: memory.cases,
         load_s: rounded(loaded.took.as_secs_f64(), 1e3),
-        bytes_per_case: rounded(memory.bytes_per_case(), 10.0),
+        bytes_per_case: rounded(memory.bytes_per_document(), 10.0),
         threads: args.threads,
     };
     let fields = if args.memory { field_bytes(&memory) } else { Vec::new() };

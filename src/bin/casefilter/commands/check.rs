@@ -1,6 +1,6 @@
 //! The command `check`: shows what a filter means, or what is wrong with it.
 
-use casefilter::{Catalog, Errors, Request, Warning};
+use casefilter::{Catalog, Errors, SearchRequest, Warning};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -89,7 +89,7 @@ impl Args {
 const HANGING: usize = 4;
 
 /// Returns the plan, the text form and the warnings, for people.
-fn explained(request: &Request, warnings: &[Warning]) -> String {
+fn explained(request: &SearchRequest, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");
     for line in filter.plan().lines() {

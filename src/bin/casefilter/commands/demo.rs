@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Filter, Mode, Order, Request, sample};
+use casefilter::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest, sample};
 
 use crate::input::explained::with_compiling;
 use crate::output::case_table::table_of;
@@ -93,8 +93,8 @@ const HANGING: usize = 4;
 fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     let start = Instant::now();
     let failed =
-        |refusal: casefilter::Refusal| Failure::Failed(format!("a sample case was rejected: {refusal}"));
-    let mut import = engine.import(Mode::Strict);
+        |refusal: casefilter::ImportError| Failure::Failed(format!("a sample case was rejected: {refusal}"));
+    let mut import = engine.import(ImportMode::Strict);
     let mut cases = sample::Cases::new(count, 1);
     let mut chunk = Vec::new();
     let mut bytes = 0_usize;
@@ -115,12 +115,12 @@ fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     out.line(&format!(
         "Done in {}: {megabytes} MB of JSON; columns and index take {:.0} bytes per case.",
         duration(took),
-        memory.bytes_per_case()
+        memory.bytes_per_document()
     ))
 }
 
 /// Returns a request of the demonstration, and the time that compiling its filter took.
-fn compile(engine: &Engine, text: &str, order: &str) -> Result<(Request, Duration), Failure> {
+fn compile(engine: &Engine, text: &str, order: &str) -> Result<(SearchRequest, Duration), Failure> {
     const SHOWN: u64 = 5;
     let bug =
         |error: &dyn std::error::Error| Failure::Failed(format!("the demonstration has a bug: {error}"));
@@ -129,7 +129,7 @@ fn compile(engine: &Engine, text: &str, order: &str) -> Result<(Request, Duratio
     let filter = Filter::compile_text(catalog, text).map_err(|error| bug(&error))?;
     let took = start.elapsed();
     let order = Order::parse(catalog, order).map_err(|error| bug(&error))?;
-    Ok((Request::new(filter).order(order).limit(SHOWN).count(true), took))
+    Ok((SearchRequest::new(filter).with_order(order).with_limit(SHOWN).with_count(true), took))
 }
 
 fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The command `explain`: shows how a request is answered, and what that costs.
 
-use casefilter::{Catalog, Mode};
+use casefilter::{Catalog, ImportMode};
 
 use crate::commands::hints::{hint, warn};
 use crate::input::admin::Admin;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let (request, compiling) = args.selection.timed_request(&catalog)?;
     warn(&request);
-    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use casefilter::{Catalog, Mode};
+use casefilter::{Catalog, ImportMode};
 
 use crate::commands::hints::{hint, warn};
 #[cfg(feature = "service")]
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
-    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_copy(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = report_left_out(&loaded.report);
     ids::note_unknown(&loaded.cases, &request.filter)?;

@@ -40,10 +40,10 @@ impl<'a> Entry<'a> {
     fn new(field: &'a Field) -> Self {
         Self {
             name: field.name(),
-            kind: field.kind(),
+            kind: field.field_type(),
             many: field.is_many(),
             known: field.known_values().collect(),
-            default: field.default(),
+            default: field.default_value(),
             aliases: field.aliases().collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use casefilter::{Note, NoteKind, Report, Request};
+use casefilter::{DocumentNote, DocumentNoteKind, ImportReport, SearchRequest};
 use serde_json::Value;
 
 use crate::input::loaded::LoadedCases;
@@ -14,7 +14,7 @@ use crate::output::figures::counted;
 const MOST_NOTES: usize = 20;
 
 /// Prints the warnings of a filter.
-pub(crate) fn warn(request: &Request) {
+pub(crate) fn warn(request: &SearchRequest) {
     if !request.filter.is_all() {
         for warning in request.filter.warnings() {
             note(format!("warning: {}\n", escape(&warning.to_string())));
@@ -25,7 +25,12 @@ pub(crate) fn warn(request: &Request) {
 /// Prints hints about a filter: if it selects no case, the reasons; if it selects any, members of a database's cases that look
 /// like its fields. Also prints the notes of the import on the fields that the filter names. `is_none` returns true if the
 /// filter selects no case.
-pub(crate) fn hint(cases: &LoadedCases, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
+pub(crate) fn hint(
+    cases: &LoadedCases,
+    request: &SearchRequest,
+    report: &ImportReport,
+    is_none: impl FnOnce() -> bool,
+) {
     print_hints(report, request, &hints_on(cases, request, is_none));
 }
 
@@ -33,7 +38,7 @@ pub(crate) fn hint(cases: &LoadedCases, request: &Request, report: &Report, is_n
 /// like its fields.
 pub(crate) fn hints_on(
     cases: &LoadedCases,
-    request: &Request,
+    request: &SearchRequest,
     is_none: impl FnOnce() -> bool,
 ) -> Vec<String> {
     if request.filter.is_all() || cases.len() == 0 {
@@ -45,7 +50,7 @@ pub(crate) fn hints_on(
 }
 
 /// Prints the result of [`hints_on`], and the notes of the import on the fields of the request.
-pub(crate) fn print_hints(report: &Report, request: &Request, hints: &[String]) {
+pub(crate) fn print_hints(report: &ImportReport, request: &SearchRequest, hints: &[String]) {
     print_notes_on(report, request);
     for text in hints {
         note(format!("hint: {}\n", escape(text)));
@@ -53,7 +58,7 @@ pub(crate) fn print_hints(report: &Report, request: &Request, hints: &[String]) 
 }
 
 /// Prints the notes of an import, which are about no errors.
-pub(crate) fn print_notes(report: &Report) {
+pub(crate) fn print_notes(report: &ImportReport) {
     for told in report.notes.iter().take(MOST_NOTES) {
         note(format!("warning: {}\n", escape(&told.to_string())));
     }
@@ -64,7 +69,7 @@ pub(crate) fn print_notes(report: &Report) {
 }
 
 /// Like [`print_notes`], for the fields of a request only. Timestamps without a zone are left out: they are usual.
-fn print_notes_on(report: &Report, request: &Request) {
+fn print_notes_on(report: &ImportReport, request: &SearchRequest) {
     if report.notes.is_empty() {
         return;
     }
@@ -72,9 +77,9 @@ fn print_notes_on(report: &Report, request: &Request) {
     if let Ok(body) = serde_json::from_str(&request.filter.to_json()) {
         fields_in(body, &mut fields);
     }
-    let is_about = |told: &&Note| match told.kind {
-        NoteKind::NoZone => false,
-        NoteKind::UnknownMember => told.meant.iter().any(|meant| fields.contains(meant)),
+    let is_about = |told: &&DocumentNote| match told.kind {
+        DocumentNoteKind::NoZone => false,
+        DocumentNoteKind::UnknownMember => told.meant.iter().any(|meant| fields.contains(meant)),
         _ => fields.contains(&told.path),
     };
     for told in report.notes.iter().filter(is_about).take(MOST_NOTES) {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
+use casefilter::{
+    Catalog, DocumentNote, ImportMode, ImportReport, Store, StoreError, StoreErrorKind, StoreOptions,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::hints::print_notes;
@@ -88,8 +90,8 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn mode(&self) -> Mode {
-        if self.lenient { Mode::Lenient } else { Mode::Strict }
+    fn mode(&self) -> ImportMode {
+        if self.lenient { ImportMode::Lenient } else { ImportMode::Strict }
     }
 }
 
@@ -101,8 +103,8 @@ struct Done<'n> {
     skipped: u64,
     cases: u64,
     took_s: f64,
-    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
-    notes: &'n [Note],
+    #[serde(skip_serializing_if = "<[DocumentNote]>::is_empty")]
+    notes: &'n [DocumentNote],
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
@@ -136,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     };
     let took_s = seconds(start.elapsed());
     let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
-    let Report { stored, replaced, incomplete, skipped, .. } = report;
+    let ImportReport { stored, replaced, incomplete, skipped, .. } = report;
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => {
@@ -160,12 +162,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 #[derive(Deserialize)]
 struct ImportedCases {
     cases: u64,
-    report: Report,
+    report: ImportReport,
 }
 
 /// Imports into a database that this process opened. Returns the number of its cases too. A new database gets its name at the
 /// end.
-fn import_locally(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
+fn import_locally(store: Store, args: &Args) -> Result<(ImportReport, u64), Failure> {
     let report = import(&store, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
     close_written(store)?;
@@ -173,7 +175,7 @@ fn import_locally(store: Store, args: &Args) -> Result<(Report, u64), Failure> {
 }
 
 /// Imports into a database that a service has open.
-fn import_by_service(service: Service, args: &Args) -> Result<(Report, u64), Failure> {
+fn import_by_service(service: Service, args: &Args) -> Result<(ImportReport, u64), Failure> {
     let mut upload = service.upload(&args.kind.import_route(args.mode()), Importing::Cases(args.mode()))?;
     args.cases.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: false })?;
     let _working = Working::on("the service writes the database");
@@ -205,7 +207,7 @@ fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
     }
 }
 
-fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
+fn import(store: &Store, args: &Args) -> Result<ImportReport, Failure> {
     let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
     let read = args.cases.read_all(&mut CaseTaker { import: import.cases(), mode });

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casefilter::is_store;
+use casefilter::Store;
 
 use crate::output::escape::escape;
 use crate::output::failure::note;
@@ -41,7 +41,7 @@ fn of(database: &Path) -> Vec<(PathBuf, u64)> {
             process.is_some_and(|process| is_number(process) && !is_running(process))
         })
         .map(|entry| database.with_file_name(entry.file_name()))
-        .filter(|path| is_store(path))
+        .filter(|path| Store::exists(path))
         .filter_map(|path| fs::metadata(&path).ok().map(|found| (path, found.len())))
         .collect();
     found.sort_unstable();

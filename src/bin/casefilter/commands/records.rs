@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use casefilter::domain::{ImportNote, Imported, RecordKind, each_record, import_records_in};
-use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions, is_store};
+use casefilter::{Catalog, ImportMode, Store, StoreError, StoreOptions};
 use serde::Serialize;
 
 use crate::input::admin::{Admin, Opened};
@@ -40,7 +40,7 @@ pub(super) struct RecordsImport<'a> {
     pub(super) what: Kind,
     /// The kind of the records, and the noun for one of them.
     pub(super) records: (RecordKind, &'static str),
-    pub(super) mode: Mode,
+    pub(super) mode: ImportMode,
     /// The file for the report.
     pub(super) report: Option<&'a Path>,
     pub(super) format: Option<Format>,
@@ -174,7 +174,7 @@ pub(crate) fn export<'p>(
     output: &Path,
     admin: &Admin,
 ) -> Result<Status, Failure> {
-    let database = paths.next().filter(|path| is_store(path));
+    let database = paths.next().filter(|path| Store::exists(path));
     let (Some(database), None) = (database, paths.next()) else {
         return Err(Failure::Usage("records are exported from one database, made by import".to_owned()));
     };

@@ -9,7 +9,7 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use casefilter::{Catalog, Limits, Mode, Request};
+use casefilter::{Catalog, ImportMode, Limits, SearchRequest};
 
 use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
@@ -20,6 +20,7 @@ use crate::commands::search::summary::{note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::loaded::len_of;
 #[cfg(feature = "postgres")]
 use crate::input::postgres::{self as source, Server};
 use crate::input::request_lines::Lines;
@@ -127,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         };
         return ask_server(&url, args, &catalog);
     }
-    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     if let Some(path) = &args.requests {
         let mut lines = Lines::open(path)?;
         let loaded = load(args, &catalog, mode, Documents::Kept)?;
@@ -153,27 +154,27 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 /// Prints a page that is collected in memory.
-fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Status, Failure> {
+fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result<Status, Failure> {
     let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
     let found = cases.search(request)?;
     let took = start.elapsed();
     // A table prints the total, and so does an answer that has it.
     let says_total = format == Format::Table || format == Format::Json && request.count;
-    let is_full = found.len() == request.limit;
+    let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
         Some(total) => total,
-        None if format == Format::Table || is_full || found.len() == 0 => cases.count(&request.filter)?,
-        None => found.len(),
+        None if format == Format::Table || is_full || len_of(&found) == 0 => cases.count(&request.filter)?,
+        None => len_of(&found),
     };
     let hints = hints_on(&cases, request, || total == 0);
     let count = cases.len();
     // Release the database before printing: other processes may write to it.
     let closed = cases.close();
-    let printed = print(&found, format, || summary_of(found.len(), total, count, took, load_took));
+    let printed = print(&found, format, || summary_of(len_of(&found), total, count, took, load_took));
     closed.and(printed)?;
     if !says_total && is_full {
-        note_cut(found.len(), request, total);
+        note_cut(len_of(&found), request, total);
     }
     print_hints(&report, request, &hints);
     Ok(report_left_out(&report))
@@ -181,7 +182,7 @@ fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Statu
 
 /// Prints a page of any length.
 fn print_long(
-    request: &Request,
+    request: &SearchRequest,
     format: Format,
     loaded: Loaded,
     database: Option<&Path>,
@@ -228,17 +229,17 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
                 let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
                 format!(
                     "{}{} · searched in {}",
-                    counted(found.len(), "case"),
+                    counted(len_of(&found), "case"),
                     of.unwrap_or_default(),
                     duration(took)
                 )
             })?;
             if format != Format::Table
                 && found.total().is_none()
-                && found.len() == request.limit
+                && len_of(&found) == request.limit
                 && request.limit > 0
             {
-                let len = thousands(found.len());
+                let len = thousands(len_of(&found));
                 note(format!(
                     "{len} cases written; more may be selected: --count counts them, --offset continues\n"
                 ));
@@ -256,7 +257,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
     Ok(Status::Fine)
 }
 
-fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+fn load(args: &Args, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
     let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
     if let Some(path) = &args.report {
         write_report(path, &loaded.report)?;

@@ -11,7 +11,7 @@ use casefilter::AtomicFile;
 #[cfg(unix)]
 use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
-use casefilter::{Catalog, Limits, Store, StoreOptions, store_catches_panics};
+use casefilter::{Catalog, Limits, Store, StoreOptions};
 use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -237,7 +237,7 @@ impl Args {
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
         // Half of it has to hold the largest case twice.
-        let mut least = options.limits.case_bytes.saturating_mul(4);
+        let mut least = options.limits.document_bytes.saturating_mul(4);
         if self.source.is_some() {
             least = least.max(self.answer_bytes.saturating_mul(2));
         }
@@ -482,7 +482,7 @@ fn begin_logging(level: Level) {
     // Panics are caught and answered where they may come from outside, and logged like other errors. The store reports those
     // that it catches.
     std::panic::set_hook(Box::new(|panic| {
-        if store_catches_panics() {
+        if Store::catches_panics() {
             return;
         }
         let place = panic.location().map(ToString::to_string);

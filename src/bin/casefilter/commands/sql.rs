@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use casefilter::sql::{Datum, Dialect, Statement, Table};
-use casefilter::{Catalog, Error, Limits, Request};
+use casefilter::{Catalog, Error, Limits, SearchRequest};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ impl Printed {
 }
 
 impl Args {
-    fn answer(&self, table: &Table, request: &Request) -> Result<Answer, Error> {
+    fn answer(&self, table: &Table, request: &SearchRequest) -> Result<Answer, Error> {
         let dialect = self.dialect.into();
         let print = |statement| Printed::new(&statement, self.literal);
         let count = request.count.then(|| table.count(dialect, &request.filter)).transpose()?;

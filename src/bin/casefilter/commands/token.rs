@@ -8,7 +8,9 @@ use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
-use casefilter::{Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions};
+use casefilter::{
+    Catalog, CatalogError, Error, ErrorKind, Errors, FilterBuilder, Limits, Store, StoreOptions,
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
@@ -231,7 +233,7 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     let catalog = Catalog::cases();
     let mut faults: Vec<(Errors, Source)> = Vec::new();
     if let Some(text) = filter
-        && let Err(errors) = Filter::compile_text_with(&catalog, &Limits::default(), text)
+        && let Err(errors) = FilterBuilder::new(&catalog).text(text)
     {
         faults.push((errors, Source::argument("--filter", text)));
     }
@@ -239,15 +241,8 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     let mut offset = 0_usize;
     for field in fields {
         if let Err(CatalogError::UnknownField(_, near)) = catalog.allow([field.as_str()]) {
-            let error = Error {
-                kind: ErrorKind::UnknownField,
-                path: String::new(),
-                offset,
-                found: quote(field),
-                expected: "a field of the catalogue".to_owned(),
-                suggestion: near.as_deref().map(quote),
-            };
-            faults.push((error.into(), listed.clone()));
+            let error = Error::new(ErrorKind::UnknownField, offset, quote(field), "a field of the catalogue");
+            faults.push((error.suggest(near.as_deref().map(quote)).into(), listed.clone()));
         }
         offset = offset.saturating_add(field.len()).saturating_add(1);
     }

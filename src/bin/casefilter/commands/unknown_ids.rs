@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use casefilter::{Filter, Request};
+use casefilter::{Filter, FilterBuilder, SearchRequest};
 use serde::Deserialize;
 
 use crate::input::loaded::LoadedCases;
@@ -53,11 +53,13 @@ fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>,
     // A body may have this many ids.
     for some in named.chunks(casefilter::Limits::default().ids) {
         let body = serde_json::json!({ "ids": some }).to_string();
-        let limits =
-            casefilter::Limits { body_bytes: usize::MAX, string_bytes: usize::MAX, ..Default::default() };
-        let Ok(filter) = Filter::compile_with(cases.catalog(), &limits, body.as_bytes()) else { continue };
+        let limits = casefilter::Limits::default().with_body_bytes(usize::MAX).with_string_bytes(usize::MAX);
+        let Ok(filter) = FilterBuilder::new(cases.catalog()).limits(limits.clone()).json(body.as_bytes())
+        else {
+            continue;
+        };
         let mut known = HashSet::new();
-        cases.each_id(&Request::new(filter).limit(u64::MAX), |id| {
+        cases.each_id(&SearchRequest::new(filter).with_limit(u64::MAX), |id| {
             known.insert(id.to_owned());
             Ok(())
         })?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use casefilter::reference::{self, Why};
-use casefilter::{Catalog, Filter, Mode, Request};
+use casefilter::{Catalog, Filter, ImportMode, SearchRequest};
 use serde::Serialize;
 
 use crate::commands::hints::{hint, warn};
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let request = args.selection.request(&catalog)?;
     warn(&request);
-    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
@@ -122,9 +122,9 @@ struct Page {
 }
 
 impl Page {
-    fn of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<Self>, Failure> {
+    fn of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result<Option<Self>, Failure> {
         let Some(position) = position_of(cases, id, request)? else { return Ok(None) };
-        let Request { offset, limit, .. } = *request;
+        let SearchRequest { offset, limit, .. } = *request;
         let order = request.order.as_ref().map(ToString::to_string);
         let shown = position > offset && position.saturating_sub(offset) <= limit;
         Ok(Some(Self { position, selected: cases.count(&request.filter)?, order, offset, limit, shown }))
@@ -178,7 +178,7 @@ fn unknown(id: &str, loaded: &Loaded) -> Failure {
 
 /// Returns at most three ids of cases that are similar to this one, the nearest first.
 fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
-    let request = Request::new(Filter::all(cases.catalog())).limit(u64::MAX);
+    let request = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
     let mut nearest = Nearest::new(id);
     cases.each_id(&request, |other| {
         nearest.take(other);
@@ -223,8 +223,8 @@ impl Nearest {
 }
 
 /// Returns the position of an id among all cases that a request selects, in its order, counted from 1.
-fn position_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
-    let all = request.clone().offset(0).limit(u64::MAX);
+fn position_of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result<Option<u64>, Failure> {
+    let all = request.clone().with_offset(0).with_limit(u64::MAX);
     let (mut place, mut found) = (0_u64, None);
     cases.each_id(&all, |other| {
         place = place.saturating_add(1);
@@ -237,10 +237,10 @@ fn position_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Optio
 }
 
 /// Returns the request for the case of an id.
-fn of_id(catalog: &Catalog, id: &str) -> Result<Request, Failure> {
+fn of_id(catalog: &Catalog, id: &str) -> Result<SearchRequest, Failure> {
     let body = serde_json::json!({ "ids": [id] }).to_string();
     let filter = Filter::compile(catalog, body.as_bytes());
-    Ok(Request::new(filter.map_err(|errors| Failure::Usage(escape(&errors.to_string()).into_owned()))?))
+    Ok(SearchRequest::new(filter.map_err(|errors| Failure::Usage(escape(&errors.to_string()).into_owned()))?))
 }
 
 #[cfg(test)]

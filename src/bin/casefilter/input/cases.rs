@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Mode, Report, Store, StoreOptions, is_store};
+use casefilter::{Catalog, Engine, ImportMode, ImportReport, Store, StoreOptions};
 
 use crate::input::admin::{Admin, Opened};
 use crate::input::copy::Copy;
@@ -57,7 +57,7 @@ pub(crate) enum Documents {
 /// The loaded cases, what the import reported, and the time that loading took.
 pub(crate) struct Loaded {
     pub(crate) cases: LoadedCases,
-    pub(crate) report: Report,
+    pub(crate) report: ImportReport,
     pub(crate) took: Duration,
 }
 
@@ -119,7 +119,7 @@ impl Cases {
     pub(crate) fn database(&self) -> Option<&Path> {
         match (&self.db, self.paths.as_slice()) {
             (Some(path), _) => Some(path),
-            (None, [path]) if is_store(path) => Some(path),
+            (None, [path]) if Store::exists(path) => Some(path),
             _ => None,
         }
     }
@@ -129,7 +129,7 @@ impl Cases {
     pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
-        mode: Mode,
+        mode: ImportMode,
         documents: Documents,
         admin: &Admin,
     ) -> Result<Loaded, Failure> {
@@ -143,7 +143,7 @@ impl Cases {
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
-        mode: Mode,
+        mode: ImportMode,
         documents: Documents,
         admin: &Admin,
     ) -> Result<Loaded, Failure> {
@@ -159,7 +159,7 @@ impl Cases {
     fn load_or(
         &self,
         catalog: &Catalog,
-        mode: Mode,
+        mode: ImportMode,
         documents: Documents,
         admin: &Admin,
         served: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
@@ -171,11 +171,11 @@ impl Cases {
             Opened::Local(store) => LoadedCases::Database(Box::new(store)),
             Opened::Served(service) => served(path, service)?,
         };
-        Ok(Loaded { cases, report: Report::default(), took: start.elapsed() })
+        Ok(Loaded { cases, report: ImportReport::default(), took: start.elapsed() })
     }
 
     /// Imports every file: all of them, or none.
-    fn load(&self, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+    fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
         let engine = Engine::builder(catalog.clone())

@@ -1,6 +1,6 @@
 //! The kinds of imports and exports.
 
-use casefilter::Mode;
+use casefilter::ImportMode;
 #[cfg(feature = "service")]
 use casefilter::domain::RecordKind;
 use casefilter::sample::SampleKind;
@@ -36,8 +36,8 @@ impl Kind {
     }
 
     /// Returns the route of a service that imports this kind.
-    pub(crate) fn import_route(self, mode: Mode) -> String {
-        let query = if mode == Mode::Lenient { "?mode=lenient" } else { "" };
+    pub(crate) fn import_route(self, mode: ImportMode) -> String {
+        let query = if mode == ImportMode::Lenient { "?mode=lenient" } else { "" };
         format!("/imports/{}{query}", self.name())
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use casefilter::{Answer, Catalog, Engine, Filter, Memory, Request, Store, WrittenAnswer};
+use casefilter::{Catalog, Engine, Filter, MemoryUsage, SearchAnswer, SearchRequest, Store};
 use serde_json::value::to_raw_value;
 
 use crate::input::explained::{Explained, with_compiling};
@@ -20,28 +20,12 @@ macro_rules! local_or_served {
     };
 }
 
-/// Calls the same method of an answer or of a written answer.
-macro_rules! either {
-    ($self:expr, $answer:ident => $call:expr) => {
-        match $self {
-            Found::Memory($answer) => $call,
-            Found::Written($answer) => $call,
-        }
-    };
-}
-
 /// Cases that can be searched.
 pub(crate) enum LoadedCases {
     Memory(Box<Engine>),
     Database(Box<Store>),
     /// A service has the database open.
     Service(Box<Served>),
-}
-
-/// The page of a search.
-pub(crate) enum Found {
-    Memory(Answer),
-    Written(WrittenAnswer),
 }
 
 impl LoadedCases {
@@ -55,7 +39,7 @@ impl LoadedCases {
     }
 
     /// Returns the memory of the cases; None if a service has them.
-    pub(crate) fn memory(&self) -> Option<Memory> {
+    pub(crate) fn memory(&self) -> Option<MemoryUsage> {
         local_or_served!(self, cases => Some(cases.memory()), _served => None)
     }
 
@@ -63,13 +47,11 @@ impl LoadedCases {
         local_or_served!(self, cases => Ok(cases.count(filter)?), served => served.count(filter))
     }
 
-    pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
+    pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         match self {
-            Self::Memory(engine) => Ok(Found::Memory(engine.search(request)?)),
-            Self::Database(store) => {
-                store.search(request).map(Found::Written).map_err(|error| failed(&error))
-            }
-            Self::Service(served) => served.search(request).map(Found::Written),
+            Self::Memory(engine) => Ok(engine.search(request)?),
+            Self::Database(store) => store.search(request).map_err(|error| failed(&error)),
+            Self::Service(served) => served.search(request),
         }
     }
 
@@ -94,7 +76,7 @@ impl LoadedCases {
     /// Returns how a request is answered. With the time of compiling, also answers it and returns the costs.
     pub(crate) fn explain(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         compiling: Option<Duration>,
     ) -> Result<Explained, Failure> {
         let start = Instant::now();
@@ -124,7 +106,7 @@ impl LoadedCases {
     /// Calls `take` with every document of the page.
     pub(crate) fn each_document(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         mut take: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match self {
@@ -139,7 +121,7 @@ impl LoadedCases {
     /// Calls `take` with every id of the page.
     pub(crate) fn each_id(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         take: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match self {
@@ -150,28 +132,7 @@ impl LoadedCases {
     }
 }
 
-impl Found {
-    pub(crate) fn len(&self) -> u64 {
-        let len = either!(self, answer => answer.len());
-        u64::try_from(len).unwrap_or(u64::MAX)
-    }
-
-    pub(crate) fn total(&self) -> Option<u64> {
-        either!(self, answer => answer.total())
-    }
-
-    pub(crate) fn ids(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        either!(self, answer => Box::new(answer.ids()))
-    }
-
-    pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        either!(self, answer => Box::new(answer.documents()))
-    }
-
-    pub(crate) fn write_json(&self, out: &mut String) {
-        match self {
-            Self::Memory(answer) => answer.write_json(out),
-            Self::Written(answer) => out.push_str(answer.as_json()),
-        }
-    }
+/// Returns the number of cases on a page.
+pub(crate) fn len_of(answer: &SearchAnswer) -> u64 {
+    u64::try_from(answer.len()).unwrap_or(u64::MAX)
 }

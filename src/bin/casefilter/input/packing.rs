@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use casefilter::is_store;
+use casefilter::Store;
 
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
@@ -29,7 +29,7 @@ impl Packing {
             return Ok(Self::Plain);
         }
         check_access(path)?;
-        if is_store(path) {
+        if Store::exists(path) {
             return Ok(Self::Database);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();

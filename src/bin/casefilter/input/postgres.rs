@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
-use casefilter::{Catalog, Request};
+use casefilter::{Catalog, SearchAnswer, SearchRequest};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::input::duration::{VALUE, milliseconds};
-use crate::input::loaded::Found;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
@@ -79,9 +78,9 @@ impl Server {
         Ok(Self { source, runtime })
     }
 
-    pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
+    pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         let answer = self.runtime.block_on(self.source.search(request));
-        answer.map(Found::Written).map_err(|error| failed(&error))
+        answer.map_err(|error| failed(&error))
     }
 }
 

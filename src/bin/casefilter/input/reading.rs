@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use casefilter::{Catalog, Filter, Request, is_store};
+use casefilter::{Catalog, Filter, SearchRequest, Store};
 
 use crate::input::database::open_to_read;
 use crate::input::loaded::LoadedCases;
@@ -30,7 +30,7 @@ fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         // The length of a database does not tell how much of it is read.
-        if is_store(path) { None } else { total.checked_add(file.len()) }
+        if Store::exists(path) { None } else { total.checked_add(file.len()) }
     })
 }
 
@@ -63,7 +63,7 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
     if packing == Packing::Database {
         let store = open_to_read(path, &Catalog::cases());
         let cases = LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?));
-        let all = Request::new(Filter::all(cases.catalog())).limit(u64::MAX);
+        let all = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
         cases.each_document(&all, |document| {
             let mut line = document.to_owned();
             one_line(&mut line);

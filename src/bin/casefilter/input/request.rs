@@ -1,7 +1,10 @@
 //! One line of a file of requests.
 
 use casefilter::envelope::Envelope;
-use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterCache, Limits, Params, Request};
+use casefilter::{
+    Catalog, Error, ErrorKind, Errors, Filter, FilterBuilder, FilterCache, Limits, SearchParams,
+    SearchRequest,
+};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -49,33 +52,39 @@ impl Line {
             let name: String = match serde_json::from_str(key.get()) {
                 Ok(name) => name,
                 Err(error) => {
-                    errors.push(fault(ErrorKind::Syntax, at, error.to_string(), "a key of Unicode text"));
+                    errors.push(Error::new(
+                        ErrorKind::Syntax,
+                        at,
+                        error.to_string(),
+                        "a key of Unicode text",
+                    ));
                     continue;
                 }
             };
             if !KEYS.contains(&name.as_str()) {
                 let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
-                let suggestion = near_key(&name).map(quote);
-                let error = fault(ErrorKind::UnknownKey, at, quote(&name), expected);
-                errors.push(Error { suggestion, ..error });
+                let error = Error::new(ErrorKind::UnknownKey, at, quote(&name), expected);
+                errors.push(error.suggest(near_key(&name).map(quote)));
                 continue;
             }
             if seen.contains(&name) {
                 let found = format!("{} again", quote(&name));
-                errors.push(fault(ErrorKind::DuplicateKey, at, found, "each key at most once"));
+                errors.push(Error::new(ErrorKind::DuplicateKey, at, found, "each key at most once"));
                 continue;
             }
             match text_of(value, text) {
-                Err(error) => errors.push(Error { path: name.clone(), ..error }),
+                Err(error) => errors.push(error.at(name.as_str())),
                 Ok(None) => {}
                 Ok(Some(text)) => match name.as_str() {
                     "body" => read.body = Some(text.into_bytes()),
                     "offset" => read.offset = Some(text),
                     "limit" => read.limit = Some(text),
-                    "order" if !value.get().starts_with('"') => errors.push(Error {
-                        path: name.clone(),
-                        ..fault(ErrorKind::WrongType, 0, quote(&text), "a string, the name of a field")
-                    }),
+                    "order" if !value.get().starts_with('"') => {
+                        let expected = "a string, the name of a field";
+                        errors.push(
+                            Error::new(ErrorKind::WrongType, 0, quote(&text), expected).at(name.as_str()),
+                        );
+                    }
                     "order" => read.order = Some(text),
                     _ => read.count = Some(text),
                 },
@@ -84,7 +93,7 @@ impl Line {
         }
         if read.body.is_none() && !errors.iter().any(|error| error.path == "body") {
             let found = "no `body`".to_owned();
-            errors.push(fault(ErrorKind::MissingKey, 0, found, "a request with a `body`"));
+            errors.push(Error::new(ErrorKind::MissingKey, 0, found, "a request with a `body`"));
         }
         read.faults = errors;
         Ok(read)
@@ -94,13 +103,14 @@ impl Line {
     ///
     /// # Errors
     /// All errors of the line, the body and the parameters, in this order, at most ten.
-    pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Request, Errors> {
-        let filter = self.body.as_deref().map(|body| Filter::compile_with(catalog, limits, body));
+    pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<SearchRequest, Errors> {
+        let filter =
+            self.body.as_deref().map(|body| FilterBuilder::new(catalog).limits(limits.clone()).json(body));
         self.with_filter(catalog, limits, filter)
     }
 
     /// Returns the request of this line, with its filter from the cache if it is there.
-    pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Request, Errors> {
+    pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<SearchRequest, Errors> {
         self.with_filter(
             cache.catalog(),
             cache.limits(),
@@ -113,10 +123,12 @@ impl Line {
         catalog: &Catalog,
         limits: &Limits,
         filter: Option<Result<Filter, Errors>>,
-    ) -> Result<Request, Errors> {
+    ) -> Result<SearchRequest, Errors> {
         // A line without a body is an error; with any filter, its parameters can be checked nevertheless.
         let filter = filter.unwrap_or_else(|| Ok(Filter::all(catalog)));
-        let request = Request::with_params(catalog, limits, filter, &self.params());
+        let paging = self.params().parse(catalog, limits);
+        let request = Errors::both(filter, paging)
+            .map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging));
         let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);
         match (faults, request) {
             (None, request) => request,
@@ -125,13 +137,12 @@ impl Line {
         }
     }
 
-    fn params(&self) -> Params<'_> {
-        Params {
-            offset: self.offset.as_deref(),
-            limit: self.limit.as_deref(),
-            order: self.order.as_deref(),
-            count: self.count.as_deref(),
-        }
+    fn params(&self) -> SearchParams<'_> {
+        SearchParams::new()
+            .offset(self.offset.as_deref())
+            .limit(self.limit.as_deref())
+            .order(self.order.as_deref())
+            .count(self.count.as_deref())
     }
 }
 
@@ -152,12 +163,12 @@ fn near_key(name: &str) -> Option<&'static str> {
 fn utf8(line: &[u8]) -> Result<&str, Errors> {
     if u64::try_from(line.len()).unwrap_or(u64::MAX) > MOST_LINE_BYTES {
         let found = format!("a line of more than {MOST_LINE_BYTES} bytes");
-        return Err(fault(ErrorKind::BodyTooLarge, 0, found, "a shorter line").into());
+        return Err(Error::new(ErrorKind::BodyTooLarge, 0, found, "a shorter line").into());
     }
     std::str::from_utf8(line).map_err(|error| {
         let at = error.valid_up_to();
         let byte = line.get(at).copied().unwrap_or_default();
-        fault(ErrorKind::NotUtf8, at, format!("the byte 0x{byte:02X}"), "UTF-8").into()
+        Error::new(ErrorKind::NotUtf8, at, format!("the byte 0x{byte:02X}"), "UTF-8").into()
     })
 }
 
@@ -167,15 +178,15 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
         let expected = "a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
         let begins = text.len().saturating_sub(text.trim_start().len());
         // The parser of bodies describes text that is not JSON, so that both have the same errors.
-        let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
-        let as_body = Filter::compile_with(&Catalog::cases(), &limits, text.as_bytes()).err();
+        let limits = Limits::default().with_body_bytes(usize::MAX);
+        let as_body = FilterBuilder::new(&Catalog::cases()).limits(limits).json(text.as_bytes()).err();
         let as_body = as_body.iter().flat_map(Errors::as_slice).find(|found| found.kind == kind);
         match as_body {
             Some(told) if told.offset > begins => told.clone().into(),
-            Some(told) => fault(kind, told.offset, told.found.clone(), expected).into(),
+            Some(told) => Error::new(kind, told.offset, told.found.clone(), expected).into(),
             None => {
                 let found = if error.is_data() { "another JSON value" } else { "text that is not JSON" };
-                fault(kind, error.column().saturating_sub(1), found.to_owned(), expected).into()
+                Error::new(kind, error.column().saturating_sub(1), found.to_owned(), expected).into()
             }
         }
     })
@@ -188,7 +199,7 @@ fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
         text if text.starts_with('"') => serde_json::from_str(text).map(Some).map_err(|error| {
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            fault(ErrorKind::Syntax, offset_in(line, text), message, "a string of Unicode text")
+            Error::new(ErrorKind::Syntax, offset_in(line, text), message, "a string of Unicode text")
         }),
         text => Ok(Some(text.to_owned())),
     }
@@ -197,10 +208,6 @@ fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
 /// Returns the offset of `part`, a slice of `text`, in it.
 fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
-}
-
-fn fault(kind: ErrorKind, offset: usize, found: String, expected: &str) -> Error {
-    Error { kind, path: String::new(), offset, found, expected: expected.to_owned(), suggestion: None }
 }
 
 /// The members of an object in their order, repeated keys included.

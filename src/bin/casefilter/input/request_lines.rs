@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use casefilter::{Error, check_text};
+use casefilter::Error;
+use casefilter::internal::check_text;
 
 use crate::input::request::MOST_LINE_BYTES;
 use crate::output::dash::is_stdin;

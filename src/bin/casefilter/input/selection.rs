@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Errors, Filter, Limits, Params, Request, check_text};
+use casefilter::internal::check_text;
+use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, SearchRequest};
 
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
@@ -67,10 +68,10 @@ impl Criteria {
     }
 
     /// Returns the request for all cases of this filter, in an order if there is one.
-    pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
+    pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<SearchRequest, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
         let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
-        Ok(all.request(catalog)?.limit(u64::MAX))
+        Ok(all.request(catalog)?.with_limit(u64::MAX))
     }
 }
 
@@ -92,12 +93,12 @@ impl Selection {
     }
 
     /// Returns the request of the arguments; its errors are rendered in the failure.
-    pub(crate) fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
+    pub(crate) fn request(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
         self.timed_request(catalog).map(|(request, _)| request)
     }
 
     /// Like [`request`](Self::request), with the time that compiling took.
-    pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(Request, Duration), Failure> {
+    pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(SearchRequest, Duration), Failure> {
         match self.timed_compile(catalog)? {
             (Ok(request), took) => Ok((request, took)),
             (Err(fault), _) => Err(Failure::BadFilter(fault.render())),
@@ -112,12 +113,11 @@ impl Selection {
     fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
         let limits = unpaged();
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
+        let builder = FilterBuilder::new(catalog).limits(limits.clone());
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
-            (Some(body), _) => check_text(body)
-                .map_err(Errors::from)
-                .and_then(|()| Filter::compile_with(catalog, &limits, body)),
-            (None, Some(text)) => Filter::compile_text_with(catalog, &limits, text),
+            (Some(body), _) => check_text(body).map_err(Errors::from).and_then(|()| builder.json(body)),
+            (None, Some(text)) => builder.text(text),
             (None, None) => Ok(Filter::all(catalog)),
         };
         let took = start.elapsed();
@@ -130,21 +130,21 @@ impl Selection {
             _ => Source::argument("", ""),
         };
         let of_filter = filter.as_ref().err().map_or(0, |errors| errors.as_slice().len());
-        let params = Params {
-            offset: self.offset.as_deref(),
-            limit: self.limit.as_deref().filter(|limit| *limit != EVERY_CASE),
-            order: self.order.as_deref(),
-            count: self.count.then_some("true"),
-        };
+        let params = SearchParams::new()
+            .offset(self.offset.as_deref())
+            .limit(self.limit.as_deref().filter(|limit| *limit != EVERY_CASE))
+            .order(self.order.as_deref())
+            .count(self.count.then_some("true"));
         let parameter = |path: &str| match path {
             "offset" => self.offset.clone(),
             "limit" => self.limit.clone(),
             "order" => self.order.clone(),
             _ => None,
         };
-        let request = Request::with_params(catalog, &limits, filter, &params);
+        let both = Errors::both(filter, params.parse(catalog, &limits));
+        let request = both.map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging));
         let request = request.map(|request| match self.limit.as_deref() {
-            Some(EVERY_CASE) => request.limit(ALL),
+            Some(EVERY_CASE) => request.with_limit(ALL),
             _ => request,
         });
         let request = request.map_err(|errors| {
@@ -163,11 +163,11 @@ impl Selection {
 }
 
 /// A request, or its errors with their texts.
-type Compiled = Result<Request, report::Fault>;
+type Compiled = Result<SearchRequest, report::Fault>;
 
 /// Returns the limits of requests on the command line, where a page may have any length.
 pub(crate) fn unpaged() -> Limits {
-    Limits { page: u64::MAX, ..Limits::default() }
+    Limits::default().with_page(u64::MAX)
 }
 
 /// The numeric limit of `--limit all`.

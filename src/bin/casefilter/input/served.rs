@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use casefilter::{Catalog, Filter, Request, WrittenAnswer};
+use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -86,14 +86,14 @@ impl Served {
     }
 
     pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
-        let question = self.question("count", &Request::new(filter.clone()));
+        let question = self.question("count", &SearchRequest::new(filter.clone()));
         self.post(&question).map(|Counted { count }| count)
     }
 
     /// Returns how a request is answered. With the time of compiling, the service also answers it and returns the costs.
     pub(crate) fn explain(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         compiling: Option<Duration>,
     ) -> Result<Explained, Failure> {
         let mut question = self.question(if compiling.is_some() { "analyze" } else { "explain" }, request);
@@ -103,19 +103,19 @@ impl Served {
     }
 
     /// Returns a page; its documents are empty if it has only ids.
-    pub(crate) fn search(&self, request: &Request) -> Result<WrittenAnswer, Failure> {
+    pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         let mut cases = Vec::new();
         let total = self.cases(request, self.documents, |id, document| {
             cases.push((id.to_owned(), document.to_owned()));
             Ok(())
         })?;
-        Ok(WrittenAnswer::of_cases(request, total, cases))
+        Ok(SearchAnswer::of_documents(request, total, cases))
     }
 
     /// Calls `take` with the id of every case on the page.
     pub(crate) fn each_id(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         mut take: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         self.cases(request, false, |id, _| take(id)).map(drop)
@@ -123,20 +123,20 @@ impl Served {
 
     /// Returns hints why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
-        let question = self.question("hints", &Request::new(filter.clone()));
+        let question = self.question("hints", &SearchRequest::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)
     }
 
     /// Returns the members of cases that look like fields of a filter.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
-        let question = self.question("members", &Request::new(filter.clone()));
+        let question = self.question("members", &SearchRequest::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)
     }
 
     /// Calls `take` with every case on the page as it arrives. Returns the total, if the request counts.
     pub(crate) fn cases(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         documents: bool,
         mut take: impl FnMut(&str, &str) -> Result<(), Failure>,
     ) -> Result<Option<u64>, Failure> {
@@ -167,8 +167,8 @@ impl Served {
         }
     }
 
-    fn question(&self, ask: &'static str, request: &Request) -> Question {
-        let Request { filter, order, offset, limit, count, .. } = request;
+    fn question(&self, ask: &'static str, request: &SearchRequest) -> Question {
+        let SearchRequest { filter, order, offset, limit, count, .. } = request;
         let order = order.as_ref().map(ToString::to_string);
         let body = (!filter.is_all()).then(|| filter.to_json());
         let (offset, limit, count) = (*offset, *limit, *count);

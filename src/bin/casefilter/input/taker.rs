@@ -5,7 +5,7 @@ use std::fs::File;
 
 #[cfg(feature = "service")]
 use casefilter::domain::RecordImport;
-use casefilter::{Import, Mode};
+use casefilter::{Import, ImportMode};
 
 #[cfg(feature = "arrow")]
 use crate::input::service::SendFailure;
@@ -39,14 +39,14 @@ pub(crate) trait Taker {
 /// The target of cases: memory or a database.
 pub(crate) struct CaseTaker<'t, 'e> {
     pub(crate) import: &'t mut Import<'e>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ImportMode,
 }
 
 /// The target of records: a database.
 #[cfg(feature = "service")]
 pub(crate) struct RecordTaker<'t, 'e, 's> {
     pub(crate) import: &'t mut RecordImport<'e, 's>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ImportMode,
 }
 
 /// The target of cases or records: a database that a service has open.
@@ -61,7 +61,7 @@ impl Taker for CaseTaker<'_, '_> {
     }
 
     fn begin_source(&mut self, name: &str) -> Result<(), Failure> {
-        self.import.source(name).map_err(|refusal| case_refused(&refusal, self.mode))
+        self.import.begin_source(name).map_err(|refusal| case_refused(&refusal, self.mode))
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {

@@ -224,13 +224,8 @@ mod tests {
 
     #[test]
     fn a_value_is_marked_whole() {
-        let error = |offset, found: &str| Error {
-            kind: casefilter::ErrorKind::UnknownField,
-            path: "order".to_owned(),
-            offset,
-            found: found.to_owned(),
-            expected: "one field".to_owned(),
-            suggestion: None,
+        let error = |offset, found: &str| {
+            Error::new(casefilter::ErrorKind::UnknownField, offset, found.to_owned(), "one field").at("order")
         };
         for (text, offset, marks) in [("createdAt,-id, x y", 0, 18), ("-nothing", 1, 7), ("", 0, 1)] {
             let rendered = render(&error(offset, text), &Source::value("--order", text), &Renderer::plain());

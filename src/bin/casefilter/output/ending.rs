@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use casefilter::is_store;
+use casefilter::Store;
 
 use crate::output::dash::is_stdout;
 use crate::output::escape::escape;
@@ -36,7 +36,7 @@ impl Ending {
     pub(crate) fn of(path: &Path, writes_rows: bool) -> Result<Self, Failure> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
         // A database is rejected by name before it would be overwritten.
-        if is_stdout(path) || is_no_file || is_store(path) {
+        if is_stdout(path) || is_no_file || Store::exists(path) {
             return Ok(Self::Ndjson);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -114,7 +114,7 @@ impl Contents {
     /// Returns the ending of a name that is one of another format.
     fn other_format(self, path: &Path) -> Option<String> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
-        if is_stdout(path) || is_no_file || self == Self::Database && is_store(path) {
+        if is_stdout(path) || is_no_file || self == Self::Database && Store::exists(path) {
             return None;
         }
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();

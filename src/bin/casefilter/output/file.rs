@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use casefilter::{AtomicFile, Order, is_store};
+use casefilter::{AtomicFile, Order, Store};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -76,7 +76,7 @@ fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
 /// For a symbolic link, the target is written.
 pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
-    if is_store(path) {
+    if Store::exists(path) {
         let path = path.display().to_string();
         return Err(Failure::Usage(format!("{} is a database, which is never overwritten", escape(&path))));
     }

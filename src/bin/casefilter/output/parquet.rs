@@ -59,7 +59,7 @@ impl<W: Write + Send> Write for ParquetFile<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use casefilter::{Engine, Mode, sample};
+    use casefilter::{Engine, ImportMode, sample};
 
     #[test]
     fn a_write_may_end_anywhere() {
@@ -76,7 +76,7 @@ mod tests {
         }
         writer.finish().unwrap();
         let engine = Engine::new(Catalog::cases());
-        let mut import = engine.import(Mode::Strict);
+        let mut import = engine.import(ImportMode::Strict);
         import.parquet("", bytes::Bytes::from(file)).unwrap();
         assert_eq!(import.commit().unwrap().stored, count);
     }

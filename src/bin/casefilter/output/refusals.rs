@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use casefilter::{ErrorKind, Mode, Refusal, Report, StoreError};
+use casefilter::{ErrorKind, ImportError, ImportMode, ImportReport, StoreError};
 
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed, note};
@@ -22,8 +22,8 @@ pub(crate) const LISTED: usize = 20;
 )]
 #[derive(Clone, Copy)]
 pub(crate) enum Importing {
-    Cases(Mode),
-    Records(Mode),
+    Cases(ImportMode),
+    Records(ImportMode),
 }
 
 #[cfg_attr(
@@ -32,7 +32,7 @@ pub(crate) enum Importing {
 )]
 impl Importing {
     /// Returns the failure for rejected data.
-    pub(crate) fn refused(self, refusal: &Refusal) -> Failure {
+    pub(crate) fn refused(self, refusal: &ImportError) -> Failure {
         match self {
             Self::Cases(mode) => case_refused(refusal, mode),
             Self::Records(mode) => record_refused(refusal, mode),
@@ -46,7 +46,7 @@ impl Importing {
 }
 
 /// Returns the failure for a rejected case.
-pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
+pub(crate) fn case_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     let is_parquet =
         Path::new(&refusal.source).extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
     let advice = match mode {
@@ -55,26 +55,24 @@ pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
             "; a .parquet file has to be whole, and its columns of the types that the fields have; with --lenient, \
              columns that are no field may have any type, and are listed"
         }
-        Mode::Strict => "; with --lenient such cases are left out, or kept without the field, and listed",
-        Mode::Lenient => "; after this place it is unknown where a case begins",
+        ImportMode::Lenient => "; after this place it is unknown where a case begins",
+        _ => "; with --lenient such cases are left out, or kept without the field, and listed",
     };
     Failure::Refused(format!("{}\nnothing was read{advice}", line_of(refusal)))
 }
 
 /// Returns the failure for a rejected record.
-fn record_refused(refusal: &Refusal, mode: Mode) -> Failure {
+fn record_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     let advice = match mode {
-        Mode::Strict => {
-            "with --lenient such records are left out, or kept without the malformed part, and listed"
-        }
-        Mode::Lenient => "after this place it is unknown where a record begins",
+        ImportMode::Lenient => "after this place it is unknown where a record begins",
+        _ => "with --lenient such records are left out, or kept without the malformed part, and listed",
     };
     Failure::Refused(format!("{}\nnothing was stored; {advice}", line_of(refusal)))
 }
 
 /// Returns a refusal as one line: file, line, path, what was found and what was expected.
-pub(crate) fn line_of(refusal: &Refusal) -> String {
-    let Refusal { source, line, error, .. } = refusal;
+pub(crate) fn line_of(refusal: &ImportError) -> String {
+    let ImportError { source, line, error, .. } = refusal;
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
     let line = if *line == 0 { String::new() } else { format!("{line}:") };
     escape(&format!("{source}:{line} {path}{} [{}]", error.message(), error.kind.code())).into_owned()
@@ -88,8 +86,8 @@ pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Resul
 }
 
 /// Groups errors of one kind, in the order of their first occurrence: the first error, and the number of further ones.
-fn grouped(refusals: &[Refusal]) -> Vec<(&Refusal, u64)> {
-    let mut groups: Vec<(&Refusal, u64)> = Vec::new();
+fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
+    let mut groups: Vec<(&ImportError, u64)> = Vec::new();
     let mut places: HashMap<(&str, ErrorKind, bool, String), usize> = HashMap::new();
     for refusal in refusals {
         // Errors in different elements of an array are of one kind.
@@ -121,7 +119,7 @@ fn and_more(count: u64) -> String {
 /// status.
 ///
 /// On a terminal it lists the first 20 lines, elsewhere all.
-pub(crate) fn report_left_out(report: &Report) -> Status {
+pub(crate) fn report_left_out(report: &ImportReport) -> Status {
     if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
         return Status::Fine;
     }

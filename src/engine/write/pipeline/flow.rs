@@ -4,8 +4,8 @@ use super::documents::{DocumentGroup, Documents};
 use super::group::{BuiltGroup, Settings};
 use super::store::{CaseStore, StoreDocument};
 use crate::engine::handle::Engine;
-use crate::engine::write::reading::Mode;
-use crate::engine::write::report::{Refusal, Report};
+use crate::engine::write::reading::ImportMode;
+use crate::engine::write::report::{ImportError, ImportReport};
 use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, scope};
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{FileFault, Piece};
@@ -16,7 +16,7 @@ const WORTH_WORKERS: usize = 1024;
 /// The reason why a source was not read to its end.
 pub(crate) enum Stop {
     /// The fault of a document.
-    Refused(Box<Refusal>),
+    Refused(Box<ImportError>),
     /// A fault of the file.
     File(FileFault),
 }
@@ -27,8 +27,8 @@ impl From<FileFault> for Stop {
     }
 }
 
-impl From<Box<Refusal>> for Stop {
-    fn from(refusal: Box<Refusal>) -> Self {
+impl From<Box<ImportError>> for Stop {
+    fn from(refusal: Box<ImportError>) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -51,7 +51,7 @@ struct Stages<'t, 's, S> {
 
 impl<'e> Pipeline<'e> {
     /// Creates the pipeline of an import. `documents` is the store of an engine with numbered documents.
-    pub(crate) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
+    pub(crate) fn new(engine: &'e Engine, mode: ImportMode, documents: Option<StoreDocument<'e>>) -> Self {
         let workers = available_workers();
         let stages = Stages {
             documents: Documents::new(engine.sizes.batch, workers),
@@ -65,7 +65,7 @@ impl<'e> Pipeline<'e> {
         self.store.txn.engine()
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> ImportMode {
         self.store.mode
     }
 
@@ -119,12 +119,12 @@ impl<'e> Pipeline<'e> {
     ///
     /// # Errors
     /// The first fault that ends the import.
-    pub(crate) fn drain(&mut self) -> Result<(), Box<Refusal>> {
+    pub(crate) fn drain(&mut self) -> Result<(), Box<ImportError>> {
         self.stages.drain(&mut self.store)
     }
 
     /// Returns the transaction and the report. All documents must have been stored.
-    pub(crate) fn into_parts(self) -> (WriteTxn<'e>, Report) {
+    pub(crate) fn into_parts(self) -> (WriteTxn<'e>, ImportReport) {
         (self.store.txn, self.store.report)
     }
 }
@@ -151,7 +151,12 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
     }
 
     /// Stores a document at once, or adds it to the group.
-    fn take(&mut self, store: &mut CaseStore<'_>, piece: Piece<'_>, rest: usize) -> Result<(), Box<Refusal>> {
+    fn take(
+        &mut self,
+        store: &mut CaseStore<'_>,
+        piece: Piece<'_>,
+        rest: usize,
+    ) -> Result<(), Box<ImportError>> {
         if self.queue.workers() == 1 {
             return store.read(piece);
         }
@@ -184,7 +189,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
     }
 
     /// Builds the unfinished group, and stores all groups in the queue.
-    fn drain(&mut self, store: &mut CaseStore<'_>) -> Result<(), Box<Refusal>> {
+    fn drain(&mut self, store: &mut CaseStore<'_>) -> Result<(), Box<ImportError>> {
         if let Some(group) = self.documents.take() {
             self.start(store, group);
         }

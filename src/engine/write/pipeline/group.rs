@@ -8,8 +8,8 @@ use crate::catalog::Catalog;
 use crate::engine::handle::Engine;
 use crate::engine::snapshot::View;
 use crate::engine::write::lookup::Lookup;
-use crate::engine::write::reading::{DocumentReader, Mode};
-use crate::engine::write::report::{Refusal, Report};
+use crate::engine::write::reading::{DocumentReader, ImportMode};
+use crate::engine::write::report::{ImportError, ImportReport};
 use crate::engine::write::sizes::Sizes;
 use crate::ingest::trim;
 use crate::limits::Limits;
@@ -18,7 +18,7 @@ use crate::limits::Limits;
 pub(super) struct Settings {
     pub(super) catalog: Catalog,
     pub(super) limits: Limits,
-    mode: Mode,
+    mode: ImportMode,
     sizes: Sizes,
     keep: Keep,
     hasher: foldhash::quality::RandomState,
@@ -27,7 +27,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn new(engine: &Engine, mode: Mode) -> Self {
+    pub(super) fn new(engine: &Engine, mode: ImportMode) -> Self {
         let base = &engine.current.load().base;
         Self {
             catalog: engine.catalog.clone(),
@@ -90,9 +90,9 @@ pub(super) struct BuiltBatch<'t> {
 /// The output of the build stage for one group.
 pub(super) struct BuiltGroup<'t> {
     pub(super) batches: Vec<BuiltBatch<'t>>,
-    pub(super) report: Report,
+    pub(super) report: ImportReport,
     /// The fault that ends the import after this group.
-    pub(super) failed: Option<Box<Refusal>>,
+    pub(super) failed: Option<Box<ImportError>>,
     /// The text that [`Text::Copied`] refers to.
     pub(super) text: Vec<u8>,
 }
@@ -100,7 +100,7 @@ pub(super) struct BuiltGroup<'t> {
 /// A builder that fills batches with the cases of a group.
 pub(super) struct GroupBuilder<'t> {
     pub(super) settings: Settings,
-    pub(super) report: Report,
+    pub(super) report: ImportReport,
     filling: BatchBuilder,
     /// The number of rows of `filling` that the transaction has registered already.
     known: usize,
@@ -130,7 +130,7 @@ impl<'t> GroupBuilder<'t> {
         let keeps_numbers = settings.keep == Keep::Numbers;
         Self {
             settings,
-            report: Report::default(),
+            report: ImportReport::default(),
             filling,
             known,
             next_number: first_number,
@@ -180,7 +180,7 @@ impl<'t> GroupBuilder<'t> {
     }
 
     /// Ends the group. `text` is the text of its documents, `failed` the fault that ends the import.
-    pub(super) fn finish(mut self, text: Vec<u8>, failed: Option<Box<Refusal>>) -> BuiltGroup<'t> {
+    pub(super) fn finish(mut self, text: Vec<u8>, failed: Option<Box<ImportError>>) -> BuiltGroup<'t> {
         // A failed import stores no batch.
         if failed.is_none() {
             self.seal();

@@ -5,7 +5,7 @@ use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
 use super::store::CaseStore;
 use crate::batch::{BatchBuilder, Row};
 use crate::catalog::Catalog;
-use crate::engine::write::report::Refusal;
+use crate::engine::write::report::ImportError;
 use crate::engine::write::threads::{Queue, scope};
 use crate::error::Error;
 use crate::limits::Limits;
@@ -21,22 +21,22 @@ pub(crate) trait Cases {
     ///
     /// # Errors
     /// The rows counted so far exceed the bound.
-    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal>;
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), ImportError>;
 
     /// Adds the case of a complete row.
     ///
     /// # Errors
     /// A fault that ends the import.
-    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal>;
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), ImportError>;
 
     /// Rejects a row that is not a case.
     ///
     /// # Errors
     /// The refusal, if it ends the import.
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError>;
 
     /// Returns the refusal of a source that cannot be read any further.
-    fn fail(&self, line: u64, error: Error) -> Refusal;
+    fn fail(&self, line: u64, error: Error) -> ImportError;
 }
 
 /// Rows that are read together.
@@ -54,9 +54,9 @@ pub(crate) struct RowBound {
 
 impl RowBound {
     /// Subtracts the bytes of a row from the bound.
-    fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), Refusal> {
+    fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), ImportError> {
         let left = self.bytes.checked_sub(bytes);
-        self.bytes = left.ok_or_else(|| Refusal::new(source, line, (self.too_much)()))?;
+        self.bytes = left.ok_or_else(|| ImportError::new(source, line, (self.too_much)()))?;
         Ok(())
     }
 }
@@ -71,10 +71,10 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// The first fault of an earlier source that ends the import.
-    pub(crate) fn leave_out(&mut self, column: Error) -> Result<(), Box<Refusal>> {
+    pub(crate) fn leave_out(&mut self, column: Error) -> Result<(), Box<ImportError>> {
         self.drain()?;
-        let refusal = Refusal::new(&self.store.source, 0, column);
-        self.store.report.list(Refusal { kept: true, ..refusal });
+        let refusal = ImportError::new(&self.store.source, 0, column);
+        self.store.report.list(ImportError { kept: true, ..refusal });
         Ok(())
     }
 
@@ -88,8 +88,8 @@ impl Pipeline<'_> {
         &mut self,
         mut groups: impl Iterator<Item = RowGroup<G>>,
         bound: RowBound,
-        read: impl Fn(G, u64, &mut dyn Cases) -> Result<(), Refusal> + Sync,
-    ) -> Result<(), Refusal> {
+        read: impl Fn(G, u64, &mut dyn Cases) -> Result<(), ImportError> + Sync,
+    ) -> Result<(), ImportError> {
         self.drain().map_err(|refusal| *refusal)?;
         let first = groups.next();
         let second = if self.workers() > 1 { groups.next() } else { None };
@@ -137,7 +137,7 @@ struct BuiltRows {
 
 impl CaseStore<'_> {
     /// Stores the cases of a group of rows. Checks the bound row by row, as on one thread.
-    fn push_rows(&mut self, built: BuiltRows, bound: &mut RowBound) -> Result<(), Refusal> {
+    fn push_rows(&mut self, built: BuiltRows, bound: &mut RowBound) -> Result<(), ImportError> {
         for (line, bytes) in (built.first_line..).zip(built.bytes) {
             bound.take(&self.source, line, bytes)?;
         }
@@ -160,24 +160,24 @@ impl Cases for StoredCases<'_, '_> {
         &self.store.txn.engine().limits
     }
 
-    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), ImportError> {
         self.bound.take(&self.store.source, line, bytes)
     }
 
-    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), ImportError> {
         let (reader, store) = (self.store.reader(), &mut *self.store);
         let noted = reader.note_row(row, &store.source, line, &mut store.report);
         noted.and_then(|()| store.add(line, row, document)).map_err(|refusal| *refusal)
     }
 
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
         let refusal = self.fail(line, error);
         let refused = self.store.reader().refuse(refusal, &mut self.store.report);
         refused.map_err(|refusal| *refusal)
     }
 
-    fn fail(&self, line: u64, error: Error) -> Refusal {
-        Refusal::new(&self.store.source, line, error)
+    fn fail(&self, line: u64, error: Error) -> ImportError {
+        ImportError::new(&self.store.source, line, error)
     }
 }
 
@@ -209,7 +209,7 @@ impl GroupCases {
         }
     }
 
-    fn finish(self, outcome: Result<(), Refusal>) -> BuiltRows {
+    fn finish(self, outcome: Result<(), ImportError>) -> BuiltRows {
         let group = self.builder.finish(self.text, outcome.err().map(Box::new));
         BuiltRows { group, first_line: self.first_line, bytes: self.bytes }
     }
@@ -224,12 +224,12 @@ impl Cases for GroupCases {
         &self.builder.settings.limits
     }
 
-    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), ImportError> {
         self.bytes.push(bytes);
         self.bound.take(&self.source, line, bytes)
     }
 
-    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), ImportError> {
         let Self { builder, source, text, .. } = self;
         let number = builder.take_number();
         let noted = builder.settings.reader().note_row(row, source, line, &mut builder.report);
@@ -242,14 +242,14 @@ impl Cases for GroupCases {
         Ok(())
     }
 
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
         self.builder.take_number();
         let refusal = self.fail(line, error);
         let GroupBuilder { settings, report, .. } = &mut self.builder;
         settings.reader().refuse(refusal, report).map_err(|refusal| *refusal)
     }
 
-    fn fail(&self, line: u64, error: Error) -> Refusal {
-        Refusal::new(&self.source, line, error)
+    fn fail(&self, line: u64, error: Error) -> ImportError {
+        ImportError::new(&self.source, line, error)
     }
 }

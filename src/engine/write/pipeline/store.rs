@@ -3,8 +3,8 @@
 use super::group::BuiltGroup;
 use crate::batch::{Document, Row};
 use crate::engine::handle::Engine;
-use crate::engine::write::reading::{DocumentReader, Mode};
-use crate::engine::write::report::{Refusal, Report};
+use crate::engine::write::reading::{DocumentReader, ImportMode};
+use crate::engine::write::report::{ImportError, ImportReport};
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{DocumentTemplate, Piece};
 
@@ -30,11 +30,11 @@ impl<'e> StoreDocument<'e> {
 
 /// The cases of an import, which no search sees yet, and their report.
 pub(super) struct CaseStore<'e> {
-    pub(super) mode: Mode,
+    pub(super) mode: ImportMode,
     pub(super) txn: WriteTxn<'e>,
     documents: Option<StoreDocument<'e>>,
     pub(super) source: Box<str>,
-    pub(super) report: Report,
+    pub(super) report: ImportReport,
     /// The buffers of the last row read on this thread, for reuse.
     spare: Row<'static>,
     /// The template of the documents read on this thread.
@@ -42,13 +42,13 @@ pub(super) struct CaseStore<'e> {
 }
 
 impl<'e> CaseStore<'e> {
-    pub(super) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
+    pub(super) fn new(engine: &'e Engine, mode: ImportMode, documents: Option<StoreDocument<'e>>) -> Self {
         Self {
             mode,
             txn: WriteTxn::detached(engine),
             documents,
             source: Box::default(),
-            report: Report::default(),
+            report: ImportReport::default(),
             spare: Row::default(),
             template: DocumentTemplate::default(),
         }
@@ -72,7 +72,7 @@ impl<'e> CaseStore<'e> {
     ///
     /// # Errors
     /// The fault that ends the import.
-    pub(super) fn read(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
+    pub(super) fn read(&mut self, piece: Piece<'_>) -> Result<(), Box<ImportError>> {
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
         let reader = self.reader();
@@ -88,14 +88,14 @@ impl<'e> CaseStore<'e> {
     ///
     /// # Errors
     /// The engine cannot hold a further batch. This ends an import in either mode.
-    pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<Refusal>> {
+    pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<ImportError>> {
         let number = self.take_numbers(1);
         let document = match self.documents {
             None => Document::Text(text),
             Some(_) => Document::Number { number, size_bytes: text.len() },
         };
         let upserted = self.txn.upsert(row, document);
-        let upserted = upserted.map_err(|error| Box::new(Refusal::new(&self.source, line, *error)))?;
+        let upserted = upserted.map_err(|error| Box::new(ImportError::new(&self.source, line, *error)))?;
         if let Some(documents) = &mut self.documents {
             (documents.put)(number, text);
         }
@@ -107,7 +107,7 @@ impl<'e> CaseStore<'e> {
     ///
     /// # Errors
     /// The fault that ended the import in this group, or an engine that cannot hold a further batch.
-    pub(super) fn push_group(&mut self, mut built: BuiltGroup<'_>) -> Result<Vec<u8>, Box<Refusal>> {
+    pub(super) fn push_group(&mut self, mut built: BuiltGroup<'_>) -> Result<Vec<u8>, Box<ImportError>> {
         if let Some(failed) = built.failed.take() {
             return Err(failed);
         }
@@ -125,7 +125,7 @@ impl<'e> CaseStore<'e> {
                 }
             };
             txn.push_batch(group_batch.batch, known, group_batch.lookup, stored)
-                .map_err(|error| Box::new(Refusal::new(source, 0, *error)))?;
+                .map_err(|error| Box::new(ImportError::new(source, 0, *error)))?;
         }
         Ok(built.text)
     }

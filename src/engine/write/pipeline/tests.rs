@@ -7,10 +7,10 @@ use super::documents::Documents;
 use super::group::Settings;
 use crate::catalog::Catalog;
 #[cfg(feature = "arrow")]
-use crate::engine::Refusal;
+use crate::engine::ImportError;
 use crate::engine::write::threads::{Detached, Queue};
-use crate::engine::{Engine, Mode, Upserted};
-use crate::filter::{Filter, Request};
+use crate::engine::{Engine, ImportMode, UpsertOutcome};
+use crate::filter::{Filter, SearchRequest};
 use crate::ingest::Piece;
 
 /// Writes the lines of `count` cases. Every ninth case replaces an earlier one, and some have whitespace around them.
@@ -24,7 +24,8 @@ fn lines(count: u32) -> String {
 }
 
 fn documents(engine: &Engine) -> Vec<String> {
-    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000)).unwrap();
+    let answer =
+        engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000)).unwrap();
     answer.documents().map(str::to_owned).collect()
 }
 
@@ -47,7 +48,7 @@ fn an_import_stores_the_same_on_any_number_of_threads() {
                     assert_eq!(documents(&all), documents(&expected), "{threads} threads, {rows} rows");
                     for size in [1000, 100_000] {
                         let parts = engine(rows);
-                        let mut import = parts.import(Mode::Strict);
+                        let mut import = parts.import(ImportMode::Strict);
                         body.as_bytes().chunks(size).for_each(|part| import.push(part).unwrap());
                         assert_eq!(import.commit().unwrap(), report);
                         assert_eq!(documents(&parts), documents(&expected), "in parts of {size}");
@@ -62,7 +63,7 @@ fn an_import_stores_the_same_on_any_number_of_threads() {
                 let refusal = engine(rows).upsert_many(broken.as_bytes()).unwrap_err();
                 assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
                 let parts = engine(rows);
-                let mut import = parts.import(Mode::Strict);
+                let mut import = parts.import(ImportMode::Strict);
                 let pushed = broken.as_bytes().chunks(1000).try_for_each(|part| import.push(part));
                 let refusal = pushed.and_then(|()| import.commit().map(drop)).unwrap_err();
                 assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
@@ -76,7 +77,7 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     pool.install(|| {
         let engine = Engine::new(Catalog::cases());
-        let mut import = engine.import(Mode::Lenient);
+        let mut import = engine.import(ImportMode::Lenient);
         let text = lines(1500);
         // Faults in the last document of a source, the first of the next, the only one of another, and one in the middle.
         let sources = [
@@ -86,7 +87,7 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
             ("d", format!("{text}{{\"id\":7}}\n{text}"), 1501),
         ];
         for (name, text, _) in &sources {
-            import.source(name).unwrap();
+            import.begin_source(name).unwrap();
             import.push(text.as_bytes()).unwrap();
         }
         let report = import.commit().unwrap();
@@ -106,7 +107,7 @@ fn workers_of_a_dropped_import_hold_no_snapshot() {
     // No worker reads until these are released.
     let permits: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
     let group = documents.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0).unwrap();
-    let settings = Settings::new(&engine, Mode::Strict);
+    let settings = Settings::new(&engine, ImportMode::Strict);
     queue.start(Detached, move || group.build(settings));
     drop(queue);
     let before = Arc::downgrade(&engine.current.load());
@@ -120,10 +121,10 @@ fn an_import_sees_small_writes_since_the_head_was_sealed() {
     let text = lines(5000);
     let small_writes = |engine: &Engine| {
         // Replaced, then deleted; deleted; replaced.
-        assert_eq!(engine.upsert(br#"{"id":"3007","name":"small"}"#).unwrap(), Upserted::Replaced);
+        assert_eq!(engine.upsert(br#"{"id":"3007","name":"small"}"#).unwrap(), UpsertOutcome::Replaced);
         assert!(engine.delete("3007") && engine.delete("3009"));
-        assert_eq!(engine.upsert(br#"{"id":"3011","name":"small"}"#).unwrap(), Upserted::Replaced);
-        assert_eq!(engine.upsert(br#"{"id":"6001","name":"small"}"#).unwrap(), Upserted::Stored);
+        assert_eq!(engine.upsert(br#"{"id":"3011","name":"small"}"#).unwrap(), UpsertOutcome::Replaced);
+        assert_eq!(engine.upsert(br#"{"id":"6001","name":"small"}"#).unwrap(), UpsertOutcome::Stored);
     };
     let engine = || Engine::builder(Catalog::cases()).batch_rows(8192).build();
     let expected = engine();
@@ -184,13 +185,18 @@ mod rows {
     type Put = (u64, String, u64);
 
     /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts one byte for the bound.
-    fn import(threads: usize, groups: u64, bound: u64, refused: Option<u64>) -> Result<Vec<Put>, Refusal> {
+    fn import(
+        threads: usize,
+        groups: u64,
+        bound: u64,
+        refused: Option<u64>,
+    ) -> Result<Vec<Put>, ImportError> {
         let engine = Engine::builder(Catalog::cases()).batch_rows(64).numbered_documents().build();
         let put = std::sync::Mutex::new(Vec::new());
         let store = |number, text: &str| put.lock().unwrap().push((number, text.to_owned()));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut import = engine.import_numbered(Mode::Strict, StoreDocument::new(store));
+            let mut import = engine.import_numbered(ImportMode::Strict, StoreDocument::new(store));
             let all = (0..groups).map(|group| RowGroup { rows: 150, group });
             let bound = RowBound { bytes: bound, too_much: || fault("too much") };
             import.push_rows(all, bound, |group, line, cases| {
@@ -263,14 +269,14 @@ mod rows {
             let engine = Engine::new(Catalog::cases());
             let begin = |mode| {
                 let mut import = engine.import(mode);
-                import.source("a").unwrap();
+                import.begin_source("a").unwrap();
                 import.push(text.as_bytes()).unwrap();
-                import.source("b").unwrap();
+                import.begin_source("b").unwrap();
                 import
             };
-            let refusal = begin(Mode::Strict).fail(0, fault("a file that is none")).unwrap_err();
+            let refusal = begin(ImportMode::Strict).fail(0, fault("a file that is none")).unwrap_err();
             assert_eq!((refusal.source.as_str(), refusal.line), ("a", 2001));
-            let mut import = begin(Mode::Lenient);
+            let mut import = begin(ImportMode::Lenient);
             import.leave_out(&fault("a column")).unwrap();
             let refusals = import.commit().unwrap().refusals;
             let found: Vec<(&str, u64)> =

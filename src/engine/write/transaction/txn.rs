@@ -11,7 +11,7 @@ use crate::engine::handle::Engine;
 use crate::engine::shared_state::Writing;
 use crate::engine::snapshot::{Head, Snapshot, StoredAddr};
 use crate::engine::write::lookup::Lookup;
-use crate::engine::write::report::Upserted;
+use crate::engine::write::report::UpsertOutcome;
 use crate::error::{Error, ErrorKind};
 
 /// The most bytes of documents in the head, since a search has to seal it.
@@ -112,7 +112,11 @@ impl<'e> WriteTxn<'e> {
     ///
     /// # Errors
     /// The engine cannot hold a further batch.
-    pub(crate) fn upsert(&mut self, row: &Row<'_>, document: Document<'_>) -> Result<Upserted, Box<Error>> {
+    pub(crate) fn upsert(
+        &mut self,
+        row: &Row<'_>,
+        document: Document<'_>,
+    ) -> Result<UpsertOutcome, Box<Error>> {
         self.make_room(document.size_bytes())?;
         let at = self.buffer.next();
         let id = row.id();
@@ -171,7 +175,7 @@ impl<'e> WriteTxn<'e> {
         mut batch: Batch,
         known: usize,
         lookup: Lookup,
-        mut stored: impl FnMut(usize, Upserted),
+        mut stored: impl FnMut(usize, UpsertOutcome),
     ) -> Result<(), Box<Error>> {
         debug_assert!(self.attached.is_none(), "ids are looked up when the transaction is attached");
         self.begin_batches();
@@ -210,7 +214,7 @@ impl<'e> WriteTxn<'e> {
         id: impl Fn() -> &'i str,
         at: RowAddr,
         incoming: Option<IncomingBatch<'_>>,
-    ) -> (Upserted, u64) {
+    ) -> (UpsertOutcome, u64) {
         let buffer = &self.buffer;
         let incoming_of = |at: RowAddr| incoming.filter(|incoming| incoming.has(at));
         let id_of = |at: RowAddr| match incoming_of(at) {
@@ -231,12 +235,12 @@ impl<'e> WriteTxn<'e> {
         match replaced {
             Some((place, number)) => {
                 self.released.extend(number);
-                (Upserted::Replaced, place)
+                (UpsertOutcome::Replaced, place)
             }
             None => {
                 let place = self.next_place;
                 self.next_place += 1;
-                (Upserted::Stored, place)
+                (UpsertOutcome::Stored, place)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The output: a line for each request, for each field, and at the end.
 
-use casefilter::Memory;
+use casefilter::MemoryUsage;
 use serde::Serialize;
 
 use crate::output::figures::{counted, microseconds, thousands};
@@ -66,7 +66,7 @@ impl Timed {
 }
 
 /// Returns the memory of each field, the largest first. The insertion order of cases belongs to no field.
-pub(super) fn field_bytes(memory: &Memory) -> Vec<FieldBytes<'_>> {
+pub(super) fn field_bytes(memory: &MemoryUsage) -> Vec<FieldBytes<'_>> {
     let mut fields: Vec<FieldBytes<'_>> = memory
         .fields
         .iter()

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Errors, FilterCache, Limits, Request};
+use casefilter::{Catalog, Errors, FilterBuilder, FilterCache, Limits, SearchRequest};
 
 use crate::commands::bench::lines::{Timed, rounded};
 use crate::input::loaded::LoadedCases;
@@ -87,7 +87,7 @@ enum Compiler {
 }
 
 impl Compiler {
-    fn request(&self, catalog: &Catalog, line: &Line) -> Result<Request, Errors> {
+    fn request(&self, catalog: &Catalog, line: &Line) -> Result<SearchRequest, Errors> {
         match self {
             Self::Fresh(limits) => line.request(catalog, limits),
             Self::Cached(cache) => line.request_cached(cache),
@@ -102,7 +102,7 @@ pub(super) fn time(
     args: &Runs,
 ) -> Result<Measured, Errors> {
     let compiler = &match args.is_cached {
-        true => Compiler::Cached(FilterCache::new(cases.catalog().clone(), Limits::default(), CACHE_BYTES)),
+        true => Compiler::Cached(FilterCache::new(FilterBuilder::new(cases.catalog()), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
     // Cases of a service were copied before, so that counting them cannot fail.

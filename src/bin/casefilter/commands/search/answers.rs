@@ -1,19 +1,18 @@
 //! Answers to a file of requests, one line each.
 
-use crate::input::loaded::Found;
 use crate::input::request::{Line, envelope};
 use crate::input::request_lines::Lines;
 use crate::output::escape::{has_line_breaks, one_line};
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
-use casefilter::{Catalog, Limits, Request};
+use casefilter::{Catalog, Limits, SearchAnswer, SearchRequest};
 
 /// Prints a line for each request: the answer or the error envelope. Returns the number of bad requests.
 pub(super) fn answer_all(
     catalog: &Catalog,
     limits: &Limits,
-    search: impl Fn(&Request) -> Result<Found, Failure>,
+    search: impl Fn(&SearchRequest) -> Result<SearchAnswer, Failure>,
     lines: &mut Lines,
 ) -> Result<u64, Failure> {
     let mut out = Output::new();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use casefilter::Request;
+use casefilter::SearchRequest;
 
 use crate::commands::search::format::Format;
 use crate::input::loaded::LoadedCases;
@@ -19,7 +19,7 @@ const ROWS_MEASURED: usize = 1000;
 
 /// A page whose cases are written while they are read.
 pub(super) struct LongPage<'r> {
-    pub(super) request: &'r Request,
+    pub(super) request: &'r SearchRequest,
     pub(super) format: Format,
     /// The number of selected cases.
     pub(super) total: u64,

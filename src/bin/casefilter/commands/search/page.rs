@@ -1,14 +1,19 @@
 //! Pages that are collected in memory.
 
+use casefilter::SearchAnswer;
+
 use crate::commands::search::format::Format;
-use crate::input::loaded::Found;
 use crate::output::case_table::table_of;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
 /// Prints a page; `summary` returns the last line of a table.
-pub(super) fn print(answer: &Found, format: Format, summary: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(super) fn print(
+    answer: &SearchAnswer,
+    format: Format,
+    summary: impl FnOnce() -> String,
+) -> Result<(), Failure> {
     let mut out = Output::new();
     match format {
         Format::Json => {
@@ -31,7 +36,7 @@ pub(super) fn print(answer: &Found, format: Format, summary: impl FnOnce() -> St
             }
         }
         Format::Table => {
-            if answer.len() > 0 {
+            if !answer.is_empty() {
                 out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
                 out.line("")?;
             }

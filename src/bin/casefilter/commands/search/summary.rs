@@ -6,7 +6,7 @@ use crate::output::wrap::wrapped;
 
 use std::time::Duration;
 
-use casefilter::Request;
+use casefilter::SearchRequest;
 
 /// Returns the last line of a table of cases from memory or a database.
 pub(super) fn summary_of(
@@ -30,7 +30,7 @@ pub(super) fn summary_of(
 }
 
 /// Notes on standard error that the filter selects more cases than were written, if so.
-pub(super) fn note_cut(written: u64, request: &Request, total: u64) {
+pub(super) fn note_cut(written: u64, request: &SearchRequest, total: u64) {
     let end = request.offset.saturating_add(written);
     if request.limit > 0 && written == request.limit && end < total {
         note(format!(

@@ -1,7 +1,7 @@
 //! The answers of a service.
 
 use bytes::BytesMut;
-use casefilter::Refusal;
+use casefilter::ImportError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -31,7 +31,7 @@ struct Told {
     description: String,
     #[serde(rename = "type")]
     kind: Option<String>,
-    refusal: Option<Refusal>,
+    refusal: Option<ImportError>,
 }
 
 /// Parses the answer of a service, or its error; `importing` is the mode of an import.

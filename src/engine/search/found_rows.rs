@@ -1,0 +1,116 @@
+//! The rows of a page, in the view that was searched.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::frame::{AnswerFrame, FRAME_BYTES};
+use super::strategy::SearchOutcome;
+use crate::batch::{Batch, RowAddr};
+use crate::engine::Snapshot;
+use crate::engine::snapshot::View;
+
+/// The rows of a page, and the view that keeps them as they were.
+pub(crate) struct FoundRows {
+    /// `None` for a page without rows, so that an empty answer keeps no documents alive.
+    view: Option<Arc<View>>,
+    rows: Vec<RowAddr>,
+    /// The number of selected documents, if the request asked for it.
+    pub(crate) total: Option<u64>,
+    /// The number of rows in the batches that were scanned.
+    pub(crate) examined: u64,
+    #[cfg(feature = "store")]
+    attachment: Option<crate::engine::snapshot::Attachment>,
+}
+
+impl FoundRows {
+    /// The page that a search of a view of the snapshot found.
+    pub(super) fn new(snapshot: &Snapshot, view: &Arc<View>, outcome: SearchOutcome) -> Self {
+        #[cfg(not(feature = "store"))]
+        let _ = snapshot;
+        let SearchOutcome { rows, total, examined, .. } = outcome;
+        let has_rows = !rows.is_empty();
+        Self {
+            view: has_rows.then(|| Arc::clone(view)),
+            rows,
+            total,
+            examined,
+            #[cfg(feature = "store")]
+            attachment: has_rows.then(|| snapshot.attachment.load().as_deref().cloned()).flatten(),
+        }
+    }
+
+    /// Returns the number of rows on the page.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the id of a document on the page; empty past its end.
+    pub(crate) fn id(&self, place: usize) -> &str {
+        let row = self.rows.get(place).zip(self.view.as_ref());
+        row.map_or("", |(at, view)| view.id(*at))
+    }
+
+    /// Returns a document on the page as stored; empty past its end, and when the engine keeps no documents.
+    pub(crate) fn document(&self, place: usize) -> &str {
+        self.batch(place).map_or("", |(batch, row)| batch.document(row))
+    }
+
+    /// Returns the number of a document on the page, when documents are kept elsewhere.
+    #[cfg_attr(
+        not(any(test, feature = "store")),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
+    pub(crate) fn document_number(&self, place: usize) -> Option<u64> {
+        let (batch, row) = self.batch(place)?;
+        batch.document_number(row)
+    }
+
+    fn batch(&self, place: usize) -> Option<(&Batch, usize)> {
+        let at = self.rows.get(place)?;
+        Some((self.view.as_ref()?.batch(*at)?, usize::from(at.row)))
+    }
+
+    /// Returns the ids of the documents on the page, in order.
+    #[cfg(feature = "store")]
+    pub(crate) fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|place| self.id(place))
+    }
+
+    /// Returns the attachment of the snapshot that was searched; `None` if the page is empty.
+    #[cfg(feature = "store")]
+    pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {
+        self.attachment.as_ref()?.downcast_ref()
+    }
+
+    /// Appends the answer in the form of the interface to `out`.
+    pub(crate) fn write_json(&self, out: &mut String, offset_and_limit: (u64, u64)) {
+        let mut frame = AnswerFrame::begin(out);
+        // All documents are located before the first is copied, so that their cache misses overlap. The list lives on the stack:
+        // allocating it takes longer than the rest of a short answer.
+        let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
+        documents.extend((0..self.len()).map(|place| self.document(place)));
+        let bytes = documents.iter().map(|document| document.len().saturating_add(1));
+        out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
+        for (place, document) in documents.iter().enumerate() {
+            if document.is_empty() {
+                frame.id(out, self.id(place));
+            } else {
+                frame.document(out, document);
+            }
+        }
+        frame.end(out, self.total, offset_and_limit);
+    }
+}
+
+impl std::fmt::Debug for FoundRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FoundRows")
+            .field("len", &self.len())
+            .field("total", &self.total)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Few pages are longer.
+const USUAL_PAGE: usize = 128;

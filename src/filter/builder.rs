@@ -1,0 +1,191 @@
+//! From a JSON body or a text to a filter, or to the errors in it.
+
+use super::bytes::body_text;
+use super::compiled::{Filter, Origin};
+use super::params::SearchParams;
+use super::request::SearchRequest;
+use crate::catalog::{Catalog, FieldType};
+use crate::criteria::text::Parsed;
+use crate::criteria::{self, Body, Holds};
+use crate::error::{Error, ErrorKind, Errors};
+use crate::json;
+use crate::limits::Limits;
+use crate::predicate;
+
+/// A compiler of filters for one catalogue, with [`Limits`] of the host's choice.
+///
+/// [`Filter::compile`] and [`Filter::compile_text`] are shorter where the default limits fit.
+///
+/// ```
+/// use casefilter::{Catalog, FilterBuilder, Limits};
+/// let builder = FilterBuilder::new(&Catalog::cases()).limits(Limits::default().with_ids(1));
+/// assert!(builder.json(br#"{"ids":["a"]}"#).is_ok());
+/// assert!(builder.json(br#"{"ids":["a","b"]}"#).is_err());
+/// assert!(builder.text("ids (a)").is_ok());
+/// ```
+#[derive(Clone, Debug)]
+pub struct FilterBuilder {
+    catalog: Catalog,
+    limits: Limits,
+}
+
+impl FilterBuilder {
+    /// Returns a builder for this catalogue with the default limits.
+    #[must_use]
+    pub fn new(catalog: &Catalog) -> Self {
+        Self { catalog: catalog.clone(), limits: Limits::default() }
+    }
+
+    /// Sets the limits of bodies, texts and pages.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Returns the catalogue that filters are compiled for.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Compiles a JSON body.
+    ///
+    /// Time and memory are linear in the length of the body, but for sorting.
+    ///
+    /// # Errors
+    /// Everything wrong with the body, up to ten errors in document order.
+    pub fn json(&self, body: &[u8]) -> Result<Filter, Errors> {
+        of_json(&self.catalog, &self.limits, body)
+    }
+
+    /// Compiles the text syntax. For values in the text, see [`Filter::quote`].
+    ///
+    /// # Errors
+    /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
+    pub fn text(&self, text: &str) -> Result<Filter, Errors> {
+        of_text(&self.catalog, &self.limits, text)
+    }
+
+    /// Compiles a JSON body and parses the parameters beside it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, FilterBuilder, SearchParams};
+    /// let params = SearchParams::new().limit("ten").order("tags");
+    /// let errors = FilterBuilder::new(&Catalog::cases()).request(b"{}", &params).unwrap_err();
+    /// let kinds: Vec<_> = errors.as_slice().iter().map(|error| error.kind.code()).collect();
+    /// assert_eq!(kinds, ["empty_body", "bad_integer", "order_by_many"]);
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with body and parameters, the body's first, ten at most.
+    pub fn request(&self, body: &[u8], params: &SearchParams<'_>) -> Result<SearchRequest, Errors> {
+        let (filter, paging) = Errors::both(self.json(body), params.parse(&self.catalog, &self.limits))?;
+        Ok(SearchRequest::new(filter).with_paging(paging))
+    }
+
+    /// Returns the limits in force.
+    pub(super) fn limits_in_force(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+impl Filter {
+    /// Compiles a JSON body under the default [`Limits`]; [`FilterBuilder`] sets others.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let errors = Filter::compile(&Catalog::cases(), br#"{"criteria":[{"field":"status","op":"!=","values":["open"]}]}"#)
+    ///     .unwrap_err();
+    /// assert_eq!(errors.as_slice()[0].path, "criteria[0].op");
+    /// assert_eq!(errors.as_slice()[0].suggestion.as_deref(), Some("`<>`"));
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with the body, up to ten errors in document order.
+    pub fn compile(catalog: &Catalog, body: &[u8]) -> Result<Self, Errors> {
+        of_json(catalog, &Limits::default(), body)
+    }
+
+    /// Compiles the text syntax under the default [`Limits`]; [`FilterBuilder`] sets others.
+    ///
+    /// The text is code: put into it by `format!`, the tenant `a or clientId <> a` makes `clientId = {tenant}` select the documents
+    /// of all tenants. Make a filter of values by [`test`](Self::test), or put them in by [`quote`](Self::quote).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "status = open and tags all (vip, cash)")?;
+    /// assert_eq!(
+    ///     filter.to_json(),
+    ///     r#"{"criteria":[{"field":"caseReview.status","op":"=","values":["open"]},"#.to_owned()
+    ///         + r#"{"field":"tags","op":"$all","values":["cash","vip"]}]}"#
+    /// );
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
+    pub fn compile_text(catalog: &Catalog, text: &str) -> Result<Self, Errors> {
+        of_text(catalog, &Limits::default(), text)
+    }
+}
+
+/// Compiles a JSON body.
+fn of_json(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Filter, Errors> {
+    let text = body_text(body, limits)?;
+    let read = criteria::read(text, limits);
+    match read.as_ref().and_then(|body| predicate::compile(body, catalog)) {
+        Some(predicate) => Ok(Filter::new(catalog, predicate, Origin::Json(text.into()))),
+        None => Err(errors_of_json(catalog, limits, text, read)),
+    }
+}
+
+/// Compiles the text syntax.
+fn of_text(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Filter, Errors> {
+    let text = body_text(text.as_bytes(), limits)?;
+    let (parsed, errors) = criteria::text::parse(text, limits, &|name| holds(catalog, name));
+    let body = match parsed {
+        Parsed::Body(body) => body,
+        Parsed::Constant(value) => return Ok(Filter::constant(catalog, value)),
+    };
+    let predicate = if errors.is_empty() { predicate::compile(&body, catalog) } else { None };
+    match predicate {
+        Some(predicate) => Ok(Filter::new(catalog, predicate, Origin::Text(text.into()))),
+        None => Err(errors_of(catalog, &body, errors)),
+    }
+}
+
+/// The properties of a field that suggestions depend on.
+fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
+    let field = catalog.field(catalog.find(name)?);
+    let kind = field.field_type();
+    Some(Holds {
+        is_list: field.is_many(),
+        is_number: kind == FieldType::Number,
+        is_timestamp: kind == FieldType::Timestamp,
+        is_boolean: kind == FieldType::Boolean,
+    })
+}
+
+/// The errors of a body of which the fast path made no predicate; `read` is its tree, if it made one.
+#[cold]
+fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<Body<'_>>) -> Errors {
+    let (body, errors) = match read {
+        Some(body) => (body, Vec::new()),
+        None => criteria::parse_strictly(text, limits, &|name| holds(catalog, name)),
+    };
+    let errors = errors_of(catalog, &body, errors);
+    let offsets: Vec<usize> = errors.as_slice().iter().map(|error| error.offset).collect();
+    errors.zip_paths(json::paths_at(text, &offsets))
+}
+
+/// The errors of a body in which its parser found these.
+#[cold]
+fn errors_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Errors {
+    errors.extend(predicate::lower(body, catalog).1);
+    Errors::from_unsorted(errors).unwrap_or_else(|| {
+        // Tests and fuzzers hold the parsers, and the two ways of lowering, to the same bodies. If they failed, the filter is refused.
+        debug_assert!(false, "a body without errors is refused: {body:?}");
+        let (found, expected) = ("a body that two readers take differently", "a report of this defect");
+        Error::new(ErrorKind::Syntax, 0, found, expected).into()
+    })
+}

@@ -1,0 +1,147 @@
+//! Identity of filters: equality, hashes and fingerprints, all of the normal form.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::compiled::Filter;
+use crate::catalog::{Field, FieldId};
+use crate::predicate::Node;
+
+/// Begins the text that is hashed. The number changes with the normal form or with what is hashed of a field.
+const VERSION: &str = "casefilter fingerprint 1\n";
+
+impl Filter {
+    /// Returns the fields that the normal form tests, in the order of the catalogue.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let catalog = Catalog::cases();
+    /// let filter = Filter::compile_text(&catalog, "tags in (vip) or name = a and name = a")?;
+    /// let names = filter.fields().into_iter().filter_map(|id| catalog.get(id)).map(|field| field.name());
+    /// assert_eq!(names.collect::<Vec<_>>(), ["name", "tags"]);
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn fields(&self) -> Vec<FieldId> {
+        let leaves = self.predicate().nodes().iter().filter_map(|node| match node {
+            Node::Leaf(leaf) => Some(leaf.field),
+            Node::Constant(_) | Node::Branch(..) => None,
+        });
+        let mut fields: Vec<FieldId> = leaves.collect();
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+
+    /// Returns a fingerprint of 128 bits: equal filters over equal fields have the same, others have different ones.
+    ///
+    /// It suits as the key of a cache or of a saved filter, also across processes and machines. It is computed from the
+    /// [normal form](Self::to_json), so it does not depend on how criteria were written. It stays the same until a release says
+    /// that it changes; store the original body beside it.
+    ///
+    /// It is the first half of a SHA-256, so that no client can make two filters of one fingerprint.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let [one, same, other] = ["name = a or name = b", "name in (b, a)", "name = a"]
+    ///     .map(|text| Filter::compile_text(&Catalog::cases(), text).map(|filter| filter.fingerprint()));
+    /// assert_eq!(one, same);
+    /// assert_ne!(one, other);
+    /// ```
+    #[must_use]
+    pub fn fingerprint(&self) -> u128 {
+        let mut hash = Sha256::new();
+        hash.update(VERSION);
+        for field in self.fields().into_iter().filter_map(|id| self.catalog().get(id)) {
+            // Texts of the catalogue are of any characters: each is written as JSON, so that none runs into the next.
+            hash.update(description(field));
+            hash.update("\n");
+        }
+        hash.update(self.to_json());
+        let digest = hash.finalize();
+        digest.first_chunk().copied().map_or(0, u128::from_be_bytes)
+    }
+}
+
+/// Returns whatever of a field decides which documents a test of it selects, on one line.
+fn description(field: &Field) -> String {
+    let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    let default = field.default_value().map(text).unwrap_or_default();
+    let form = if field.is_unix_millis() { " unix millis" } else { "" };
+    format!("{} {} {}{form} {default}", text(field.name()), text(field.path()), field.field_type().name())
+}
+
+/// Filters are equal when their normal forms are, and the fields that these test.
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        let have_equal_fields = || {
+            let fields = self.fields().into_iter();
+            fields.into_iter().all(|field| self.catalog().get(field) == other.catalog().get(field))
+        };
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || self.predicate() == other.predicate()
+                && (self.catalog().is_same(other.catalog()) || have_equal_fields())
+    }
+}
+
+impl Eq for Filter {}
+
+impl Hash for Filter {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.predicate().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::catalog::{Catalog, FieldType};
+
+    #[test]
+    fn filters_of_other_fields_are_other_filters() {
+        let catalogs = [
+            Field::new("level", FieldType::String),
+            Field::new("grade", FieldType::String),
+            Field::new("level[]", FieldType::String),
+            Field::new("level", FieldType::String).with_default("low"),
+        ]
+        .map(|field| Catalog::new([field]).unwrap());
+        let mut filters: Vec<Filter> = Vec::new();
+        for (catalog, name) in catalogs.iter().zip(["level", "grade", "level", "level"]) {
+            filters.push(Filter::compile_text(catalog, &format!("{name} <> low")).unwrap());
+        }
+        let fingerprints: HashSet<u128> = filters.iter().map(Filter::fingerprint).collect();
+        assert_eq!(fingerprints.len(), filters.len());
+        for (place, filter) in filters.iter().enumerate() {
+            assert_eq!(filters.iter().position(|other| other == filter), Some(place));
+        }
+    }
+
+    #[test]
+    fn a_grown_or_narrowed_catalogue_keeps_the_fingerprint() {
+        let cases = Catalog::cases();
+        let grown = cases.with([Field::new("riskScore", FieldType::Number)]).unwrap();
+        let narrow = cases.allow(["tags"]).unwrap();
+        let filters =
+            [&cases, &grown, &narrow].map(|catalog| Filter::compile_text(catalog, "tags in (vip)").unwrap());
+        assert_eq!(filters.iter().collect::<HashSet<_>>().len(), 1);
+        assert_eq!(filters.iter().map(Filter::fingerprint).collect::<HashSet<_>>().len(), 1);
+    }
+
+    #[test]
+    fn a_fingerprint_stays_the_same_across_releases() {
+        // If this fails, the fingerprints that hosts have stored are worthless: raise VERSION, and say so in the changelog.
+        let filter =
+            Filter::compile_text(&Catalog::cases(), "status = open and createdAt >= '2024-01-01 00:00:00'")
+                .unwrap();
+        assert_eq!(format!("{:032x}", filter.fingerprint()), "19857c1be67b2efae439c0ecb4b7388a");
+        assert_eq!(
+            format!("{:032x}", Filter::none(&Catalog::cases()).fingerprint()),
+            "f77a409f37c7dccc163da498761f9c02"
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! The parameters of a request as text, and what they parse to.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::order::Order;
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, Errors, quote};
+use crate::limits::Limits;
+
+/// The number of documents on a page when the request does not say.
+pub const DEFAULT_PAGE: u64 = 100;
+
+/// The parameters of a request as text, as a query string has them.
+///
+/// It deserialises from the members `offset`, `limit`, `order` and `countTotalItems`, each a string and each optional.
+///
+/// ```
+/// use casefilter::{Catalog, Limits, SearchParams};
+/// let paging = SearchParams::new().order("-createdAt").limit("20").parse(&Catalog::cases(), &Limits::default())?;
+/// assert_eq!((paging.offset, paging.limit, paging.count), (0, 20, false));
+/// # Ok::<(), casefilter::Errors>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SearchParams<'a> {
+    offset: Option<Cow<'a, str>>,
+    limit: Option<Cow<'a, str>>,
+    order: Option<Cow<'a, str>>,
+    #[serde(rename = "countTotalItems")]
+    count: Option<Cow<'a, str>>,
+}
+
+/// The order and the page of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Paging {
+    /// The order of the documents; `None` is the order in which they were first stored.
+    pub order: Option<Order>,
+    /// The number of documents before the page.
+    pub offset: u64,
+    /// The largest number of documents on the page.
+    pub limit: u64,
+    /// True to count all selected documents.
+    pub count: bool,
+}
+
+impl<'a> SearchParams<'a> {
+    /// Returns parameters that are all absent: the first [`DEFAULT_PAGE`] documents in stored order, not counted.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `offset`, a non-negative decimal integer of at most 64 bits.
+    #[must_use]
+    pub fn offset(self, text: impl Into<Option<&'a str>>) -> Self {
+        Self { offset: text.into().map(Cow::Borrowed), ..self }
+    }
+
+    /// Sets `limit`, a non-negative decimal integer of at most [`Limits::page`].
+    #[must_use]
+    pub fn limit(self, text: impl Into<Option<&'a str>>) -> Self {
+        Self { limit: text.into().map(Cow::Borrowed), ..self }
+    }
+
+    /// Sets `order`, as [`Order::parse`] reads it.
+    #[must_use]
+    pub fn order(self, text: impl Into<Option<&'a str>>) -> Self {
+        Self { order: text.into().map(Cow::Borrowed), ..self }
+    }
+
+    /// Sets `countTotalItems`, `true` or `false`.
+    #[must_use]
+    pub fn count(self, text: impl Into<Option<&'a str>>) -> Self {
+        Self { count: text.into().map(Cow::Borrowed), ..self }
+    }
+
+    /// Parses the parameters. Together with a filter they make a request, by [`SearchRequest::with_paging`](crate::SearchRequest::with_paging).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Errors, Filter, Limits, SearchRequest, SearchParams};
+    /// let catalog = Catalog::cases();
+    /// let filter = Filter::compile_text(&catalog, "tags in (cash)");
+    /// let paging = SearchParams::new().offset("20").parse(&catalog, &Limits::default());
+    /// let (filter, paging) = Errors::both(filter, paging)?;
+    /// let request = SearchRequest::new(filter).with_paging(paging);
+    /// assert_eq!((request.offset, request.limit), (20, 100));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with the parameters.
+    pub fn parse(&self, catalog: &Catalog, limits: &Limits) -> Result<Paging, Errors> {
+        let mut errors = Vec::new();
+        let mut take = |result: Result<u64, Error>| {
+            result.unwrap_or_else(|error| {
+                errors.push(error);
+                0
+            })
+        };
+        let offset = take(offset(self.offset.as_deref()));
+        let limit = take(page(self.limit.as_deref(), limits));
+        let order =
+            Order::parse(catalog, self.order.as_deref().unwrap_or_default()).unwrap_or_else(|error| {
+                errors.push(error);
+                None
+            });
+        let count = match self.count.as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => {
+                errors.push(
+                    Error::new(ErrorKind::BadFlag, 0, quote(other), "`true` or `false`")
+                        .at("countTotalItems"),
+                );
+                false
+            }
+        };
+        match Errors::in_order(errors) {
+            None => Ok(Paging { order, offset, limit, count }),
+            Some(errors) => Err(errors),
+        }
+    }
+}
+
+/// Reads `limit`, at most the largest page.
+fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
+    let Some(text) = text else { return Ok(DEFAULT_PAGE.min(limits.page)) };
+    match digits("limit", text)?.parse::<u64>() {
+        Ok(limit) if limit <= limits.page => Ok(limit),
+        Ok(limit) => Err(page_too_large(limit.to_string(), limits)),
+        Err(_) => Err(page_too_large(quote(text), limits)),
+    }
+}
+
+/// Reads `offset`, which has to fit 64 bits.
+fn offset(text: Option<&str>) -> Result<u64, Error> {
+    let Some(text) = text else { return Ok(0) };
+    digits("offset", text)?.parse().map_err(|_| {
+        let expected = format!("a non-negative decimal integer, at most {}", u64::MAX);
+        Error::new(ErrorKind::BadInteger, 0, quote(text), expected).at("offset")
+    })
+}
+
+/// The integer that a text with separators, or with a `k` for thousands, stands for.
+fn meant_integer(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (digits, thousands) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, "000"),
+        None => (text, ""),
+    };
+    let digits: String = digits.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    let is_integer = (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_integer.then(|| format!("{digits}{thousands}"))
+}
+
+/// Returns `text` if it is one or more decimal digits.
+fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(text);
+    }
+    let error = Error::new(ErrorKind::BadInteger, 0, quote(text), "a non-negative decimal integer");
+    Err(error.suggest(meant_integer(text).as_deref().map(quote)).at(name))
+}
+
+/// Returns the error of a page above the largest.
+pub(super) fn page_too_large(found: String, limits: &Limits) -> Error {
+    Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(params: &SearchParams<'_>, limits: &Limits) -> Result<(u64, u64), String> {
+        let paging = params.parse(&Catalog::cases(), limits);
+        paging.map(|paging| (paging.offset, paging.limit)).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_is_refused() {
+        let unbounded = Limits { page: u64::MAX, ..Limits::default() };
+        let of = |text: &str| parsed(&SearchParams::new().offset(text), &unbounded);
+        let largest = "18446744073709551615";
+        assert_eq!(of(largest), Ok((u64::MAX, DEFAULT_PAGE)));
+        assert_eq!(of(&format!("000{largest}")), Ok((u64::MAX, DEFAULT_PAGE)));
+        for text in ["18446744073709551616", "99999999999999999999", &"9".repeat(5_000)] {
+            let error = of(text).unwrap_err();
+            assert!(error.starts_with("offset (byte 0): found `"), "{error}");
+            assert!(
+                error.ends_with(&format!("a non-negative decimal integer, at most {largest}")),
+                "{error}"
+            );
+        }
+        let of = |text: &str| parsed(&SearchParams::new().limit(text), &unbounded);
+        assert_eq!(of(largest), Ok((0, u64::MAX)));
+        let error = of("18446744073709551616").unwrap_err();
+        assert_eq!(
+            error,
+            format!("limit (byte 0): found `18446744073709551616`, expected at most {largest}")
+        );
+    }
+}

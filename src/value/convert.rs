@@ -1,0 +1,113 @@
+//! Conversions of values from and to the types of the standard library and of chrono.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+
+use super::datetime::{ParseTimestampError, Timestamp};
+use super::literal::Value;
+use super::number::Number;
+
+/// A text or a double that is no [`Number`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseNumberError(());
+
+impl fmt::Display for ParseNumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a finite number as in JSON")
+    }
+}
+
+impl std::error::Error for ParseNumberError {}
+
+impl FromStr for Number {
+    type Err = ParseNumberError;
+
+    /// Parses the JSON number grammar.
+    ///
+    /// ```
+    /// use casefilter::Number;
+    /// assert_eq!("1.5".parse(), Ok(Number::try_from(1.5)?));
+    /// assert!("1.5 ".parse::<Number>().is_err());
+    /// # Ok::<(), casefilter::ParseNumberError>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self, ParseNumberError> {
+        Self::parse(text).ok_or(ParseNumberError(()))
+    }
+}
+
+impl TryFrom<f64> for Number {
+    type Error = ParseNumberError;
+
+    /// Converts a finite double; `-0` becomes `0`.
+    fn try_from(value: f64) -> Result<Self, ParseNumberError> {
+        Self::new(value).ok_or(ParseNumberError(()))
+    }
+}
+
+impl From<Number> for f64 {
+    fn from(number: Number) -> Self {
+        number.get()
+    }
+}
+
+impl fmt::Display for ParseTimestampError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.expected())
+    }
+}
+
+impl std::error::Error for ParseTimestampError {}
+
+impl FromStr for Timestamp {
+    type Err = ParseTimestampError;
+
+    /// Parses the text form, as [`Timestamp::parse`] does.
+    fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
+        Self::parse(text)
+    }
+}
+
+impl From<DateTime<Utc>> for Timestamp {
+    /// Converts an instant, without the parts of it below a millisecond.
+    ///
+    /// ```
+    /// use casefilter::Timestamp;
+    /// use chrono::{DateTime, Utc};
+    /// let instant: DateTime<Utc> = DateTime::from_timestamp_millis(1_500).ok_or("out of range")?;
+    /// assert_eq!(Timestamp::from(instant), Timestamp::from_millis(1_500));
+    /// assert_eq!(DateTime::try_from(Timestamp::from_millis(1_500)), Ok(instant));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn from(instant: DateTime<Utc>) -> Self {
+        Self::from_millis(instant.timestamp_millis())
+    }
+}
+
+impl TryFrom<Timestamp> for DateTime<Utc> {
+    type Error = TimestampRangeError;
+
+    /// Converts an instant within the years that chrono has, about 262,000 before and after the epoch.
+    fn try_from(timestamp: Timestamp) -> Result<Self, TimestampRangeError> {
+        Self::from_timestamp_millis(timestamp.as_millis()).ok_or(TimestampRangeError(()))
+    }
+}
+
+/// An instant beyond the years that the other type has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimestampRangeError(());
+
+impl fmt::Display for TimestampRangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the instant is out of range")
+    }
+}
+
+impl std::error::Error for TimestampRangeError {}
+
+impl From<DateTime<Utc>> for Value<'_> {
+    fn from(instant: DateTime<Utc>) -> Self {
+        Self::Timestamp(instant.into())
+    }
+}
