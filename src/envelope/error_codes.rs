@@ -31,17 +31,13 @@ const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> Erro
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
 
-pub(crate) const BAD_REQUEST: ErrorCode = row(
-    4000,
-    "BadRequestException",
-    400,
-    "the request is not well formed HTTP, such as a body that breaks off",
-);
+pub(crate) const BAD_REQUEST: ErrorCode =
+    row(4000, "BadRequestException", 400, "the request is not valid HTTP, such as a body that ends early");
 pub(crate) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
-    "operation 5: the applicant id is unknown or that of a company",
+    "operation 5: the applicant id is unknown or belongs to a company",
 );
 pub(crate) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
@@ -53,7 +49,7 @@ pub(crate) const ANSWER_TOO_LARGE: ErrorCode = row(
     4128,
     "InvalidParametersException",
     400,
-    "a page of more bytes than an answer may have; the description has the `limit` that fits",
+    "a page over the byte limit of a response; the description has a `limit` that fits",
 );
 pub(crate) const UNAUTHORIZED: ErrorCode =
     row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
@@ -65,7 +61,7 @@ pub(crate) const INVALID_SHARE_TOKEN: ErrorCode = row(
 );
 pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
-const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "there is no such path");
+const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "unknown path");
 pub(crate) const NO_APPLICANT: ErrorCode =
     row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
 pub(crate) const NO_AML_CASE: ErrorCode = row(
@@ -75,14 +71,14 @@ pub(crate) const NO_AML_CASE: ErrorCode = row(
     "operation 4: the applicant has no active AML case, or is unknown",
 );
 const METHOD_NOT_ALLOWED: ErrorCode =
-    row(4050, "MethodNotAllowedException", 405, "the path does not have the method");
+    row(4050, "MethodNotAllowedException", 405, "the path does not support the method");
 const TIMEOUT: ErrorCode = row(4080, "RequestTimeoutException", 408, "the body did not arrive in time");
 const CONFLICT: ErrorCode =
-    row(4090, "ConflictException", 409, "admin socket: another database, or a file that exists");
+    row(4090, "ConflictException", 409, "admin socket: another database, or a file that already exists");
 const TOO_LARGE: ErrorCode = row(4130, "PayloadTooLargeException", 413, "the body is over the limit");
 const MEDIA_TYPE: ErrorCode =
     row(4150, "UnsupportedMediaTypeException", 415, "admin socket: the format cannot be imported");
-const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was refused");
+const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was rejected");
 const TOO_MANY: ErrorCode =
     row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
 const INTERNAL: ErrorCode =
@@ -116,14 +112,22 @@ impl ErrorCode {
         parameters(4102, ErrorKind::NotUtf8, "not UTF-8"),
         parameters(4103, ErrorKind::WrongType, "a JSON value of the wrong type"),
         parameters(4104, ErrorKind::EmptyBody, "neither `ids` nor `criteria`"),
-        parameters(4105, ErrorKind::UnknownKey, "a key or a query parameter that has no meaning there"),
-        parameters(4106, ErrorKind::DuplicateKey, "a key or a query parameter that stands there twice"),
-        parameters(4107, ErrorKind::MissingKey, "a key is missing"),
-        parameters(4108, ErrorKind::MixedCriterion, "a criterion both complex and of a field"),
+        parameters(4105, ErrorKind::UnknownKey, "an unknown key or query parameter"),
+        parameters(4106, ErrorKind::DuplicateKey, "a duplicate key or query parameter"),
+        parameters(4107, ErrorKind::MissingKey, "a missing key"),
+        parameters(
+            4108,
+            ErrorKind::MixedCriterion,
+            "a criterion with the keys of both a complex criterion and a field criterion",
+        ),
         parameters(4109, ErrorKind::EmptyList, "an empty array where an element is needed"),
         parameters(4110, ErrorKind::UnknownOperator, "an unknown operator"),
         parameters(4111, ErrorKind::UnknownField, "an unknown field"),
-        parameters(4112, ErrorKind::OperatorNotForType, "an operator that the type of the field lacks"),
+        parameters(
+            4112,
+            ErrorKind::OperatorNotForType,
+            "an operator that the type of the field does not support",
+        ),
         parameters(4113, ErrorKind::TooManyOperands, "more than one value for an operator that takes one"),
         parameters(4114, ErrorKind::BadNumber, "a value that is not a number"),
         parameters(4115, ErrorKind::BadTimestamp, "a value that is not a timestamp"),

@@ -2,7 +2,7 @@
 
 use super::found_rows::FoundRows;
 #[cfg(any(feature = "postgres", feature = "store"))]
-use super::written_page::{AnswerWriter, WrittenPage};
+use super::written_page::WrittenPage;
 use crate::filter::SearchRequest;
 
 /// The page that a search found, and the total if the request asked for it.
@@ -44,28 +44,6 @@ impl SearchAnswer {
     #[cfg(any(feature = "postgres", feature = "store"))]
     pub(super) fn of_written(page: WrittenPage, offset_and_limit: (u64, u64)) -> Self {
         Self { page: Page::Written(page), offset_and_limit }
-    }
-
-    /// Returns the answer to a request from documents that another system found: ids and documents, in order.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, Filter, SearchRequest, SearchAnswer};
-    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_limit(1);
-    /// let answer = SearchAnswer::of_documents(&request, Some(2), [("a", r#"{"id":"a"}"#)]);
-    /// assert!(answer.to_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
-    /// assert_eq!((answer.len(), answer.total()), (1, Some(2)));
-    /// ```
-    #[cfg(any(feature = "postgres", feature = "store"))]
-    pub fn of_documents<I: AsRef<str>, D: AsRef<str>>(
-        request: &SearchRequest,
-        total: Option<u64>,
-        documents: impl IntoIterator<Item = (I, D)>,
-    ) -> Self {
-        let mut writer = AnswerWriter::new(request, total, 0, 0);
-        for (id, document) in documents {
-            writer.push(id.as_ref(), document.as_ref());
-        }
-        writer.finish()
     }
 
     /// Returns the number of documents on the page.

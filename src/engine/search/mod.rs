@@ -2,6 +2,8 @@
 
 mod analyze;
 mod answer;
+#[cfg(any(feature = "postgres", feature = "store"))]
+mod answer_writer;
 mod bound;
 mod counting;
 pub mod explain;
@@ -15,9 +17,9 @@ mod strategy;
 mod written_page;
 
 pub use self::answer::SearchAnswer;
+#[cfg(any(feature = "postgres", feature = "store"))]
+pub(crate) use self::answer_writer::AnswerWriter;
 #[cfg(feature = "store")]
 pub(crate) use self::found_rows::FoundRows;
 #[cfg(feature = "service")]
 pub(crate) use self::frame::AnswerFrame;
-#[cfg(any(feature = "postgres", feature = "store"))]
-pub(crate) use self::written_page::AnswerWriter;

@@ -31,7 +31,7 @@ use crate::ingest::Splitter;
 /// let report = import.commit()?;
 /// assert_eq!((report.stored, report.incomplete, report.skipped), (1, 1, 1));
 /// assert_eq!(report.refusals[0].error.path, "createdAt");
-/// # Ok::<(), casefilter::Refusal>(())
+/// # Ok::<(), casefilter::ImportError>(())
 /// ```
 pub struct Import<'e> {
     splitter: Splitter,
@@ -59,7 +59,7 @@ impl<'e> Import<'e> {
     /// let refused = pushed.and_then(|()| import.commit()).unwrap_err();
     /// assert!(refused.to_string().starts_with("tuesday.json: line 1: id"));
     /// assert!(engine.is_empty());
-    /// # Ok::<(), casefilter::Refusal>(())
+    /// # Ok::<(), casefilter::ImportError>(())
     /// ```
     ///
     /// # Errors

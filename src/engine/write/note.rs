@@ -31,7 +31,7 @@ pub enum DocumentNoteKind {
 /// let note = &report.notes[0];
 /// assert_eq!((note.kind, note.path.as_str(), note.count), (DocumentNoteKind::UnknownMember, "status", 1));
 /// assert_eq!(note.meant, ["caseReview.status"]);
-/// # Ok::<(), casefilter::Refusal>(())
+/// # Ok::<(), casefilter::ImportError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -66,7 +66,7 @@ impl Engine {
     /// assert_eq!(engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?.stored, 2);
     /// assert_eq!(engine.upsert_many(b"{\"id\":\"c\"}\n{\"id\":7}").unwrap_err().line, 2);
     /// assert_eq!(engine.len(), 2);
-    /// # Ok::<(), casefilter::Refusal>(())
+    /// # Ok::<(), casefilter::ImportError>(())
     /// ```
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Engine {
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#)?;
     /// assert_eq!(engine.delete_many(["a", "c", "a", "unknown"]), 2);
-    /// # Ok::<(), casefilter::Refusal>(())
+    /// # Ok::<(), casefilter::ImportError>(())
     /// ```
     pub fn delete_many<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> usize {
         let mut txn = WriteTxn::new(self);

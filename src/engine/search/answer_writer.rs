@@ -1,0 +1,62 @@
+//! A writer of an answer from documents that come one by one.
+
+use super::answer::SearchAnswer;
+use super::frame::AnswerFrame;
+use super::written_page::WrittenPage;
+use crate::filter::SearchRequest;
+
+/// A writer of an answer from documents that come one by one.
+pub(crate) struct AnswerWriter {
+    page: WrittenPage,
+    frame: AnswerFrame,
+    expected: usize,
+    offset_and_limit: (u64, u64),
+}
+
+impl AnswerWriter {
+    /// Begins the answer to a request, without a document yet of those expected.
+    pub(crate) fn new(request: &SearchRequest, total: Option<u64>, examined: u64, expected: usize) -> Self {
+        let (page, frame) = WrittenPage::new(total, examined, expected);
+        Self { page, frame, expected, offset_and_limit: (request.offset, request.limit) }
+    }
+
+    /// Appends a document.
+    pub(crate) fn push(&mut self, id: &str, document: &str) {
+        self.page.push(&mut self.frame, self.expected, id, document);
+    }
+
+    /// Sets the number of selected documents, when it becomes known only after the page.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn set_total(&mut self, total: Option<u64>) {
+        self.page.total = total;
+    }
+
+    /// Ends the JSON and returns the answer.
+    pub(crate) fn finish(mut self) -> SearchAnswer {
+        self.frame.end(&mut self.page.json, self.page.total, self.offset_and_limit);
+        SearchAnswer::of_written(self.page, self.offset_and_limit)
+    }
+}
+
+impl SearchAnswer {
+    /// Returns the answer to a request from documents that another system found: ids and documents, in order.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_limit(1);
+    /// let answer = SearchAnswer::of_documents(&request, Some(2), [("a", r#"{"id":"a"}"#)]);
+    /// assert!(answer.to_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
+    /// assert_eq!((answer.len(), answer.total()), (1, Some(2)));
+    /// ```
+    pub fn of_documents<I: AsRef<str>, D: AsRef<str>>(
+        request: &SearchRequest,
+        total: Option<u64>,
+        documents: impl IntoIterator<Item = (I, D)>,
+    ) -> Self {
+        let mut writer = AnswerWriter::new(request, total, 0, 0);
+        for (id, document) in documents {
+            writer.push(id.as_ref(), document.as_ref());
+        }
+        writer.finish()
+    }
+}
