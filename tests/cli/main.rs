@@ -6,6 +6,7 @@ mod run;
 
 mod answers;
 mod databases;
+mod docs;
 mod failures;
 mod files;
 mod filters;

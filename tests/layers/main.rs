@@ -4,6 +4,7 @@
 //! the crate (`crate::value::Number`, also inside a group such as `crate::{error, value}`) or leaves its module by `super`.
 
 mod circles;
+mod documents;
 mod source;
 mod words;
 

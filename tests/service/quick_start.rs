@@ -1,4 +1,4 @@
-//! Runs the code blocks of README.md that start the service and call it, unchanged, with only the binary.
+//! Runs the code blocks of `docs/service.md` that start the service and call it, unchanged, with only the binary.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Returns the code block of README.md after a comment.
+/// Returns the code block of the page after a comment.
 fn block(name: &str) -> String {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let (_, rest) = readme.split_once(&format!("<!-- {name} -->\n```sh\n")).unwrap();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/service.md")).unwrap();
+    let (_, rest) = page.split_once(&format!("<!-- {name} -->\n```sh\n")).unwrap();
     rest.split_once("\n```").unwrap().0.to_owned()
 }
 

@@ -12,7 +12,7 @@
 )]
 
 /// The allocator of the binary. glibc's own keeps per-thread arenas, so that a service does not give freed memory back;
-/// README.md has measurements.
+/// docs/service.md has measurements.
 #[cfg(all(feature = "jemalloc", target_os = "linux", target_env = "gnu"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
