@@ -2,7 +2,7 @@
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
 //! - Export: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as those of an
-//!   [`Answer`](crate::Answer). An engine's columns would not be enough: they are sets, so they lose the order of arrays and
+//!   [`SearchAnswer`](crate::SearchAnswer). An engine's columns would not be enough: they are sets, so they lose the order of arrays and
 //!   the pairing of members in arrays of objects.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
 //!

@@ -18,7 +18,7 @@ pub enum Direction {
 /// The order of an answer: by one single-valued field, ties by `id` ascending.
 ///
 /// Cases without the field come last in both directions. An order belongs to the [`Catalog`] that it was made for: a
-/// [`SearchRequest`](crate::Request) whose filter hides the field, or is of another catalogue, is an error of the search.
+/// [`SearchRequest`](crate::SearchRequest) whose filter hides the field, or is of another catalogue, is an error of the search.
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};

@@ -1,6 +1,6 @@
 //! Searches cases in a PostgreSQL table.
 //!
-//! A [`PostgresSource`] answers a [`SearchRequest`](crate::Request) from the table that `casefilter ddl --dialect postgres` creates.
+//! A [`PostgresSource`] answers a [`SearchRequest`](crate::SearchRequest) from the table that `casefilter ddl --dialect postgres` creates.
 //! The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same
 //! documents byte for byte, and the same count. Bodies, orders and pages are compiled before anything is sent to the server, so
 //! errors and limits are the same too. `tests/postgres/run` verifies this on a real server, with the conformance vectors,
