@@ -1,0 +1,79 @@
+//! Saved filters: each new case is tested against the filters that officers have saved.
+//!
+//! A host stores the body of a filter beside its fingerprint, which does not depend on how the criteria were written.
+//!
+//! ```sh
+//! cargo run --example saved_filters
+//! ```
+
+use std::collections::BTreeMap;
+
+use casefilter::{Catalog, Filter};
+
+/// Filters as officers send them: a title and a body. The second and the third are the same filter.
+const SENT: [(&str, &str); 4] = [
+    (
+        "High priority",
+        r#"{"criteria": [{"field": "priority", "op": "=", "values": ["high"]},
+            {"field": "status", "op": "$contains", "values": ["open", "blocked"]}]}"#,
+    ),
+    ("Cash, crypto", r#"{"criteria": [{"field": "tags", "op": "$contains", "values": ["cash", "crypto"]}]}"#),
+    (
+        "Crypto, cash",
+        r#"{"criteria": [{"op": "$or", "children": [
+            {"field": "tags", "op": "$all", "values": ["crypto"]},
+            {"field": "tags", "op": "$contains", "values": ["cash"]}]}]}"#,
+    ),
+    ("Escalated", r#"{"criteria": [{"field": "status", "op": "=", "values": ["escalated"]}]}"#),
+];
+
+/// New cases, each with the titles of the filters that select it.
+const NEW_CASES: [(&str, &[&str]); 3] = [
+    (
+        r#"{"id": "c-1", "priority": "high", "tags": ["cash"], "caseReview": {"status": "open"}}"#,
+        &["Cash, crypto", "High priority"],
+    ),
+    (r#"{"id": "c-2", "tags": ["crypto", "mixer"], "caseReview": {"status": "open"}}"#, &["Cash, crypto"]),
+    (r#"{"id": "c-3", "priority": "high", "caseReview": {"status": "resolvedFalsePositive"}}"#, &[]),
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let catalog = Catalog::cases();
+    // A table of a database in a real host: fingerprint, title, body.
+    let mut saved: BTreeMap<u128, (&str, &str)> = BTreeMap::new();
+    for (title, body) in SENT {
+        let filter = Filter::compile(&catalog, body.as_bytes())?;
+        for warning in filter.warnings() {
+            println!("{title}: warning: {warning}");
+        }
+        match saved.get(&filter.fingerprint()) {
+            Some((other, _)) => println!("{title}: saved before as {other:?}"),
+            None => println!("{title}: saved as {:032x}", filter.fingerprint()),
+        }
+        saved.entry(filter.fingerprint()).or_insert((title, body));
+    }
+    assert_eq!(saved.len(), 3);
+
+    // When the host starts again, it compiles the bodies. The fingerprints are still the same.
+    let mut filters: Vec<(&str, Filter)> = Vec::new();
+    for (fingerprint, (title, body)) in &saved {
+        let filter = Filter::compile(&catalog, body.as_bytes())?;
+        assert_eq!(filter.fingerprint(), *fingerprint);
+        filters.push((*title, filter));
+    }
+    filters.sort_by_key(|(title, _)| *title);
+
+    // `matches` tests one document, without an engine. Compiled filters are `Send + Sync` and cheap to clone.
+    println!();
+    for (document, expected) in NEW_CASES {
+        let mut titles = Vec::new();
+        for (title, filter) in &filters {
+            if filter.matches(document.as_bytes())? {
+                titles.push(*title);
+            }
+        }
+        println!("{document}\n  {titles:?}");
+        assert_eq!(titles, expected);
+    }
+    Ok(())
+}
