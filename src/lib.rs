@@ -34,6 +34,7 @@ pub mod envelope;
 mod error;
 mod exec;
 mod filter;
+pub mod guide;
 mod index;
 mod ingest;
 mod json;
