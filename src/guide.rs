@@ -5,7 +5,7 @@
 //! | chapter | read it to |
 //! |---|---|
 //! | [`criteria`] | write filters, and know the truth of each operator for absent, single and many values |
-//! | `catalogues` | describe documents of your own, and the formats that they must have |
+//! | [`catalogues`] | describe documents of your own, and the formats that they must have |
 //! | `embedding` | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
 //! | `durability` | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | `performance` | know what is fast and why, and measure your own requests |
@@ -17,3 +17,6 @@
 
 #[doc = include_str!("../docs/guide/criteria.md")]
 pub mod criteria {}
+
+#[doc = include_str!("../docs/guide/catalogues.md")]
+pub mod catalogues {}
