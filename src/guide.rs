@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`criteria`] | write filters, and know the truth of each operator for absent, single and many values |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
-//! | `embedding` | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
+//! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
 //! | `durability` | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | `performance` | know what is fast and why, and measure your own requests |
 //! | `service` | serve the operations over HTTP, or write a service of your own (feature `service`) |
@@ -20,3 +20,6 @@ pub mod criteria {}
 
 #[doc = include_str!("../docs/guide/catalogues.md")]
 pub mod catalogues {}
+
+#[doc = include_str!("../docs/guide/embedding.md")]
+pub mod embedding {}
