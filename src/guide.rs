@@ -7,7 +7,7 @@
 //! | [`criteria`] | write filters, and know the truth of each operator for absent, single and many values |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
 //! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
-//! | `durability` | keep documents in a file, and know what is on disk when (feature `store`) |
+//! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | `performance` | know what is fast and why, and measure your own requests |
 //! | `service` | serve the operations over HTTP, or write a service of your own (feature `service`) |
 //! | `scaling_out` | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
@@ -23,3 +23,7 @@ pub mod catalogues {}
 
 #[doc = include_str!("../docs/guide/embedding.md")]
 pub mod embedding {}
+
+#[cfg_attr(feature = "store", doc = include_str!("../docs/guide/durability.md"))]
+#[cfg_attr(not(feature = "store"), doc = "Documents in a file, durably. This chapter needs the feature `store`.")]
+pub mod durability {}
