@@ -8,7 +8,7 @@
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
 //! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
-//! | `performance` | know what is fast and why, and measure your own requests |
+//! | [`performance`] | know what is fast and why, and measure your own requests |
 //! | `service` | serve the operations over HTTP, or write a service of your own (feature `service`) |
 //! | `scaling_out` | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
@@ -27,3 +27,6 @@ pub mod embedding {}
 #[cfg_attr(feature = "store", doc = include_str!("../docs/guide/durability.md"))]
 #[cfg_attr(not(feature = "store"), doc = "Documents in a file, durably. This chapter needs the feature `store`.")]
 pub mod durability {}
+
+#[doc = include_str!("../docs/guide/performance.md")]
+pub mod performance {}
