@@ -9,7 +9,7 @@
 //! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | [`performance`] | know what is fast and why, and measure your own requests |
-//! | `service` | serve the operations over HTTP, or write a service of your own (feature `service`) |
+//! | [`service`] | serve the operations over HTTP, or write a service of your own (feature `service`) |
 //! | `scaling_out` | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
@@ -30,3 +30,7 @@ pub mod durability {}
 
 #[doc = include_str!("../docs/guide/performance.md")]
 pub mod performance {}
+
+#[cfg_attr(feature = "service", doc = include_str!("../docs/guide/service.md"))]
+#[cfg_attr(not(feature = "service"), doc = "Requests over HTTP. This chapter needs the feature `service`.")]
+pub mod service {}
