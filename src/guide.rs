@@ -10,7 +10,7 @@
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | [`performance`] | know what is fast and why, and measure your own requests |
 //! | [`service`] | serve the operations over HTTP, or write a service of your own (feature `service`) |
-//! | `scaling_out` | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
+//! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
 //! Reference documentation is on each item: types have examples, errors and limits.
@@ -34,3 +34,7 @@ pub mod performance {}
 #[cfg_attr(feature = "service", doc = include_str!("../docs/guide/service.md"))]
 #[cfg_attr(not(feature = "service"), doc = "Requests over HTTP. This chapter needs the feature `service`.")]
 pub mod service {}
+
+#[cfg_attr(feature = "sql", doc = include_str!("../docs/guide/scaling_out.md"))]
+#[cfg_attr(not(feature = "sql"), doc = "Requests as SQL for other engines. This chapter needs the feature `sql`.")]
+pub mod scaling_out {}
