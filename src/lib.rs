@@ -1,5 +1,69 @@
 //! An embedded query engine that filters compliance cases by nested JSON criteria.
 //!
+//! Your program gives it JSON documents and the filters that its clients send. It returns the documents that match, ordered, paged and
+//! counted, from memory or from one file. Cases have a built-in catalogue of fields; any other documents take a catalogue of your own.
+//!
+//! # A first program
+//!
+//! ```
+//! use casefilter::{Catalog, Engine, Field, FieldType, FilterBuilder, SearchParams};
+//!
+//! let tickets = Catalog::new([
+//!     Field::new("subject", FieldType::String),
+//!     Field::new("state", FieldType::String).with_known(["new", "open", "closed"]),
+//!     Field::new("openedAt", FieldType::Timestamp),
+//!     Field::new("tags[]", FieldType::String),
+//! ])?;
+//! let engine = Engine::new(tickets);
+//! engine.upsert_many(br#"[
+//!     {"id": "1", "subject": "No light", "state": "open", "openedAt": "2026-03-01 08:00:00", "tags": ["power"]},
+//!     {"id": "2", "subject": "No sound", "state": "closed", "openedAt": "2026-03-02 09:30:00"}]"#)?;
+//!
+//! let body = br#"{"criteria": [{"field": "state", "op": "<>", "values": ["closed"]}]}"#; // From a client.
+//! let params = SearchParams::new().order("-openedAt").limit("20").count("true");
+//! match FilterBuilder::new(engine.catalog()).request(body, &params) {
+//!     Ok(request) => println!("{}", engine.search(&request)?.to_json()),
+//!     Err(errors) => println!("{errors}"), // Each with its place, and with what was probably meant.
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The five nouns
+//!
+//! | noun | meaning |
+//! |---|---|
+//! | document | one JSON object with an `id`; a case is one kind of document |
+//! | catalogue ([`Catalog`]) | the fields of a document that can be filtered, and their types |
+//! | filter ([`Filter`]) | compiled criteria; it cannot fail, and does not depend on an engine |
+//! | request ([`SearchRequest`]) | a filter with an order and a page |
+//! | engine ([`Engine`]) | holds the documents and answers requests; a `Store` does the same with a file |
+//!
+//! # Features
+//!
+//! The default is the in-memory engine alone. Features add; none changes an answer.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `parallel` | imports and long counts on several threads |
+//! | `store` | `Store`: documents in one file, durably |
+//! | `arrow` | Parquet files and Arrow record batches |
+//! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |
+//! | `postgres` | requests answered by a PostgreSQL table |
+//! | `service` | the HTTP service of the compliance domain, and its records |
+//! | `sample` | sample cases, the same for the same seed |
+//! | `cli`, `jemalloc`, `full` | the command line, its allocator, and everything |
+//!
+//! # Limits and non-goals
+//!
+//! - **Criteria** have no *not*, no test for absence and no search inside strings. [`<>`](guide::criteria#truth-table) is true for absent
+//!   values. Strings compare whole, by exact code points.
+//! - **Types** are strings, doubles, timestamps and booleans. The `id` is a string. Integers beyond 2^53 are rounded.
+//! - **Arrays of objects** are flattened: each member is a set of values, and two elements may satisfy criteria on two members.
+//! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
+//! - **One process** writes a file or an engine. Documents that do not fit into one process go to a [database](guide::scaling_out).
+//! - **Sizes** are bounded by [`Limits`]; each limit names its default.
+//! - **No I/O**, clock or threads of its own, except by the features `store`, `service`, `postgres` and `parallel`.
+//!
 //! # Debug builds
 //!
 //! A debug build of a host is 20 to 40 times slower than a release build, unless the host's `Cargo.toml` optimises this crate:
@@ -8,6 +72,13 @@
 //! [profile.dev.package.casefilter]
 //! opt-level = 3
 //! ```
+//!
+//! # Where to read next
+//!
+//! - [`guide::criteria`]: the language of filters, with truth tables.
+//! - [`guide::catalogues`]: fields of your own, and the formats that documents must have.
+//! - [`guide::embedding`]: threads, async, updates, tenants, saved filters, errors for your clients, and tests.
+//! - [`guide`]: all chapters. [`Engine`], [`Filter`] and [`Catalog`] are the types to start with.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -34,6 +105,7 @@ pub mod envelope;
 mod error;
 mod exec;
 mod filter;
+pub mod guide;
 mod index;
 mod ingest;
 mod json;

@@ -1,0 +1,40 @@
+//! A guide in chapters: one task after another, with programs that run.
+//!
+//! Read the [front page](crate) first: it has a first program and the five nouns. Then:
+//!
+//! | chapter | read it to |
+//! |---|---|
+//! | [`criteria`] | write filters, and know the truth of each operator for absent, single and many values |
+//! | [`catalogues`] | describe documents of your own, and the formats that they must have |
+//! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
+//! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
+//! | [`performance`] | know what is fast and why, and measure your own requests |
+//! | [`service`] | serve the operations over HTTP, or write a service of your own (feature `service`) |
+//! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
+//!
+//! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
+//! Reference documentation is on each item: types have examples, errors and limits.
+
+#[doc = include_str!("../docs/guide/criteria.md")]
+pub mod criteria {}
+
+#[doc = include_str!("../docs/guide/catalogues.md")]
+pub mod catalogues {}
+
+#[doc = include_str!("../docs/guide/embedding.md")]
+pub mod embedding {}
+
+#[cfg_attr(feature = "store", doc = include_str!("../docs/guide/durability.md"))]
+#[cfg_attr(not(feature = "store"), doc = "Documents in a file, durably. This chapter needs the feature `store`.")]
+pub mod durability {}
+
+#[doc = include_str!("../docs/guide/performance.md")]
+pub mod performance {}
+
+#[cfg_attr(feature = "service", doc = include_str!("../docs/guide/service.md"))]
+#[cfg_attr(not(feature = "service"), doc = "Requests over HTTP. This chapter needs the feature `service`.")]
+pub mod service {}
+
+#[cfg_attr(feature = "sql", doc = include_str!("../docs/guide/scaling_out.md"))]
+#[cfg_attr(not(feature = "sql"), doc = "Requests as SQL for other engines. This chapter needs the feature `sql`.")]
+pub mod scaling_out {}
