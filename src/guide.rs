@@ -25,7 +25,10 @@ pub mod catalogues {}
 pub mod embedding {}
 
 #[cfg_attr(feature = "store", doc = include_str!("../docs/guide/durability.md"))]
-#[cfg_attr(not(feature = "store"), doc = "Documents in a file, durably. This chapter needs the feature `store`.")]
+#[cfg_attr(
+    not(feature = "store"),
+    doc = "Documents in a file, durably. This chapter needs the feature `store`."
+)]
 pub mod durability {}
 
 #[doc = include_str!("../docs/guide/performance.md")]
@@ -36,5 +39,8 @@ pub mod performance {}
 pub mod service {}
 
 #[cfg_attr(feature = "sql", doc = include_str!("../docs/guide/scaling_out.md"))]
-#[cfg_attr(not(feature = "sql"), doc = "Requests as SQL for other engines. This chapter needs the feature `sql`.")]
+#[cfg_attr(
+    not(feature = "sql"),
+    doc = "Requests as SQL for other engines. This chapter needs the feature `sql`."
+)]
 pub mod scaling_out {}

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use casefilter::Limits;
-
-/// Folders that other branches add. A link into one of them is checked once the folder exists. **This table must become empty.**
-const NOT_YET: [&str; 2] = ["docs/guide", "examples"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -65,19 +62,6 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(name).collect()
 }
 
-/// Returns a path without the part of the root, and without `..`.
-fn path_below_root(path: &Path) -> PathBuf {
-    let mut below = PathBuf::new();
-    for part in path.strip_prefix(root()).unwrap().components() {
-        if part == Component::ParentDir {
-            below.pop();
-        } else {
-            below.push(part);
-        }
-    }
-    below
-}
-
 /// Returns the fault of a link, if it has one.
 fn fault(document: &Path, text: &str, target: &str) -> Option<&'static str> {
     if target.starts_with("https://") || target.starts_with("http://") {
@@ -85,11 +69,6 @@ fn fault(document: &Path, text: &str, target: &str) -> Option<&'static str> {
     }
     let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
     let path = if path.is_empty() { document.to_owned() } else { document.parent().unwrap().join(path) };
-    let is_awaited =
-        |folder: &&str| !root().join(folder).exists() && path_below_root(&path).starts_with(folder);
-    if NOT_YET.iter().any(is_awaited) {
-        return None;
-    }
     if !path.exists() {
         return Some("no such file");
     }
