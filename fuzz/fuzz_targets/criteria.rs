@@ -19,7 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
     let catalog = Catalog::cases();
     check(&catalog, bytes, Filter::compile(&catalog, bytes));
     if let Ok(text) = std::str::from_utf8(bytes) {
-        let tight = Limits::default().with_depth(2).with_criteria(3).with_values(3).with_ids(1).with_string_bytes(6);
+        let tight =
+            Limits::default().with_depth(2).with_criteria(3).with_values(3).with_ids(1).with_string_bytes(6);
         for limits in [Limits::default(), tight] {
             if let Err(difference) = casefilter::internal::check_parsers(text, &limits) {
                 panic!("{text}\n{difference}");

@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use casefilter::{Catalog, Engine, Filter, Limits, ImportMode, SearchRequest};
+use casefilter::{Catalog, Engine, Filter, ImportMode, Limits, SearchRequest};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
@@ -27,7 +27,10 @@ struct Case {
 }
 
 /// Returns the report or refusal, and the stored documents.
-fn import<'f>(mode: ImportMode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<String, String>, Vec<String>) {
+fn import<'f>(
+    mode: ImportMode,
+    pieces: impl Iterator<Item = &'f [u8]>,
+) -> (Result<String, String>, Vec<String>) {
     let limits = Limits::default().with_page(u64::MAX);
     let engine = Engine::builder(Catalog::cases()).limits(limits).build();
     let mut import = engine.import(mode);
@@ -36,8 +39,9 @@ fn import<'f>(mode: ImportMode, pieces: impl Iterator<Item = &'f [u8]>) -> (Resu
         .and_then(|()| pieces.into_iter().try_for_each(|piece| import.push(piece)))
         .and_then(|()| import.commit());
     engine.validate().expect("the engine keeps its invariants");
-    let answer =
-        engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(u64::MAX).with_count(true)).unwrap();
+    let answer = engine
+        .search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(u64::MAX).with_count(true))
+        .unwrap();
     assert_eq!(answer.total(), Some(engine.len() as u64));
     for (id, document) in answer.ids().zip(answer.documents()) {
         let case: Case = serde_json::from_str(document).expect("a stored document is JSON");
