@@ -14,6 +14,7 @@
 //!
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
 //! Reference documentation is on each item: types have examples, errors and limits.
+//! Complete programs to start from are in `examples/` of the repository, such as `first_search`, `own_catalogue` and `axum_search`.
 
 #[doc = include_str!("../docs/guide/criteria.md")]
 pub mod criteria {}

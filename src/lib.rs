@@ -78,6 +78,7 @@
 //! - [`guide::criteria`]: the language of filters, with truth tables.
 //! - [`guide::catalogues`]: fields of your own, and the formats that documents must have.
 //! - [`guide::embedding`]: threads, async, updates, tenants, saved filters, errors for your clients, and tests.
+//! - `examples/` in the repository: complete programs, each under 80 lines.
 //! - [`guide`]: all chapters. [`Engine`], [`Filter`] and [`Catalog`] are the types to start with.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
