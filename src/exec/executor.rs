@@ -217,8 +217,8 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Returns the number of selected rows, if the access path of an instruction is the last set and can be counted against the
-    /// rows selected before, without a bitmap of its own.
+    /// Returns the number of selected rows, if the access path of an instruction is the last set and needs no bitmap to be counted
+    /// against the rows selected before.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [
