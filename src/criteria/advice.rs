@@ -1,8 +1,8 @@
-//! Habits: spellings of other languages in the place of an operator, and the advice that each of them gets.
+//! Habits: operators as other query languages spell them, and the advice that error messages give for them.
 //!
-//! One table, [`HABITS`], serves both syntaxes; plain synonyms of one operator are in the rows of [`Operator`]. A habit names a
-//! [`Meaning`]. [`Habit::advice`] turns that into an operator where one means the same on the field, and into an
-//! [`Unsupported`] test where none does. An operator that makes such a test possible changes the rows that name it, and nothing else.
+//! One table, [`HABITS`], serves both syntaxes. Plain synonyms of an operator are not in it, but in the rows of [`Operator`]. A row
+//! maps spellings to a [`Meaning`]. [`Habit::advice`] turns the meaning into an operator, if one means the same on the field, or
+//! into an [`Unsupported`] test. When a new operator supports such a test, only the rows that name the test change.
 
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
 use crate::error::quote;
@@ -12,7 +12,7 @@ use crate::value::Timestamp;
 /// The properties of a field that advice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holds {
-    /// Any number of values a document.
+    /// A document may have several values in the field.
     pub(crate) is_list: bool,
     pub(crate) is_number: bool,
     pub(crate) is_timestamp: bool,
@@ -29,10 +29,10 @@ impl Holds {
     }
 }
 
-/// Looks a field up by its name; `None` when there is no such field.
+/// A function that looks up a field by its name; it returns `None` for an unknown field.
 pub(crate) type Fields<'c> = &'c dyn Fn(&str) -> Option<Holds>;
 
-/// Finds no field: for a caller who has no use for suggestions.
+/// A lookup that finds no field, for callers that need no suggestions.
 pub(crate) const NO_FIELDS: Fields<'static> = &|_| None;
 
 /// The meaning of a spelling.
@@ -40,17 +40,17 @@ pub(crate) const NO_FIELDS: Fields<'static> = &|_| None;
 enum Meaning {
     /// An operator.
     Operator(Operator),
-    /// The operator on a list; on another field, a search inside a string.
+    /// This operator on a list; a search inside a string on any other field.
     Inside(Operator),
-    /// The range between two values, both included.
+    /// The range from one value to another, both included.
     Between,
     Connective(Connective),
     Unsupported(Unsupported),
 }
 
-/// The spellings in lower case, without blanks, `_`, `-` and `$`.
+/// Spellings with their meaning, in lower case, without spaces, `_`, `-` and `$`.
 ///
-/// What stands before them in a phrase is in [`VERBS`] and [`NEGATIONS`]: `is not like` is a row through `like`.
+/// Leading words of [`VERBS`] and [`NEGATIONS`] are stripped from other phrases: `is not like` is found as `like`.
 const HABITS: &[(&str, Meaning)] = &[
     ("all allof every everyof eachof each", Meaning::Operator(Operator::All)),
     (
@@ -87,21 +87,21 @@ const HABITS: &[(&str, Meaning)] = &[
     ("xor nor nand unless except but butnot ^", Meaning::Unsupported(Unsupported::Connective)),
 ];
 
-/// The spellings of a negated meaning that do not begin with one of [`NEGATIONS`].
+/// Spellings that negate a meaning and that [`NEGATIONS`] does not cover, with the meaning before negation.
 const NEGATED_HABITS: &[(&str, Meaning)] = &[
     ("nin none noneof neither neitherof outof <>all !=all <>in !=in", Meaning::Operator(Operator::Contains)),
     ("without lacks lacking excludes exclude excluding misses omits", Meaning::Inside(Operator::Contains)),
     ("outside", Meaning::Between),
 ];
 
-/// Words before an operator that do not change it.
+/// Words before an operator that do not change its meaning.
 const VERBS: [&str; 9] = ["is", "are", "was", "were", "does", "do", "has", "have", "in"];
 
 /// Words before an operator that negate it.
 const NEGATIONS: [&str; 10] =
     ["not", "!", "isnt", "arent", "wasnt", "doesnt", "dont", "hasnt", "havent", "never"];
 
-/// Words after a verb of membership, as in `contains any of`.
+/// Quantifiers after a verb of membership, with the meaning of the phrase, such as `contains any of`.
 const QUANTIFIERS: &[(&str, Habit)] = &[
     (
         "any anyof some someof oneof either eitherof",
@@ -115,7 +115,7 @@ const QUANTIFIERS: &[(&str, Habit)] = &[
     ("only exactly just", Habit { meaning: Meaning::Unsupported(Unsupported::Only), is_negated: false }),
 ];
 
-/// A recognised spelling in the place of an operator.
+/// A spelling of another language, recognised where an operator is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Habit {
     meaning: Meaning,
@@ -125,7 +125,7 @@ pub(super) struct Habit {
 impl Habit {
     /// Recognises the spelling of an operator in another language, such as `IS NOT NULL`, `$nin` or `doesNotContain`.
     pub(super) fn find(written: &str) -> Option<Self> {
-        /// Longer than every spelling; the search is linear in the length for each prefix that it takes off.
+        /// No spelling has more bytes. The limit bounds the search, which is linear in the length for each prefix that it strips.
         const LONGEST: usize = 48;
         if written.len() > LONGEST {
             return None;
@@ -162,12 +162,12 @@ impl Habit {
                     "" => Self { meaning: Meaning::Operator(Operator::Equal), is_negated: false },
                     _ => Self::of_name(rest)?,
                 };
-                // Two negations are more likely a mistake than an affirmation.
+                // A double negation is more likely a mistake than an affirmation.
                 (!habit.is_negated).then_some(Self { is_negated: true, ..habit })
             })
     }
 
-    /// Recognises a comparison with no value, such as `!= null`.
+    /// Recognises a comparison with `null` or a similar word, such as `!= null`.
     fn of_null(name: &str) -> Option<Self> {
         let operand = name.trim_start_matches(['=', '!', '<', '>']);
         let is_null = operand.len() < name.len() && is_no_value(operand);
@@ -183,7 +183,7 @@ impl Habit {
         })
     }
 
-    /// Returns the connective, of a spelling that is one.
+    /// Returns the connective that the spelling means; `None` if it means something else.
     pub(super) const fn connective(self) -> Option<Connective> {
         match self.meaning {
             Meaning::Connective(connective) => Some(connective),
@@ -191,7 +191,7 @@ impl Habit {
         }
     }
 
-    /// Returns the test, of a spelling that the language has no test for on any field.
+    /// Returns the unsupported test that the spelling means on every field; `None` if it means something else.
     pub(super) const fn unsupported(self) -> Option<Unsupported> {
         match self.meaning {
             Meaning::Unsupported(unsupported) => Some(unsupported),
@@ -199,7 +199,7 @@ impl Habit {
         }
     }
 
-    /// True for a negation of nothing, such as `$not`.
+    /// Returns true for a negation without an operator, such as `$not`.
     pub(super) fn is_negation(self) -> bool {
         matches!(
             (self.meaning, self.is_negated),
@@ -207,19 +207,20 @@ impl Habit {
         )
     }
 
-    /// Returns the habit of the opposite meaning.
+    /// Returns the habit with the opposite meaning.
     pub(super) fn negated(self) -> Self {
         Self { is_negated: !self.is_negated, ..self }
     }
 
-    /// Returns what to write on a field with these properties, `None` of an unknown field, before this many values.
+    /// Returns the advice for this habit before the given number of values. `holds` has the properties of the field; it is `None` for
+    /// an unknown field.
     pub(super) fn advice(self, holds: Option<Holds>, values: usize) -> Advice {
         let is_list = holds.map(|holds| holds.is_list);
         let operator = match self.meaning {
             Meaning::Unsupported(unsupported) => return Advice::Cannot(unsupported),
             Meaning::Connective(connective) => return Advice::Connective(connective),
             Meaning::Between if self.is_negated => return Advice::Cannot(Unsupported::NegatedOrder),
-            // Two elements of a list may meet the two ends.
+            // On a list, different elements may satisfy the two bounds.
             Meaning::Between if is_list == Some(true) || !holds.is_none_or(Holds::is_ordered) => {
                 return Advice::Nothing;
             }
@@ -229,7 +230,7 @@ impl Habit {
             Meaning::Inside(operator) | Meaning::Operator(operator) => operator,
         };
         match operator {
-            // Of any or none, with no values to choose from.
+            // `any` or `none` without values is a test for absence.
             Operator::Contains if values == 0 => Advice::Cannot(Unsupported::Absence),
             operator if operator.ray().is_some() && !holds.is_none_or(Holds::is_ordered) => Advice::Nothing,
             operator if !self.is_negated => Advice::Operator(operator),
@@ -256,13 +257,14 @@ pub(super) enum Advice {
     Between,
     /// The connective that means the same.
     Connective(Connective),
-    /// No criterion means the same.
+    /// No criterion means the same: the language lacks the test.
     Cannot(Unsupported),
+    /// No advice.
     Nothing,
 }
 
 impl Advice {
-    /// Returns the suggestion in words; `None` when nothing means the same.
+    /// Returns the suggestion for the message; `None` if no operator means the same.
     pub(super) fn in_words(self, syntax: Syntax) -> Option<String> {
         let each = |connective: Connective| {
             format!("one `<>` for each value, joined by {}", quote(connective.spelled(syntax)))
@@ -300,30 +302,30 @@ fn after_verb(name: &str) -> Option<&str> {
         return Some(rest.trim_start_matches('='));
     }
     let (verb, rest) = VERBS.iter().find_map(|verb| Some((*verb, name.strip_prefix(verb)?)))?;
-    // `does not` and `has not` need a verb.
+    // A verb must follow `does not` and `has not`, unlike `is not`.
     let is_copula = matches!(verb, "is" | "are" | "was" | "were");
     (!rest.is_empty() && (rest != "not" || is_copula)).then_some(rest)
 }
 
 fn after_negation(name: &str) -> Option<&str> {
     let rest = NEGATIONS.iter().find_map(|negation| name.strip_prefix(negation))?;
-    // Of `!= any`, one cannot know which of the two ways it is meant.
+    // `!= any` is ambiguous, so it is not recognised.
     (!(name.starts_with('!') && rest.starts_with('='))).then_some(rest)
 }
 
-/// True for the first word of a phrase such as `any of`, which is also a value.
+/// Returns true for a word that begins a phrase such as `any of`, but may also be a value.
 pub(super) fn is_quantifier(word: &str) -> bool {
     ["any", "some", "one", "either", "each", "every", "both", "none", "neither", "only", "exactly"]
         .iter()
         .any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the test that `advice` before a timestamp stands for, if the language has none.
+/// Returns the unsupported test that `advice` needs for a value of a timestamp field; `None` if the language has the test.
 pub(super) fn meant_by_time(advice: Advice, value: &str) -> Option<Unsupported> {
     let is_day = || Timestamp::respell(value).is_some_and(|span| span.end.is_some());
     let (is_relative, is_day) = match advice {
         Advice::Cannot(_) | Advice::Connective(_) | Advice::Nothing => (false, false),
-        // A value that stays in its place gets an error of its own, of a day with the end that the operator asks for.
+        // The value is kept and gets its own error later; for a day, that error suggests the end of the day that fits the operator.
         Advice::Operator(operator) => {
             (false, operator.ray().is_none() && operator != Operator::Equal && is_day())
         }

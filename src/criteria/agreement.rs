@@ -1,11 +1,11 @@
-//! The invariant of the two parsers of JSON bodies, for tests and fuzzers.
+//! A check that the two parsers of JSON bodies agree, for tests and fuzzers.
 
 use super::advice::NO_FIELDS;
 use super::{fast, strict};
 use crate::limits::Limits;
 
-/// Checks that the fast path accepts a body exactly if the strict parser finds no error in it, and that both then yield the same
-/// tree. Returns whether they accept it.
+/// Checks that the fast path accepts a body exactly if the strict parser finds no error in it, and that both then return the same
+/// tree. Returns true if they accept it.
 ///
 /// # Errors
 /// A description of the difference.

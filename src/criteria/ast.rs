@@ -1,22 +1,22 @@
 //! The syntax tree of a request body: flat, in postfix order.
 //!
-//! `{"op":"$or","children":[a, b]}` is `a b $or(2)`: a complex criterion stands after its children and says how many they are. A walk
-//! over the nodes in order with a stack meets children before parents and needs no other links.
+//! `{"op":"$or","children":[a, b]}` is `a b $or(2)`: a complex criterion follows its children and has their number. A walk over
+//! the nodes in order, with a stack, visits children before their parent and needs no other links.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::operator::{Connective, Operator, Syntax};
 
-/// A string of the request and its offset.
+/// A string of the request, with its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'a> {
     pub(crate) text: Cow<'a, str>,
-    /// Byte offset of the string's first character (its quote, where it has one).
+    /// The byte offset of the string: of its opening quote, or of its first character if it has no quotes.
     pub(crate) offset: usize,
 }
 
-/// The number of a string in its [`Body`].
+/// The index of a string in [`Body::texts`].
 pub(crate) type TextId = usize;
 
 /// One criterion.
@@ -25,15 +25,15 @@ pub(crate) enum Criterion {
     /// `{"op": "$and" | "$or", "children": […]}`.
     Complex {
         connective: Connective,
-        /// The number of criteria just before it that are its children, at least one.
+        /// The number of its children, at least one. They are the subtrees just before it.
         children: usize,
     },
     /// `{"field": …, "op": …, "values": […]}`.
     Field {
         field: TextId,
-        /// With its offset; `None` when there was an error in it, which was reported.
+        /// The operator and its offset; `None` if it had an error, which was reported.
         operator: Option<(Operator, usize)>,
-        /// A range of [`Body::texts`]; empty when there was an error in it, which was reported.
+        /// A range of [`Body::texts`]; empty if the values had an error, which was reported.
         values: Range<usize>,
     },
     /// A criterion with an error, which was reported.
@@ -42,19 +42,20 @@ pub(crate) enum Criterion {
 
 /// A request body as written.
 ///
-/// Invariant, of a body without errors: walked with a stack that complex criteria pop their children from, the nodes leave `criteria`
-/// of them. A body with errors may have [broken](Criterion::Broken) nodes in the place of complex ones.
+/// Invariant of a body without errors: a walk over `nodes` with a stack, in which each complex criterion pops its children and
+/// every criterion is pushed, leaves `criteria` nodes on the stack. In a body with errors, a complex criterion may be
+/// [broken](Criterion::Broken).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
-    /// The syntax that it is written in, for the spelling of operators in messages.
+    /// The syntax of the request, which decides how messages spell operators.
     pub(crate) syntax: Syntax,
-    /// A range of `texts`; `None` when the key is absent.
+    /// The ids, a range of `texts`; `None` if the key is absent or `null`.
     pub(crate) ids: Option<Range<usize>>,
-    /// The number of the outermost criteria; `None` when the key is absent.
+    /// The number of the outermost criteria; `None` if the key is absent or `null`.
     pub(crate) criteria: Option<usize>,
     /// The criteria in postfix order.
     pub(crate) nodes: Vec<Criterion>,
-    /// Names of fields, values and ids, in the order of the body.
+    /// The names of fields, the values and the ids, in the order of the body.
     pub(crate) texts: Vec<Text<'a>>,
 }
 
@@ -63,12 +64,12 @@ impl<'a> Body<'a> {
         self.texts.get(range.clone()).unwrap_or_default()
     }
 
-    /// Returns a string; `None` for a number that no criterion of this body has.
+    /// Returns a string; `None` if the body has no string with this index.
     pub(crate) fn text(&self, id: TextId) -> Option<&Text<'a>> {
         self.texts.get(id)
     }
 
-    /// Appends a string and returns its number.
+    /// Appends a string and returns its index.
     pub(crate) fn push_text(&mut self, text: Text<'a>) -> TextId {
         self.texts.push(text);
         self.texts.len().saturating_sub(1)

@@ -1,8 +1,9 @@
-//! The error of a limit of counts, the same in both syntaxes.
+//! The error for a count beyond its limit, the same in both syntaxes.
 
 use crate::error::{Error, ErrorKind};
 
-/// Returns the error for the first `count` beyond a limit; `None` for the later ones, which are the same fault.
+/// Returns the error for item number `count` if it is the first one beyond the limit. Later items repeat the same fault, so they
+/// get `None`.
 pub(super) fn over_limit(
     kind: ErrorKind,
     count: usize,

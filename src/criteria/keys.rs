@@ -2,7 +2,7 @@
 
 use crate::error::nearest;
 
-/// Returns the one of the `known` keys that is probably meant by `written`.
+/// Returns the known key that `written` is probably meant to be.
 pub(super) fn suggest_key<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     if let Some(near) = nearest(written, known.iter().copied()) {
         return Some(near);

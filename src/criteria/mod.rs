@@ -1,7 +1,11 @@
-//! A request body as written, before its fields are looked up.
+//! The parsers of request bodies, and their syntax tree, a [`Body`], whose fields are not looked up in the catalogue yet.
 //!
-//! Two syntaxes have one syntax tree, a [`Body`]: JSON, read by [`fast`] and explained by [`strict`], and the text that people
-//! type, read by [`text`].
+//! Two syntaxes share the tree:
+//!
+//! - JSON: [`fast`] parses bodies without errors, [`strict`] reports the errors of all others.
+//! - The text that people type: [`text`].
+//!
+//! [`advice`] recognises operators of other query languages, so that an error can suggest what to write instead.
 //!
 //! ```text
 //! body bytes ── fast::read ──▶ Body ──▶ predicate::compile
@@ -9,7 +13,7 @@
 //!                  └── strict::parse ──▶ errors
 //! ```
 //!
-//! Invariant: `fast::read` returns a body exactly where `strict::parse` finds no error, and then both trees are equal.
+//! Invariant: `fast::read` returns a body exactly if `strict::parse` finds no error, and then both trees are equal.
 
 mod advice;
 mod agreement;

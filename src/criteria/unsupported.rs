@@ -1,6 +1,6 @@
-//! The tests that the language does not have, and values of other languages that stand for one.
+//! Tests that the language lacks, and values of other languages that mean one, such as `null`.
 
-/// A test that the language does not have.
+/// A test that other query languages have and this one lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsupported {
     /// A test for a missing value, or for any value at all.
@@ -9,15 +9,15 @@ pub(crate) enum Unsupported {
     Inside,
     /// The negation of `>`, `>=`, `<`, `<=` or a range.
     NegatedOrder,
-    /// A test that a list has no values but some.
+    /// A test that a list has no values other than the given ones.
     Only,
     /// A test of the number of values.
     Count,
     /// A time relative to the present.
     RelativeTime,
-    /// A whole day or minute in the place of an instant.
+    /// A whole day or minute instead of an instant.
     Day,
-    /// The end of a range, in a word that does not say whether the range includes it.
+    /// The end of a range, given by a word such as `until`, which does not say if the range includes it.
     OpenBound,
     /// A function of a field or of a value.
     Function,
@@ -28,7 +28,7 @@ pub(crate) enum Unsupported {
 }
 
 impl Unsupported {
-    /// Returns the note that a message ends with.
+    /// Returns the note at the end of the error message.
     pub(crate) const fn note(self) -> &'static str {
         match self {
             Self::Absence => "a test for absence is not in the language",
@@ -48,12 +48,13 @@ impl Unsupported {
     }
 }
 
-/// True for a word that stands for no value in some language.
+/// Returns true for a word that means "no value" in some language, such as `null`.
 pub(crate) fn is_no_value(word: &str) -> bool {
     ["null", "none", "nil", "undefined"].iter().any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the test that a value stands for in some language, when `is_bare` says that it has no quotes.
+/// Returns the unsupported test that a value means in some language. `is_bare` is true for a value without quotes; a quoted value
+/// is only checked for being empty.
 pub(super) fn meant_by_value(value: &str, is_bare: bool) -> Option<Unsupported> {
     let is_pattern = value
         .strip_prefix('/')
@@ -65,7 +66,7 @@ pub(super) fn meant_by_value(value: &str, is_bare: bool) -> Option<Unsupported> 
     }
 }
 
-/// Returns the test that a value stands for which is none of its field's type.
+/// Returns the unsupported test that an invalid value means, such as `null` or, in a timestamp field, `today`.
 pub(crate) fn meant_by_bad_value(value: &str, is_timestamp: bool) -> Option<Unsupported> {
     if value.is_empty() || is_no_value(value) {
         return Some(Unsupported::Absence);
@@ -73,12 +74,12 @@ pub(crate) fn meant_by_bad_value(value: &str, is_timestamp: bool) -> Option<Unsu
     (is_timestamp && is_relative_time(value)).then_some(Unsupported::RelativeTime)
 }
 
-/// True for a time such as `today`, `now-7d`, `-1w` or `last week`.
+/// Returns true for a time such as `today`, `now-7d`, `-1w` or `last week`.
 pub(super) fn is_relative_time(text: &str) -> bool {
     const WORDS: &str = "now today yesterday tomorrow tonight midnight noon ago last this next past previous interval \
          sysdate getdate curdate currentdate currenttime currenttimestamp localtimestamp second seconds minute minutes \
          hour hours day days week weeks month months year years";
-    // Longer texts are no times; the search is linear in the length.
+    // Relative times are shorter. The limit bounds the search, which is linear in the length.
     const LONGEST: usize = 64;
     if text.len() > LONGEST {
         return false;

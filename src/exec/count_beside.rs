@@ -1,4 +1,4 @@
-//! Counting the rows of an access path that are in a bitmap too, without a bitmap of the path's rows.
+//! Counts the rows of an access path that are also in a bitmap, without a bitmap of the path's rows.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows of one batch; the rows that are subtracted were counted before"
@@ -11,8 +11,8 @@ use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::kernels::{self, Combine, Pair};
 use crate::rows::{LANES, RowSet, Selection, count_range, has_bit};
 
-/// Returns how many of `rows` rows are among those of a path and have their bit set, where that takes no bitmap of the
-/// path's rows.
+/// Returns the number of rows of a path whose bit in `words` is set; `None` if that needs a bitmap of the path's rows. `rows` is
+/// the number of rows of the batch.
 pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) -> Option<usize> {
     match path {
         AccessPath::Sorted { sorted, parts, .. } => {
@@ -33,9 +33,9 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
     }
 }
 
-/// Counts the rows that have a code in the set and their bit set.
+/// Counts the rows whose code is in the set and whose bit is set.
 fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) -> usize {
-    /// Words that are made at a time: they stay in the nearest cache.
+    /// The number of words made at a time. They stay in the nearest cache.
     const PIECE: usize = 256;
     let bytes = kernels::byte_set(set);
     let mut room = [0; PIECE];

@@ -1,13 +1,17 @@
-//! Running a program on all rows of a batch at once: sets of rows are combined group by group.
+//! Runs a program on all rows of a batch at once: sets of rows are combined group by group.
 //!
-//! A bitmap of a full batch has 8 KiB. Every set that the indexes hold ready is read once, from front to back, and combined
-//! into the bitmap of its group, which stays in the nearest cache. Pieces of a sixteenth to a half of that were slower, in
-//! cache and out of it: the machine fetches ahead along 8 KiB, and each piece costs a turn of the loop. When rows are only
-//! counted, the last set is not combined: bits are counted from the sets themselves, those of up to two groups of two, and
-//! written nowhere. A conjunction whose rows have become few is a list of them, each of which is tested for what follows.
+//! A bitmap of a full batch has 8 KiB. Every set that an index holds is read once, from front to back, and combined into the
+//! bitmap of its group, which stays in the nearest cache. Pieces of a sixteenth to a half of a bitmap were slower, in cache and
+//! out of it: the hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
-//! Out of cache, time goes into misses. So the processor is told of the next set before one is combined, of the first ones
-//! of the next batch before a batch is counted, and of all values that rows are tested for before the first is.
+//! If rows are only counted, the last set is not combined into a bitmap. Bits are counted directly from up to four sets, two
+//! groups of two. If few rows of a conjunction are left, they become a list, and each is tested for the remaining members.
+//!
+//! Outside the cache, misses take most of the time, so memory is prefetched:
+//!
+//! - the next set, before the current one is combined;
+//! - the first sets of the next batch, before a batch is counted;
+//! - all values that rows are tested for, before the first test.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -55,7 +59,7 @@ pub(super) fn run<'q>(program: &Program<'q>, rows: usize, scratch: &mut Scratch)
     }
 }
 
-/// Returns how many rows of a batch of `rows` rows a program selects.
+/// Returns the number of rows that a program selects in a batch of `rows` rows.
 pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -> usize {
     let last = program.ops.iter().rposition(|op| !matches!(op, Op::Close { .. }));
     let (state, counted) = execute(program, rows, scratch, last);
@@ -75,7 +79,7 @@ pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -
     }
 }
 
-/// Runs a program; the set `last`, if there is one, may be counted with what came before instead of being combined.
+/// Runs a program. The set `last`, if there is one, may be counted together with the sets before it instead of combined.
 fn execute<'q>(
     program: &Program<'q>,
     rows: usize,
@@ -94,7 +98,7 @@ fn execute<'q>(
 }
 
 impl<'q> Executor<'_, 'q> {
-    /// Does one instruction and returns the next.
+    /// Executes one instruction and returns the index of the next one.
     fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
         if let Some(OpenGroup { state: GroupState::Few(_), .. }) = self.groups.last()
             && !matches!(op, Op::Close { .. } | Op::Rows { rows: RowSet::None | RowSet::All, .. })
@@ -155,7 +159,7 @@ impl<'q> Executor<'_, 'q> {
         self.count_or_join(Cow::Owned(words), negated, at)
     }
 
-    /// Joins a bitmap to the innermost group, or counts it together with all that came before if it is the last set.
+    /// Joins a bitmap to the innermost group. The last set may be counted instead, together with the sets before it.
     fn count_or_join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) -> usize {
         if let Some(count) = self.count_together(at, &words, negated) {
             if let Cow::Owned(words) = words {
@@ -187,13 +191,13 @@ impl<'q> Executor<'_, 'q> {
                 self.combine_unless_joined(at);
             }
             GroupState::Rows(RowSet::Bitmap(words)) => self.join(words, negated, at),
-            // A group comes to no other set.
+            // The set of a group is otherwise `None` or `All`.
             GroupState::Rows(set) => self.constant(matches!(set, RowSet::All) != negated),
         }
     }
 
-    /// Returns how many rows there are, when the set of an instruction is the last one and all that it meets on its way out
-    /// are two sets, or two groups of two.
+    /// Returns the number of selected rows, if the set of an instruction is the last one and can be counted together with the
+    /// sets of the open groups. At most four sets can be: two groups of two.
     fn count_together(&self, at: usize, words: &[u64], negated: bool) -> Option<usize> {
         if self.last != Some(at) {
             return None;
@@ -213,8 +217,8 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Returns how many rows there are, when the access path of an instruction is the last set and can be counted beside all
-    /// that came before without a bitmap of its rows.
+    /// Returns the number of selected rows, if the access path of an instruction is the last set and needs no bitmap to be counted
+    /// against the rows selected before.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [
@@ -229,7 +233,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Ends the program, whose rows were counted.
+    /// Ends the program with the number of selected rows.
     fn finish(&mut self, count: usize) -> usize {
         for group in self.groups.drain(..) {
             let bitmaps =
@@ -250,14 +254,14 @@ impl<'q> Executor<'_, 'q> {
 /// The last set of a program, combined with the sets before it group by group.
 struct LastSet<'t> {
     pair: Pair<'t>,
-    /// All other rows are meant.
+    /// True if the set is the complement of these rows.
     is_negated: bool,
-    /// The pair that this one is combined with.
+    /// A pair that `pair` is combined with.
     beside: Option<(kernels::Combine, Pair<'t>)>,
 }
 
 impl<'t> LastSet<'t> {
-    /// Combines this with what was there before in a group; `None` when that makes too many sets.
+    /// Combines this set with the state of a group; `None` if there are too many sets to count at once.
     fn joined(self, connective: Connective, before: Pair<'t>) -> Option<Self> {
         let how = combination(connective, self.is_negated);
         match (self.beside, self.pair.single(), before.single()) {

@@ -1,4 +1,4 @@
-//! The groups of a running program that are open, and what the members of each have come to so far.
+//! The open groups of a running program, each with the rows that its members select so far.
 #![expect(clippy::arithmetic_side_effects, reason = "indexes of instructions")]
 
 use std::borrow::Cow;
@@ -13,24 +13,24 @@ use crate::rows::{RowSet, clear_tail};
 
 /// The rows that the members of a group select so far.
 pub(super) enum GroupState<'p> {
-    /// A set: none, all, a bitmap that an index holds ready, or one that the executor owns.
+    /// A set: none, all, a bitmap of an index, or a bitmap that the executor owns.
     Rows(RowSet<'p>),
-    /// Rows of a conjunction that have become few, in any order, each once; each is tested for what follows.
+    /// The few rows that are left of a conjunction, in any order, each once. The remaining members are tested for each row.
     Few(Vec<u16>),
 }
 
-/// A group that is open.
+/// A group whose members are being evaluated.
 pub(super) struct OpenGroup<'p> {
     pub(super) connective: Connective,
     pub(super) close: usize,
     pub(super) state: GroupState<'p>,
-    /// A bitmap still to be combined with the state, which then is a bitmap too. Both wait for a third bitmap, to be combined with it
-    /// in one pass, or for the last set of the program, to be counted with it.
+    /// A bitmap not yet combined with the state, which is then a bitmap, too. Both are kept to be combined with a third bitmap in
+    /// one pass, or to be counted with the last set of the program.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 
 impl OpenGroup<'_> {
-    /// True when the members so far have decided nothing.
+    /// Returns true if the members so far have not changed the initial state.
     pub(super) fn is_neutral(&self) -> bool {
         matches!(
             (self.connective, &self.state),
@@ -46,12 +46,12 @@ pub(super) struct Executor<'m, 'q> {
     /// The number of rows of the batch.
     pub(super) rows: usize,
     pub(super) scratch: &'m mut Scratch,
-    /// The innermost last; the outermost is a conjunction around the whole program.
+    /// The open groups, innermost last. The outermost one is a conjunction around the whole program.
     pub(super) groups: SmallVec<[OpenGroup<'q>; 8]>,
-    /// The last set of the program, after which groups are but closed, when its rows may be counted together with what came
-    /// before.
+    /// The index of the instruction with the last set, if that may be counted together with the sets before it. Only closings
+    /// follow it.
     pub(super) last: Option<usize>,
-    /// The number of rows, if they were counted that way.
+    /// The number of selected rows, if they were counted in this way.
     pub(super) counted: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl<'q> Executor<'_, 'q> {
         self.groups.push(OpenGroup { connective, close, state: GroupState::Rows(neutral), pending: None });
     }
 
-    /// Returns the instruction after one that was done: where the group closes, when its members so far have settled it.
+    /// Returns the index of the instruction to execute after `at`. If the innermost group is decided, that is its closing.
     pub(super) fn next(&self, at: usize) -> usize {
         match self.groups.last() {
             Some(
@@ -120,7 +120,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Joins the rows of a bitmap, or with `negated` all others, to the innermost group.
+    /// Joins the rows of a bitmap, or with `negated` all other rows, to the innermost group.
     pub(super) fn join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) {
         if self.groups.last().is_some_and(|group| group.pending.is_some()) {
             self.combine_three(&words, negated);
@@ -140,7 +140,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Returns all rows but those of a bitmap.
+    /// Returns the complement of a bitmap.
     fn inverted(&mut self, words: Cow<'q, [u64]>) -> Vec<u64> {
         let mut inverted = match words {
             Cow::Owned(words) => words,
@@ -155,14 +155,14 @@ impl<'q> Executor<'_, 'q> {
         inverted
     }
 
-    /// Combines the two bitmaps of the innermost group after an instruction, unless a third one follows or the last set of
-    /// the program may be counted together with both.
+    /// Combines the two bitmaps of the innermost group after the instruction `at`. Leaves them apart if a third bitmap follows, or
+    /// if the last set of the program may be counted together with both.
     pub(super) fn combine_unless_joined(&mut self, at: usize) {
         let Some(group) = self.groups.last() else { return };
         let may_be_joined = match self.program.ops.get(at + 1) {
             Some(Op::Rows { rows: RowSet::Bitmap(_), .. }) => true,
             Some(Op::Close { .. }) => self.last.is_some(),
-            // The last group. A conjunction with few rows tests each of them for what follows.
+            // A last group. A conjunction is combined before it, because its rows are tested one by one if few are left.
             Some(Op::Open { close, .. }) => {
                 group.connective == Connective::Or && self.last.is_some_and(|last| last < *close)
             }
@@ -223,7 +223,7 @@ impl<'q> Executor<'_, 'q> {
     }
 }
 
-/// Returns how a member of a group is combined with those before.
+/// Returns the operation that combines a member of a group with the members before it.
 pub(super) fn combination(connective: Connective, negated: bool) -> Combine {
     match (connective, negated) {
         (Connective::And, false) => Combine::And,

@@ -1,9 +1,8 @@
 //! Sets of rows of one batch.
 //!
-//! A batch has at most 65,536 rows, numbered from 0, so that a row is a `u16` and a bitmap of all rows at most 1,024 words
-//! (8 KiB). Nearly everything that the engine does with a batch is a set of its rows: the rows that an index holds for a
-//! string, the rows whose value lies in a range, the rows that are live, and the rows that a query selects. All of them are a
-//! [`RowSet`].
+//! A batch has at most 65,536 rows, numbered from 0. So a row is a `u16`, and a bitmap of all rows has at most 1,024 words
+//! (8 KiB). A [`RowSet`] is any set of these rows: the rows that an index holds for a string, the rows whose value is in a range,
+//! the live rows, or the rows that a query selects.
 //!
 //! # Representations
 //!
@@ -24,9 +23,9 @@
 //!
 //! # Borrowed and owned
 //!
-//! `RowSet<'b>` borrows from the batch, for as long as an index holds the rows ready, or owns its list or bitmap. Copying a
-//! borrowed one is cheap. What an index or a column *keeps* is a [`Selection`]: none, all, or a [`Bitmap`] in memory that a
-//! batch can lay out in large pages, which is also the form of the file format. [`Selection::set`] is the `RowSet` of it.
+//! `RowSet<'b>` borrows rows that an index of the batch holds, or owns its list or bitmap. Copying a borrowed one is cheap.
+//! What an index or a column *keeps* is a [`Selection`]: none, all, or a [`Bitmap`]. A batch can lay out the bitmap in large
+//! pages, and the file format has the same form. [`Selection::set`] returns its `RowSet`.
 //! Postings and sorted rows keep their lists and words packed and hand out `RowSet`s.
 //!
 //! # Combining

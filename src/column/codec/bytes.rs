@@ -1,6 +1,6 @@
 //! Little-endian bytes, written and read in order.
 
-/// Bytes being written.
+/// A writer that appends to a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct ByteWriter {
     bytes: Vec<u8>,
@@ -27,7 +27,7 @@ impl ByteWriter {
         }
     }
 
-    /// The distances between ascending offsets, the first from 0, in the narrowest width that holds them.
+    /// Writes the distances between ascending offsets, the first from 0, in the narrowest width that holds all of them.
     pub(crate) fn lengths(&mut self, ends: &[u32]) {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let lengths = || ends.iter().zip(starts.clone()).map(|(end, start)| end.saturating_sub(start));
@@ -47,9 +47,9 @@ impl ByteWriter {
     }
 }
 
-/// Bytes being read, of which none is trusted.
+/// A reader of bytes that are not trusted.
 ///
-/// Nothing is allocated for values before the bytes that hold them are seen to be there.
+/// It allocates memory for values only after it has checked that their bytes exist.
 #[derive(Debug)]
 pub(crate) struct ByteReader<'b> {
     rest: &'b [u8],
@@ -111,12 +111,12 @@ impl<'b> ByteReader<'b> {
         ends.ok_or_else(|| "offsets beyond 32 bits".to_owned())
     }
 
-    /// All the bytes that are left.
+    /// Returns all remaining bytes.
     pub(crate) fn rest(self) -> &'b [u8] {
         self.rest
     }
 
-    /// Rejects bytes after those that were read.
+    /// Returns a fault if bytes are left.
     pub(crate) fn finish(self) -> Result<(), Fault> {
         match self.rest.len() {
             0 => Ok(()),
@@ -128,7 +128,7 @@ impl<'b> ByteReader<'b> {
 /// A number of fixed width.
 pub(crate) trait Fixed: Sized {
     fn write(&self, out: &mut Vec<u8>);
-    /// `None` when the bytes are not as many as it is wide.
+    /// Reads a number from exactly as many bytes as it has; `None` for more or fewer.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 

@@ -1,4 +1,4 @@
-//! Columns as bytes, so that reading them back takes neither parsing nor sorting.
+//! The byte format of columns. Reading it takes neither parsing nor sorting.
 //!
 //! A column is its layout, then its values, all little-endian:
 //!
@@ -11,12 +11,12 @@
 //! | booleans | a bit a value |
 //! | sorted rows | 0: none, since many-valued or stored in order · 1: their number, a `u16` each |
 //!
-//! What would have to be compared with the values anyway (zone maps, postings, rows of booleans, the
-//! bitmaps of sorted rows) is computed anew in linear time, so that it cannot disagree. Sorted
-//! rows are read, since checking an order is cheaper than making it.
+//! Zone maps, postings, rows of booleans and the bitmaps of sorted rows are not stored. Checking them
+//! against the values would cost as much as computing them in linear time, and computed ones cannot
+//! disagree with the values. Sorted rows are stored, since checking an order is cheaper than sorting.
 //!
-//! Reading trusts no byte: it gives a column that keeps every invariant, or a fault, in linear time and
-//! in memory of a small multiple of the bytes.
+//! Reading trusts no byte. It returns a column that keeps every invariant, or a fault, in linear time
+//! and in memory of a small multiple of the bytes.
 
 mod bytes;
 
@@ -42,7 +42,7 @@ const STEPS: u8 = 1;
 const AS_STORED: u8 = 0;
 const LISTED: u8 = 1;
 
-/// Writes a column of a field.
+/// Writes the column of a field.
 pub(crate) fn write(field: &Field, column: &Column, out: &mut ByteWriter) {
     match &column.layout {
         ColumnLayout::Single(Selection::None) if field.is_many() => {
@@ -196,14 +196,14 @@ fn read_strings(
     Ok(ColumnData::Strings { dictionary, codes, postings })
 }
 
-/// Refuses a code that the dictionary lacks, and a string that no row has.
+/// Rejects a code that the dictionary lacks, and a string that no row has.
 fn check_codes<C: Copy + Into<u32>>(
     codes: &[C],
     layout: &ColumnLayout,
     distinct: usize,
 ) -> Result<(), Fault> {
     let mut used = vec![false; distinct];
-    // A code without a value is never looked up, but is held to the dictionary all the same.
+    // The code of a row without a value is never looked up, but is checked all the same.
     for (at, code) in codes.iter().enumerate() {
         match used.get_mut((*code).into() as usize) {
             Some(flag) => {

@@ -13,7 +13,7 @@ pub(super) enum BodyKey {
     Criteria,
 }
 
-/// A key of a criterion: a bit for each.
+/// A key of a criterion. Its number has one bit, for sets of keys.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Key {
@@ -23,9 +23,9 @@ pub(super) enum Key {
     Values = 8,
 }
 
-/// A position in a text. It skips space only where the byte that it looks for does not stand next.
+/// A position in a text. Methods skip white space before a token; most check for the token first, since compact texts have none.
 ///
-/// Every reading returns `None` where the text is not as asked for, at a position that then means nothing, unless its doc says
+/// A method returns `None` if the text does not have the expected token. The position is then unspecified, unless its doc says
 /// otherwise.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
@@ -33,7 +33,7 @@ pub(super) struct Cursor<'a> {
     at: usize,
 }
 
-/// No offset wraps: each lies in the text or just after it.
+/// No offset wraps: each is at most the length of the text.
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
@@ -83,8 +83,8 @@ impl<'a> Cursor<'a> {
         Some(key)
     }
 
-    /// Reads a string without escapes, with space before it, and returns its offset too. Stays in place if there is none, or one
-    /// that is too long.
+    /// Reads a string without escapes, and returns it with its offset. Does not move if the next token is not such a string or
+    /// is too long.
     #[inline(always)]
     pub(super) fn plain_string(&mut self, limits: &Limits) -> Option<(&'a str, usize)> {
         let mut inner = *self;
@@ -131,7 +131,7 @@ impl<'a> Cursor<'a> {
         Some(string)
     }
 
-    /// Reads over this byte, with space before it, if it stands next; stays in place otherwise.
+    /// Skips white space and `byte`, and returns true. If another byte is next, skips at most the white space and returns false.
     #[inline(always)]
     pub(super) fn next_is(&mut self, byte: u8) -> bool {
         let Some(next) = self.text.as_bytes().get(self.at) else { return false };
@@ -148,13 +148,13 @@ impl<'a> Cursor<'a> {
         true
     }
 
-    /// Reads over this byte, with space before it.
+    /// Skips white space and `byte`.
     #[inline(always)]
     pub(super) fn take(&mut self, byte: u8) -> Option<()> {
         self.next_is(byte).then_some(())
     }
 
-    /// Reads over these bytes, with space before them, if they stand next; otherwise over the space alone.
+    /// Skips white space and `word`, and returns true. If other bytes are next, skips the white space only and returns false.
     #[inline]
     fn word(&mut self, word: &[u8]) -> bool {
         self.at = after_space(self.text, self.at);
@@ -165,13 +165,13 @@ impl<'a> Cursor<'a> {
         is
     }
 
-    /// True when nothing but space is left.
+    /// Returns true if only white space is left.
     pub(super) fn is_at_end(self) -> bool {
         after_space(self.text, self.at) == self.text.len()
     }
 }
 
-/// Reads a key of a criterion and its colon, with space before them or escapes in it.
+/// Reads a key of a criterion and its colon, with white space before them or escapes in the key.
 #[inline(never)]
 fn unusual_key(mut cursor: Cursor<'_>) -> Option<(Key, Cursor<'_>)> {
     let key = if cursor.word(b"\"children\"") {
@@ -195,7 +195,7 @@ fn unusual_key(mut cursor: Cursor<'_>) -> Option<(Key, Cursor<'_>)> {
     Some((key, cursor))
 }
 
-/// Returns the offset of the next byte that is no space.
+/// Returns the offset of the first byte from `at` on that is not white space.
 #[inline(never)]
 fn after_space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();

@@ -1,18 +1,18 @@
 //! Fast path of the parser: reads a body without errors in one pass over its text.
 //!
-//! [`read`] accepts exactly the bodies in which the [strict parser](super::strict) finds no error, and yields the same tree. It
-//! stops at the first error without a word about it; the caller then runs the strict parser, which reports all errors.
+//! [`read`] accepts exactly the bodies in which the [strict parser](super::strict) finds no error, and returns the same tree. It
+//! stops at the first error and does not describe it; the caller then runs the strict parser, which reports all errors.
 //!
-//! # What it earns
+//! # Benefit
 //!
-//! The strict parser keeps the offsets of keys, repeated and unknown keys, and several errors in order. Without that, a body of 466
-//! bytes compiled in 0.66 times the instructions when this path was added (`benches/compile.rs`, line *compile*).
+//! The strict parser keeps the offsets of keys, repeated and unknown keys, and several errors in order. Without this work, a body of
+//! 466 bytes compiled with 34 % fewer instructions when this path was added (`benches/compile.rs`, line *compile*).
 //!
-//! # How it reads
+//! # Algorithm
 //!
-//! One loop walks all criteria; a stack of [`Open`] criteria replaces recursion. Keys and strings are read in place as they
-//! stand in compact texts, by [`Cursor`]; everything less usual (space before a key, escapes, `null`) goes through functions that
-//! are not inlined, so that the loop stays small.
+//! One loop parses all criteria; a stack of [`Open`] criteria replaces recursion. [`Cursor`] reads keys and strings as compact JSON
+//! writes them. Rarer forms (space before a key, escapes, `null`) go through functions that are not inlined, so that the loop stays
+//! small.
 
 mod cursor;
 #[cfg(test)]
@@ -28,11 +28,11 @@ use super::ast::{Body, Criterion, Text, TextId};
 use crate::limits::Limits;
 use crate::operator::{Arity, Connective, Operator};
 
-/// Reads a body that has no error; returns `None` for any other.
+/// Parses a body without errors; returns `None` for any other.
 ///
 /// Time and memory are linear in the length of `text`.
 pub(crate) fn read<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
-    // A criterion has about fifty bytes; the vectors of large bodies may grow.
+    // A criterion has about fifty bytes. The vectors of large bodies may have to grow.
     let likely = (text.len() / 50).saturating_add(2).min(32);
     let mut parser = Parser {
         text,
@@ -66,14 +66,14 @@ enum Op {
 /// A criterion whose keys are being read.
 #[derive(Clone, Copy, Default)]
 struct Open {
-    /// A bit for each key that was read, `null` or not.
+    /// A bit for each key that was read, even if its value was `null`.
     seen: u8,
     op: Option<Op>,
     field: Option<TextId>,
     /// The index of its first value in [`Body::texts`], and the number of values.
     values: (TextId, usize),
     children: usize,
-    /// The number of finished criteria in the array around it.
+    /// The number of finished criteria before it in its array.
     before: usize,
 }
 
@@ -109,19 +109,20 @@ impl<'a> Parser<'a, '_> {
         (says_something && cursor.is_at_end()).then_some(())
     }
 
-    /// Reads the body's criteria with all that is nested in them, from after the first bracket to after the last. Returns how many
-    /// there are.
+    /// Reads the body's criteria with all nested criteria, and returns the number of the outermost ones.
+    ///
+    /// `at` is just after the opening bracket of their array, and moves to just after the closing one.
     fn criteria(&mut self, at: &mut Cursor<'a>) -> Option<usize> {
         let mut cursor = *at;
         let mut outer: SmallVec<[Open; 4]> = SmallVec::new();
         let mut open = Open::default();
-        // The body's array is one level.
+        // The body's array is the first level of nesting.
         if self.limits.depth == 0 {
             return None;
         }
         cursor.take(b'{')?;
         loop {
-            // A key of the innermost criterion stands next.
+            // The next token is a key of the innermost criterion.
             let key = cursor.key()?;
             let bit = key as u8;
             if open.seen & bit != 0 {
@@ -163,7 +164,7 @@ impl<'a> Parser<'a, '_> {
                     if cursor.next_is(b'[') {
                         cursor.take(b'{')?;
                         outer.push(std::mem::take(&mut open));
-                        // The body's array and that of each of these is open.
+                        // The open arrays are the body's, and the children of each criterion in `outer`.
                         if outer.len() >= self.limits.depth {
                             return None;
                         }
@@ -172,7 +173,7 @@ impl<'a> Parser<'a, '_> {
                     cursor.null()?;
                 }
             }
-            // After the value of a key: the next key, or the ends of criteria and of their arrays.
+            // A value is followed by the next key, or by the ends of criteria and of their arrays.
             while !cursor.next_is(b',') {
                 cursor.take(b'}')?;
                 self.finish(&open)?;
@@ -183,7 +184,7 @@ impl<'a> Parser<'a, '_> {
                     break;
                 }
                 cursor.take(b']')?;
-                // The children of the criterion around this one are whole, or those of the body.
+                // The array that ended has the children of the enclosing criterion, or the criteria of the body.
                 match outer.pop() {
                     Some(parent) => open = Open { children: finished, ..parent },
                     None => {
@@ -195,7 +196,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Makes a criterion of what was read.
+    /// Appends the criterion of the keys that were read.
     #[inline]
     fn finish(&mut self, open: &Open) -> Option<()> {
         if self.body.nodes.len() >= self.limits.criteria {
@@ -220,7 +221,7 @@ impl<'a> Parser<'a, '_> {
         Some(())
     }
 
-    /// Reads at most `most` strings and the end of their array.
+    /// Reads the strings of an array and its end; `None` if there are more than `most`.
     #[inline]
     fn texts(&mut self, cursor: &mut Cursor<'a>, most: usize) -> Option<Range<usize>> {
         let start = self.body.texts.len();

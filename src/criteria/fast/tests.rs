@@ -4,7 +4,7 @@ use crate::criteria::check_parsers;
 use crate::limits::Limits;
 use crate::operator::{Arity, Operator};
 
-/// Holds the two parsers equal on a text; returns whether they accept it.
+/// Checks that the two parsers agree on a text; returns true if they accept it.
 #[track_caller]
 fn accepts(text: &str, limits: &Limits) -> bool {
     check_parsers(text, limits).unwrap_or_else(|difference| panic!("{text}: {difference}"))
@@ -69,7 +69,7 @@ fn every_spelling_of_a_body_without_errors_is_accepted() {
 }
 
 #[test]
-fn limits_hold_to_the_last_one() {
+fn limits_allow_exactly_their_number() {
     let exact = Limits { depth: 3, criteria: 6, values: 6, ids: 2, string_bytes: 28, ..Limits::default() };
     assert!(accepts(BODY, &exact));
     let flat = r#"{"criteria":[{"field":"f","op":"=","values":["a"]}]}"#;
@@ -89,7 +89,7 @@ fn limits_hold_to_the_last_one() {
 }
 
 #[test]
-fn parts_that_do_not_belong_together_are_refused() {
+fn keys_that_do_not_belong_together_are_rejected() {
     let field = r#"{"field":"f","op":"=","values":["a"]}"#;
     for criterion in [
         r#"{"values":["a"],"children":[{"field":"f","op":"="}],"op":"$and"}"#.to_owned(),
@@ -119,7 +119,7 @@ fn parts_that_do_not_belong_together_are_refused() {
 }
 
 #[test]
-fn the_parsers_agree_on_every_damage_of_one_byte() {
+fn the_parsers_agree_after_every_change_of_one_byte() {
     let limits = Limits::default();
     for at in 0..BODY.len() {
         if !BODY.is_char_boundary(at) || !BODY.is_char_boundary(at + 1) {
@@ -136,7 +136,7 @@ fn the_parsers_agree_on_every_damage_of_one_byte() {
     }
 }
 
-/// Pieces of bodies in any order.
+/// A strategy for pieces of bodies in random order.
 fn scraps() -> impl Strategy<Value = String> {
     let scrap = proptest::sample::select(vec![
         "{",
@@ -179,7 +179,7 @@ fn scraps() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
     #[test]
-    fn the_parsers_agree_on_scraps_of_bodies(inner in scraps()) {
+    fn the_parsers_agree_on_pieces_of_bodies(inner in scraps()) {
         let limits = Limits::default();
         accepts(&inner, &limits);
         accepts(&format!("{{\"criteria\":[{{{inner}}}]}}"), &limits);
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// A string, plain or with its first character escaped.
+/// A strategy for a JSON string, plain or with its first character escaped.
 fn spelled(text: &'static str) -> impl Strategy<Value = String> {
     any::<bool>().prop_map(move |escaped| match text.chars().next().filter(|_| escaped) {
         Some(first) => format!("\"\\u{:04x}{}\"", u32::from(first), &text[first.len_utf8()..]),
@@ -196,12 +196,12 @@ fn spelled(text: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// A member `key: value`.
+/// A strategy for a member `key: value`.
 fn member(key: &'static str, value: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     (spelled(key), value).prop_map(|(key, value)| format!("{key} :{value}"))
 }
 
-/// An object of these members in any order, perhaps with one more that is `null`.
+/// A strategy for an object of these members in random order, with or without an additional member that is `null`.
 fn object(members: Vec<String>, absent: &'static str) -> impl Strategy<Value = String> {
     (Just(members), any::<bool>()).prop_flat_map(move |(mut members, has_null)| {
         if has_null {
@@ -211,7 +211,7 @@ fn object(members: Vec<String>, absent: &'static str) -> impl Strategy<Value = S
     })
 }
 
-/// A criterion without errors that need no catalogue.
+/// A strategy for a criterion in which no error can be found without a catalogue.
 fn criterion() -> impl Strategy<Value = String> {
     let operator = proptest::sample::select(Operator::ALL.to_vec());
     let field = operator
@@ -231,7 +231,7 @@ fn criterion() -> impl Strategy<Value = String> {
     })
 }
 
-/// A body without errors that need no catalogue.
+/// A strategy for a body in which no error can be found without a catalogue.
 fn body() -> impl Strategy<Value = String> {
     let list = |items: Vec<String>| format!("[{}]", items.join(" ,"));
     let ids = move || proptest::collection::vec(spelled("id"), 0..3).prop_map(list);

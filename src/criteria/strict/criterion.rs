@@ -1,4 +1,4 @@
-//! Checks the keys of one criterion against each other.
+//! Checks that the keys of one criterion fit together.
 
 use super::super::advice::{Advice, Habit, Holds, for_several, meant_by_time};
 use super::super::ast::{Criterion, Text};
@@ -8,9 +8,9 @@ use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote};
 use crate::operator::{Arity, Connective, Operator, Syntax};
 
-/// Returns the advice for an unknown operator before these values.
+/// Returns the advice for an unknown operator with these values.
 fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
-    // Values that are missing or wrong were reported, and are some.
+    // Missing or invalid values were reported, and count as one value.
     let Some(habit) = Habit::find(written) else { return Advice::Nothing };
     let advice = habit.advice(holds, values.len().max(1));
     let is_time = holds.is_some_and(|holds| holds.is_timestamp);
@@ -24,7 +24,7 @@ fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
         return Advice::Cannot(unsupported);
     }
     match (advice, values) {
-        // One value is too few or too many.
+        // The advice must fit the number of values.
         (Advice::Operator(Operator::Equal), [_, _, ..]) if holds.is_some_and(|holds| !holds.is_list) => {
             Advice::Operator(Operator::Contains)
         }
@@ -36,7 +36,7 @@ fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Returns the criterion of the keys that were read; `None` when it has none that lowering could go on with.
+    /// Builds the criterion of the keys that were read; `None` if its errors leave nothing for lowering to check.
     pub(super) fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         let connective = match &open.op {
             Slot::Given(op) => Connective::find(&op.text),
@@ -107,7 +107,7 @@ impl<'a> Parser<'a, '_> {
 
     fn field(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         if open.field.is_absent() && open.values.is_absent() && !matches!(open.op, Slot::Given(_)) {
-            // Neither sort of criterion is meant more likely.
+            // Nothing shows which kind of criterion was meant.
             if !open.broken {
                 self.report(Error::new(
                     ErrorKind::MissingKey,
@@ -141,7 +141,7 @@ impl<'a> Parser<'a, '_> {
                         _ => &[],
                     };
                     let (suggestion, note) = match advice(&op.text, holds, values) {
-                        // A connective cannot be meant where there is a field.
+                        // A criterion with a field has no connective.
                         Advice::Connective(_) | Advice::Cannot(Unsupported::Connective) => (None, None),
                         Advice::Cannot(unsupported) => (None, Some(unsupported.note())),
                         advice => (advice.in_words(Syntax::Json), None),
@@ -187,7 +187,7 @@ impl<'a> Parser<'a, '_> {
                 .suggest(suggestion),
             );
         }
-        // With an error in one part, the others may still have errors that only a catalogue shows.
+        // Keep the criterion even if one part has an error: lowering may find errors in the other parts.
         match open.field {
             Slot::Given(field) => Some(Criterion::Field { field, operator, values }),
             _ => None,
@@ -195,8 +195,8 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn missing(&mut self, open: &OpenCriterion<'a>, key: &str) {
-        // A misspelt key was reported already; that its right spelling lacks is the same fault. And of a key that
-        // came again, only the first time counted, and may have been `null`.
+        // An unknown key was reported already; it may be this key, misspelt. A repeated key was reported, too; its first value may
+        // have been `null`.
         let is_repeated = CRITERION_KEYS
             .iter()
             .zip(0..)

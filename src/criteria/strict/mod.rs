@@ -1,9 +1,9 @@
 //! Strict parser of JSON bodies: reports every error, with its offset and what was probably meant.
 //!
-//! It runs once the [fast path](super::fast) has refused a body, and finds at least one error in each of those; tests and a fuzz
-//! target hold the two to that. Nothing recurses: a stack of frames takes the place of calls, and memory is linear in the text.
+//! It runs after the [fast path](super::fast) has rejected a body, and finds at least one error in each such body; tests and a fuzz
+//! target check this. It does not recurse: a stack of frames replaces calls, and memory is linear in the length of the text.
 //!
-//! [`parser`] walks the text, [`criterion`] checks the keys of one criterion, [`open`] holds what was read of it.
+//! [`parser`] walks the text, [`criterion`] checks the keys of one criterion, [`open`] holds the keys and values read so far.
 
 mod criterion;
 mod open;

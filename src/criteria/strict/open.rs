@@ -1,4 +1,4 @@
-//! A criterion of which some keys were read.
+//! The keys and values of a criterion read so far.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::super::ast::{Text, TextId};
 
 pub(super) const CRITERION_KEYS: [&str; 4] = ["op", "children", "field", "values"];
 
-/// The value of a key of a criterion. One with an error, which was reported, is `Broken`.
+/// The value of one key of a criterion. `Broken`: the value had an error, which was reported.
 pub(super) enum Slot<T> {
     Absent,
     Broken,
@@ -22,14 +22,17 @@ impl<T> Slot<T> {
 /// A criterion whose keys are being read.
 pub(super) struct OpenCriterion<'a> {
     pub(super) offset: usize,
+    /// True until a key was read.
     pub(super) first: bool,
     pub(super) seen: Seen,
     pub(super) field: Slot<TextId>,
     pub(super) op: Slot<Text<'a>>,
     pub(super) values: Slot<Range<usize>>,
-    pub(super) children: Slot</* how many */ usize>,
+    /// The number of children.
+    pub(super) children: Slot<usize>,
     pub(super) children_offset: usize,
     pub(super) values_offset: usize,
+    /// True if a key or its value had an error, which was reported.
     pub(super) broken: bool,
 }
 
@@ -50,10 +53,13 @@ impl OpenCriterion<'_> {
     }
 }
 
-/// The keys seen in one object: the known ones as bits, those of them that came again too, others by name.
+/// The keys seen in one object.
 #[derive(Default)]
 pub(super) struct Seen {
+    /// A bit for each known key that was seen, by its index.
     pub(super) known: u8,
+    /// A bit for each known key that was seen more than once.
     pub(super) repeated: u8,
+    /// The first ten unknown keys.
     pub(super) others: Vec<String>,
 }

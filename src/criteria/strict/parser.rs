@@ -1,4 +1,4 @@
-//! Walks the text of a body and makes a tree of what has no error.
+//! Walks the text of a body, reports errors, and builds a tree of the criteria without errors.
 
 use super::super::advice::Fields;
 use super::super::ast::{Body, Criterion, Text};
@@ -10,9 +10,10 @@ use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 
-/// Parses a body. The errors are the first ten in document order that need no catalogue; `fields` serves their suggestions alone.
+/// Parses a body. Returns a tree of the criteria without errors, and the errors that can be found without a catalogue.
 ///
-/// The tree holds the criteria without errors. The paths of the errors are still empty. Takes linear time in the length of `text`.
+/// The errors include the first ten in document order, but are not sorted, and their paths are empty. `fields` is used only for
+/// their suggestions. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Body<'a>, Vec<Error>) {
     let mut parser = Parser {
         reader: Reader::new(text),
@@ -37,11 +38,11 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) fields: Fields<'l>,
     limits: &'l Limits,
     pub(super) body: Body<'a>,
-    /// The errors with the least offsets found so far; more than ten only between two prunings.
+    /// The errors found so far. [`report`](Self::report) removes those that cannot be among the first ten.
     errors: Vec<Error>,
-    /// Ten errors are known to stand at or before this offset.
+    /// An offset with at least ten errors at or before it.
     cutoff: usize,
-    /// The number of calls of [`report`](Self::report).
+    /// The number of errors found so far, including those that were removed.
     faults: usize,
     frames: Vec<Frame<'a>>,
     /// Values read so far, in all criteria.
@@ -49,9 +50,9 @@ pub(super) struct Parser<'a, 'l> {
 }
 
 enum Frame<'a> {
-    /// An array of criteria: the body's, or the `children` of the criterion below.
+    /// An array of criteria: the body's, or the `children` of the criterion below it on the stack.
     Array {
-        /** How many of its criteria were begun. */
+        /// The number of its criteria that were begun.
         count: usize,
     },
     /// A criterion whose keys are being read.
@@ -64,8 +65,8 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
         self.faults = self.faults.saturating_add(1);
         self.errors.push(error);
-        // What is wrong with a criterion as a whole is seen at its end but stands at its start, so
-        // the first ten in document order are not the first ten found.
+        // An error of a whole criterion is found at its end but has the offset of its start. So the first ten errors in document
+        // order are not the first ten found.
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
@@ -100,7 +101,7 @@ impl<'a> Parser<'a, '_> {
         self.reader.end()
     }
 
-    /// The number of `key` among `known`; otherwise, or when it was seen, reports and reads over its value.
+    /// Returns the index of `key` in `known`. Reports an unknown or repeated key, skips its value, and returns `None`.
     fn known_key(&mut self, seen: &mut Seen, key: &str, at: usize, known: &[&str]) -> Result<Option<usize>> {
         if let Some(number) = known.iter().position(|name| *name == key) {
             let bit = 1_u8.checked_shl(u32::try_from(number).unwrap_or(7)).unwrap_or(0);
@@ -115,7 +116,7 @@ impl<'a> Parser<'a, '_> {
         } else if seen.others.len() < REPORTED_ERRORS {
             // After the tenth unknown key of an object, no further one can be among the first ten errors.
             seen.others.push(key.to_owned());
-            // The search for the key that was meant takes time, and errors after the tenth are not shown.
+            // Errors after the tenth are not shown, so do not spend time on their suggestions.
             if at > self.cutoff {
                 self.faults = self.faults.saturating_add(1);
             } else {
@@ -130,14 +131,14 @@ impl<'a> Parser<'a, '_> {
         Ok(None)
     }
 
-    /// Reports the value that stands next, and reads over it.
+    /// Reports that the next value has the wrong type, and skips it.
     fn wrong_type(&mut self, kind: JsonType, expected: &str) -> Result<()> {
         let at = self.reader.offset();
         self.report(Error::new(ErrorKind::WrongType, at, kind.name(), expected));
         self.reader.skip_value()
     }
 
-    /// Reads a string that may not be too long; `None` when it was reported.
+    /// Reads a string. Reports a value of another type or a string that is too long, and returns `None`.
     fn text(&mut self, expected: &str) -> Result<Option<Text<'a>>> {
         let kind = self.reader.peek()?;
         let offset = self.reader.offset();
@@ -181,7 +182,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// True when `count` is over `limit`, which is reported once, at the first one over it.
+    /// Returns true if `count` exceeds `limit`. Reports the first item beyond the limit only.
     fn over(&mut self, kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> bool {
         if let Some(error) = over_limit(kind, count, limit, offset, what) {
             self.report(error);
@@ -189,7 +190,7 @@ impl<'a> Parser<'a, '_> {
         count > limit
     }
 
-    /// Reads the body's array of criteria with all that is nested in it.
+    /// Reads the body's array of criteria with all nested criteria.
     fn criteria(&mut self) -> Result<()> {
         match self.reader.peek()? {
             JsonType::Null => return self.reader.null(),
@@ -216,7 +217,7 @@ impl<'a> Parser<'a, '_> {
         self.frames.push(Frame::Array { count: 0 });
     }
 
-    /// Reads the start of one criterion of an array; at the end of the array, returns the number of its criteria.
+    /// Reads the start of the next criterion of an array. At the end of the array, returns the number of its criteria.
     fn array_step(&mut self) -> Result<Option<usize>> {
         let Some(Frame::Array { count }) = self.frames.last_mut() else { return Ok(None) };
         let before = *count;
@@ -227,7 +228,7 @@ impl<'a> Parser<'a, '_> {
         *count = before.saturating_add(1);
         let kind = self.reader.peek()?;
         let offset = self.reader.offset();
-        // Arrays and criteria alternate, so half the frames, rounded up, are open arrays.
+        // Arrays and criteria alternate, so half of the frames, rounded up, are arrays.
         let depth = self.frames.len().div_ceil(2);
         if kind != JsonType::Object {
             self.wrong_type(kind, "a criterion, which is an object")?;
@@ -253,7 +254,7 @@ impl<'a> Parser<'a, '_> {
         self.body.nodes.push(Criterion::Broken);
     }
 
-    /// One key of a criterion, or its end.
+    /// Reads the next key of a criterion with its value, or the end of the criterion.
     fn criterion_step(&mut self) -> Result<Option<usize>> {
         let Some(Frame::Criterion(mut open)) = self.frames.pop() else { return Ok(None) };
         let Some((key, at)) = self.reader.next_key(std::mem::take(&mut open.first))? else {
@@ -336,7 +337,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Makes a criterion of the keys that were read, or reports what is wrong with them.
+    /// Appends the criterion of the keys that were read, or reports its errors and appends a broken one.
     fn finish(&mut self, open: OpenCriterion<'a>) {
         let count = self.body.nodes.len().saturating_add(1);
         let over =

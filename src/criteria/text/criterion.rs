@@ -1,4 +1,4 @@
-//! One criterion: a field, an operator and its values.
+//! Parses one criterion: a field, an operator and its values.
 
 use std::borrow::Cow;
 
@@ -65,7 +65,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Returns the error for `not` or `!`, which stands next.
+    /// Returns the error for `not` or `!`, which is the next token.
     fn not(&self) -> Error {
         let (meant, unsupported) = self.negated();
         let note = unsupported.map(|unsupported| format!("; {}", unsupported.note()));
@@ -80,7 +80,9 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the test of `exists(field)`, `exists field`, `_exists_:field` or `lower(field)`, which stands next; `None` for a field.
+    /// Returns the unsupported test of `exists(field)`, `exists field`, `_exists_:field` or `lower(field)`; `None` for anything else.
+    ///
+    /// `word` is the next token. A word that is a field is not such a test.
     fn function_before_field(&self, word: &str) -> Option<Unsupported> {
         if (self.fields)(word).is_some() {
             return None;
@@ -98,7 +100,7 @@ impl<'a> Parser<'a, '_> {
         habit.filter(|_| is_before_field).or(is_function.then_some(Unsupported::Function))
     }
 
-    /// The word or string that stands next; `None` when it is too long, which was reported.
+    /// Reads the next token, a word or string; `None` if it is too long, which is reported.
     pub(super) fn text(&mut self) -> Result<Option<Text<'a>>> {
         let (token, offset) = self.lexer.bump()?;
         let text = match token {

@@ -1,4 +1,4 @@
-//! Habits from other languages: recognised, reported with what to write instead, and read over.
+//! Error recovery for habits from other languages: recognises them, suggests what to write instead, and reads on after them.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::Operator;
 use crate::value::{Number, Timestamp, is_reserved_word};
 
-/// Quotes that word processors put in place of straight ones.
+/// Typographic quotation marks, which word processors insert instead of straight ones.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
 
-/// True when words are followed by a clause that SQL has after a condition.
+/// Returns true if a phrase contains, after its first word, a clause that follows a condition in SQL, such as `order by`.
 fn has_clause(phrase: &str) -> bool {
     let words: Vec<String> = phrase.split_whitespace().skip(1).map(str::to_ascii_lowercase).collect();
     words.windows(2).any(|pair| match pair {
@@ -29,7 +29,7 @@ fn has_clause(phrase: &str) -> bool {
     })
 }
 
-/// True when a criterion, or one in parentheses, stands next.
+/// Returns true if the next token begins a criterion, in parentheses or not.
 pub(super) fn begins_criterion(lexer: &Lexer<'_>) -> bool {
     let mut ahead = lexer.clone();
     match &ahead.next {
@@ -44,8 +44,10 @@ pub(super) fn begins_criterion(lexer: &Lexer<'_>) -> bool {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Returns the criterion that means the opposite of one after `not` or `!`, which stands next, and the note on one that cannot be
-    /// asked; with the range of the negation.
+    /// Looks for a replacement of a negation; the next token is its `not` or `!`.
+    ///
+    /// Returns the offset after the negation and the criterion that means the same, if there is one. Otherwise returns the
+    /// unsupported test that the negation needs, if there is one.
     pub(super) fn negated(&self) -> (Option<(usize, String)>, Option<Unsupported>) {
         const NONE: (Option<(usize, String)>, Option<Unsupported>) = (None, None);
         let mut ahead = self.lexer.clone();
@@ -80,7 +82,7 @@ impl<'a> Parser<'a, '_> {
             token => !is_open && token.connective().is_some(),
         };
         let meant = if is_end(&ahead) {
-            // A field by itself is true when it has a value, and a boolean one when it is that value.
+            // A field alone is a test that it has a value, and a boolean field alone is a test that it is true.
             match holds {
                 Some(holds) if holds.is_boolean => Some(format!("{field} <> true")),
                 Some(_) => return (None, Some(Unsupported::Absence)),
@@ -117,18 +119,18 @@ impl<'a> Parser<'a, '_> {
         (meant.map(|meant| (stop, meant)), None)
     }
 
-    /// The field of `field:value`, as search boxes have it; `None` for a word that is a field itself, or does not begin with one.
+    /// Returns the field of `field:value`, a syntax of search boxes; `None` if the word is itself a field or does not begin with one.
     pub(super) fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
         let (name, _) = word.split_once(':')?;
         ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
     }
 
-    /// Returns a value after a colon as a value of a criterion; `None` where it is a word or a pattern of another language.
+    /// Returns a value after a colon as the text syntax writes it; `None` if it is probably not meant to be compared with `=`.
     pub(super) fn value_after_colon(&self, value: &str) -> Option<String> {
         let is_number = self.holds.is_some_and(|holds| holds.is_number);
         let is_other = Habit::find(value).is_some_and(|habit| habit.connective().is_none())
             || self.unsupported_after_colon(value).is_some()
-            // A day is no point in time that `=` could compare with.
+            // `=` compares with an instant, not with a day.
             || Timestamp::respell(value).is_some()
             || is_number && Number::parse(value).is_none() && Number::respell(value).is_none()
             || !ends_value(&self.lexer.next) || self.lexer.next == Token::Comma;
@@ -136,7 +138,7 @@ impl<'a> Parser<'a, '_> {
         (!is_other).then(|| if is_bare { value.to_owned() } else { format!("\"{value}\"") })
     }
 
-    /// Returns the test that a value after a colon stands for, if it is none that the language has.
+    /// Returns the unsupported test that a value after a colon means, if it means one.
     pub(super) fn unsupported_after_colon(&self, value: &str) -> Option<Unsupported> {
         let is_cut = matches!(self.lexer.next, Token::Other('*' | '?' | '%'));
         let is_time = self.holds.is_some_and(|holds| holds.is_timestamp) && is_relative_time(value);
@@ -145,7 +147,7 @@ impl<'a> Parser<'a, '_> {
             .or(is_time.then_some(Unsupported::RelativeTime))
     }
 
-    /// Reads over `field:value`, which stands next, and reports it; `expected` is what may stand there.
+    /// Reports `field:value`, which begins at the next token, and skips it. The message says that `expected` was expected.
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
         self.holds = (self.fields)(name);
         let offset = self.lexer.start;
@@ -209,7 +211,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// True when the comma that stands next belongs to a number, as in `10,000`, which is reported and read over.
+    /// Returns true if the comma that is next belongs to a number, as in `10,000`. Reports and skips such a number.
     pub(super) fn is_number_with_marks(&mut self) -> Result<bool> {
         let is_number = self.holds.is_some_and(|holds| holds.is_number);
         let Some(value) = self.last_word.clone().filter(|value| is_number && value.end == self.lexer.start)
@@ -238,11 +240,11 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// True when more words follow a bare value, as in a timestamp without quotes; reports and skips them.
+    /// Returns true if more words follow a bare value, as in a timestamp without quotes. Reports and skips them.
     pub(super) fn is_phrase(&mut self, first: &Text<'a>) -> Result<bool> {
         let mut end = None;
         let mut ahead = self.lexer.clone();
-        // One of the words is an operator or a connective of another language, or may be one.
+        // True if one of the words is or may be an operator or connective of another language.
         let mut has_keyword = Habit::find(&first.text).is_some();
         while matches!(ahead.next, Token::Word(word) if !is_reserved_word(word)) {
             let after = ahead.at;
@@ -284,7 +286,7 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Reads over a value in quotes of print, the first of which stands next, and reports it.
+    /// Reports a value in typographic quotes and skips it. `mark`, the next token, is its first quote.
     pub(super) fn curly(&mut self, mark: char) -> Result<Option<Text<'a>>> {
         let offset = self.lexer.start;
         let rest = self.lexer.text.get(self.lexer.at..).unwrap_or_default();

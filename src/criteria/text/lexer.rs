@@ -22,7 +22,7 @@ pub(super) enum Token<'a> {
     Open,
     Close,
     Comma,
-    /// A run of characters that operators are made of, an operator or not.
+    /// A run of the characters of symbolic operators; it need not be an operator.
     Symbol(&'a str),
     Word(&'a str),
     Quoted(Cow<'a, str>),
@@ -55,7 +55,7 @@ fn is_symbol_char(c: char) -> bool {
     matches!(c, '=' | '<' | '>' | '!' | '~' | '&' | '|' | '≠' | '≥' | '≤')
 }
 
-/// One token of a text that does not start with space or a double quote.
+/// Reads one token of a text that does not start with white space or a double quote.
 fn token(input: &str) -> IResult<&str, Token<'_>> {
     let quoted = delimited(char('\''), recognize(many0_count(alt((is_not("'"), tag("''"))))), char('\''));
     alt((
@@ -76,7 +76,7 @@ fn token(input: &str) -> IResult<&str, Token<'_>> {
     .parse(input)
 }
 
-/// Cuts a text into tokens, one ahead.
+/// A lexer that reads one token ahead.
 #[derive(Clone)]
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
@@ -88,7 +88,7 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// A lexer that has read nothing; the first token comes with the second [`bump`](Self::bump).
+    /// Returns a lexer that has read nothing: the first [`bump`](Self::bump) reads the first token, the second one returns it.
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0, next: Token::End, start: 0 }
     }
@@ -97,7 +97,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Returns the next token with its offset, and reads the one after it.
+    /// Returns the token in `next` with its offset, and reads the following token into `next`.
     pub(super) fn bump(&mut self) -> Result<(Token<'a>, usize)> {
         let space: IResult<&str, &str> = multispace0(self.rest());
         if let Ok((rest, _)) = space {
@@ -130,12 +130,12 @@ impl<'a> Lexer<'a> {
         Ok((std::mem::replace(&mut self.next, next), offset))
     }
 
-    /// True when a word stands next, and directly after it a parenthesis.
+    /// Returns true if the next token is a word with an opening parenthesis directly after it.
     pub(super) fn is_call(&self) -> bool {
         matches!(self.next, Token::Word(_)) && self.rest().starts_with('(')
     }
 
-    /// Makes `next` a contraction such as `isn't`, if an apostrophe and `t` follow it.
+    /// Extends `next` to a contraction such as `isn't`, if an apostrophe and `t` follow it.
     pub(super) fn extend_contraction(&mut self) {
         let is_cut = matches!(self.next, Token::Word(word) if word.ends_with(['n', 'N']));
         let rest = self.rest();

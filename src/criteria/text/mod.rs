@@ -12,13 +12,14 @@
 //! field, value = word | string
 //! ```
 //!
-//! A *word* is a run of letters, digits and `_ . @ : + - $ / #`. A *string* stands in double
-//! quotes, with the escapes of JSON, or in single quotes, a quote within doubled. The words `and`,
-//! `or`, `in`, `all`, `not`, `true`, `false` and `ids`, in any case, need quotes as names or values,
-//! but for `true` and `false` as values. White space parts words and means nothing else.
+//! A *word* is a run of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the
+//! escapes of JSON, or single quotes; a single quote inside it is written twice. The words `and`,
+//! `or`, `in`, `all`, `not`, `true`, `false` and `ids`, in any letter case, need quotes as names or
+//! values; only the values `true` and `false` need none. White space separates words and has no other
+//! meaning.
 //!
-//! `and` at the top makes the body's list of criteria; anything else is one criterion. Parentheses
-//! may be open as deep as criteria may nest, whether they are needed or not.
+//! The operands of the outermost `and` become the body's list of criteria; any other expression becomes
+//! a list of one. Parentheses may nest as deep as criteria may; redundant ones count, too.
 
 mod criterion;
 mod habits;

@@ -1,4 +1,4 @@
-//! The values after a habit, read ahead for a suggestion.
+//! Reads ahead over the values after a habit, for a suggestion.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::lexer::{Lexer, Token};
 use crate::operator::{Connective, Operator, Syntax};
 use crate::value::{Timestamp, is_reserved_word};
 
-/// The separator of several values.
+/// The separator between several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
     Comma,
@@ -26,12 +26,12 @@ pub(super) struct Operand<'a> {
 
 /// The values after an operator, in parentheses or not.
 pub(super) struct Operands<'a> {
-    /// At least one.
+    /// At least one value.
     pub(super) values: Vec<Operand<'a>>,
-    /// `None` of a single value.
+    /// `None` for a single value.
     pub(super) join: Option<Join>,
     pub(super) has_parentheses: bool,
-    /// Nothing follows that may belong to the values, as in `Ann Lee`.
+    /// True if nothing follows that may belong to the values, as `Lee` does in `Ann Lee`.
     pub(super) is_whole: bool,
     /// The lexer after the values.
     pub(super) rest: Lexer<'a>,
@@ -40,7 +40,7 @@ pub(super) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Reads the values that stand next; `None` when something else stands there.
+    /// Reads the values that begin at the next token; `None` if something else is there.
     pub(super) fn read(lexer: &Lexer<'a>) -> Option<Self> {
         let mut rest = lexer.clone();
         let has_parentheses = rest.next == Token::Open;
@@ -87,12 +87,12 @@ impl<'a> Operands<'a> {
         Some(operands)
     }
 
-    /// Returns the test that one of the values stands for, if the language has none.
+    /// Returns the unsupported test that one of the values means, if there is one.
     pub(super) fn unsupported(&self) -> Option<Unsupported> {
         self.values.iter().find_map(|value| meant_by_value(&value.value, value.is_bare))
     }
 
-    /// True when one of the values is a word that is not one, such as `any`.
+    /// Returns true if one of the values is probably a keyword of another language, such as `any`.
     pub(super) fn has_keyword(&self) -> bool {
         let is_keyword = |word: &str| Habit::find(word).is_some() || word.eq_ignore_ascii_case("of");
         self.values.iter().any(|value| value.is_bare && is_keyword(value.written))
@@ -102,9 +102,9 @@ impl<'a> Operands<'a> {
         self.values.iter().map(|value| value.written).collect::<Vec<_>>().join(separator)
     }
 
-    /// Returns `operator values` as a criterion on `field` has it; `None` where no criterion means the same.
+    /// Returns the operator and values to write after `field`; `None` if no criterion means the same.
     ///
-    /// The text goes on with other criteria on the field where one operator does not do.
+    /// If one operator is not enough, the text continues with further criteria on the field.
     pub(super) fn after_field(&self, advice: Advice, field: &str, is_list: bool) -> Option<String> {
         let is_or = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::Or)));
         let is_and = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::And)));
@@ -136,7 +136,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range, days and minutes with their ends.
+    /// Returns the two criteria of a range; a day or minute is replaced by its first or last instant.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
         let is_within =
@@ -159,7 +159,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Reads one value; `None` when something else stands there.
+/// Reads one value; `None` if the next token is something else.
 fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
     let written = lexer.text.get(lexer.start..lexer.at)?;
     let (value, is_bare) = match &lexer.next {
@@ -170,11 +170,11 @@ fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
         _ => return None,
     };
     lexer.bump().ok()?;
-    // A function, or `any (…)`, is no value.
+    // A word before a parenthesis is a function, or a keyword such as `any`, not a value.
     (!is_bare || lexer.next != Token::Open).then_some(Operand { written, value, is_bare })
 }
 
-/// True for a token that may follow the value of a criterion.
+/// Returns true for a token that may follow the value of a criterion.
 pub(super) fn ends_value(token: &Token<'_>) -> bool {
     matches!(token, Token::End | Token::Close | Token::Comma)
         || token.connective().is_some()

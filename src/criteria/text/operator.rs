@@ -1,4 +1,4 @@
-//! The operator of a criterion, and habits of other languages in its place.
+//! Parses the operator of a criterion, and recognises habits of other languages instead of one.
 
 use super::super::advice::{Advice, Habit, for_several, is_quantifier, meant_by_time};
 use super::super::unsupported::Unsupported;
@@ -9,23 +9,23 @@ use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::{Operator, Syntax};
 use crate::value::is_reserved_word;
 
-/// The result of reading in the place of an operator.
+/// The result of reading an operator.
 pub(super) enum Reading {
-    /// An operator, read over.
+    /// An operator and its offset.
     Operator(Operator, usize),
-    /// Something else, reported and read over; a value may follow.
+    /// Something else, which was reported and skipped. A value may follow.
     Unknown,
-    /// Something else, reported and read over with its values.
+    /// Something else, which was reported and skipped together with its values.
     Whole,
 }
 
-/// Returns the expectation that lists all operators.
+/// Returns the part of a message that lists all operators.
 pub(super) fn operators() -> String {
     let all = Operator::ALL.map(|operator| quote(operator.spelled(Syntax::Text)));
     format!("one of {}", all.join(", "))
 }
 
-/// A habit in a text.
+/// A habit found in a text: one or more tokens.
 #[derive(Clone)]
 pub(super) struct Phrase<'a> {
     pub(super) habit: Habit,
@@ -35,13 +35,13 @@ pub(super) struct Phrase<'a> {
     pub(super) stop: usize,
     /// The number of its tokens.
     tokens: usize,
-    /// The lexer before its last token.
+    /// The lexer with the last token of the phrase next.
     last: Lexer<'a>,
     /// The lexer after the phrase.
     pub(super) rest: Lexer<'a>,
 }
 
-/// Finds the longest habit that begins with the token that stands next.
+/// Finds the longest habit that begins at the next token.
 pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
     /// The number of tokens of `is not greater than or equal to`.
     const MOST_TOKENS: usize = 7;
@@ -54,12 +54,12 @@ pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         }
         ahead.extend_contraction();
         let (last, stop) = (ahead.clone(), ahead.at);
-        // What breaks off after a phrase is reported where it is read.
+        // An incomplete token after the phrase is reported when it is parsed.
         if ahead.bump().is_err() {
             break;
         }
         let written = lexer.text.get(start..stop).unwrap_or_default();
-        // `in x or` is not `in xor`.
+        // Spellings are compared without spaces, so `in x or` would be `in xor`.
         let is_cut = tokens > 1 && last.next.connective().is_some();
         if !is_cut && let Some(habit) = Habit::find(written) {
             longest = Some(Phrase { habit, start, stop, tokens, last, rest: ahead.clone() });
@@ -69,14 +69,14 @@ pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Reads an operator, or reports and reads over what stands in its place; `field` is the field as written.
+    /// Reads an operator. Reports and skips anything else. `field` is the field as written.
     pub(super) fn operator(&mut self, field: &'a str, field_start: usize) -> Result<Reading> {
         let offset = self.lexer.start;
         let own = match &self.lexer.next {
             Token::Symbol(symbol) => Operator::find_word(symbol),
             token => token.word_operator(),
         };
-        // Of a string, `contains` asks for a part.
+        // On a single-valued field, `contains` means a search inside a string.
         let is_search = self.lexer.next.is_word("contains") && self.holds.is_some_and(|holds| !holds.is_list);
         if let Some(operator) = own.filter(|_| !is_search) {
             let before = self.lexer.clone();
@@ -101,7 +101,7 @@ impl<'a> Parser<'a, '_> {
                 self.skip()?;
                 Ok(Reading::Unknown)
             }
-            // A word that is like no operator may be anything; what follows it then, too.
+            // An unknown word may mean anything, and so may the text after it: parsing ends here.
             Token::Word(word) if self.lexer.next.connective().is_none() => {
                 Err(Error::new(ErrorKind::UnknownOperator, offset, quote(word), operators()))
             }
@@ -113,9 +113,10 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the habit that begins with an operator of ours, such as `= not` or `contains any`; `before` has that operator next.
+    /// Returns the habit that begins with one of our operators, such as `= not` or `contains any`. In `before`, the operator is the
+    /// next token.
     ///
-    /// There is none where the text is right without one.
+    /// Returns `None` if the text is valid without a habit.
     fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         let may_be_value = match &self.lexer.next {
             Token::Word(word) if matches!(before.next, Token::Symbol(_)) => {
@@ -137,10 +138,10 @@ impl<'a> Parser<'a, '_> {
         }))
     }
 
-    /// Returns the advice for a habit before these values, `None` where no values can be read.
+    /// Returns the advice for a habit before these values. `operands` is `None` if no values can be read.
     fn advice(&self, phrase: &Phrase<'a>, operands: Option<&Operands<'a>>) -> Advice {
         let Some(operands) = operands else {
-            // Values that cannot be read are values.
+            // Values that cannot be read count as one value.
             let count = usize::from(!ends_value(&phrase.rest.next));
             return phrase.habit.advice(self.holds, count);
         };
@@ -154,7 +155,7 @@ impl<'a> Parser<'a, '_> {
         unsupported.map_or(advice, Advice::Cannot)
     }
 
-    /// Reports a habit, which stands next, and reads over it.
+    /// Reports the habit that begins at the next token, and skips it.
     fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
         let operands = Operands::read(&phrase.rest);
@@ -167,7 +168,7 @@ impl<'a> Parser<'a, '_> {
         let has_keyword = has_field || operands.as_ref().is_some_and(Operands::has_keyword);
         let whole = operands.as_ref().filter(|operands| operands.is_whole && !has_keyword);
         let is_list = self.holds.is_some_and(|holds| holds.is_list);
-        // Where the operator alone is to be replaced, the values stay as they are.
+        // True if the suggestion replaces only the operator and keeps the values.
         let is_operator_alone = match (advice, &operands) {
             _ if has_keyword => false,
             (Advice::Operator(Operator::Contains | Operator::All), Some(operands)) => {
@@ -200,7 +201,7 @@ impl<'a> Parser<'a, '_> {
         }
         let meant = whole.and_then(|whole| Some((whole, whole.after_field(advice, field, is_list)?)));
         if let Some((whole, meant)) = meant {
-            // Alternatives are one criterion among others.
+            // Alternatives need parentheses, because other criteria may be joined to them.
             let (start, meant) = match advice {
                 Advice::NotAllOf => (field_start, format!("({field} {meant})")),
                 _ => (phrase.start, meant),
@@ -238,7 +239,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads over what follows a habit that cannot be asked, which was reported.
+    /// Skips the values after a habit that means an unsupported test, which was reported.
     fn after_unsupported(
         &mut self,
         unsupported: Unsupported,
@@ -246,7 +247,7 @@ impl<'a> Parser<'a, '_> {
     ) -> Result<Reading> {
         let is_flag = self.lexer.next.is_word("true") || self.lexer.next.is_word("false");
         match operands {
-            // Some take whether they are to hold.
+            // Some tests, such as `$exists`, take `true` or `false`.
             Some(operands) if unsupported == Unsupported::Absence => {
                 let is_empty = operands.values.iter().all(|value| value.value.is_empty());
                 if is_flag || is_empty {
@@ -265,7 +266,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports `field :value` and reads over it, if a word with a colon before it stands next.
+    /// Reports and skips the `:value` of `field :value`, if it is the next token. Returns true if it was.
     fn colon_before_value(&mut self) -> Result<bool> {
         let Token::Word(word) = self.lexer.next else { return Ok(false) };
         let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! The structure of a text: parentheses, `and`, `or` and `ids`.
+//! Parses the structure of a text: parentheses, `and`, `or` and `ids`.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
 use crate::operator::{Connective, Syntax};
 
-/// The meaning of a text: criteria, or `true` or `false`.
+/// A parsed text: criteria, or the constant `true` or `false`.
 pub(crate) enum Parsed<'a> {
     Body(Body<'a>),
     Constant(bool),
 }
 
-/// Parses a text. The errors are the first ten in order that need no catalogue; `fields` serves their suggestions alone.
+/// Parses a text. Returns a tree of the criteria without errors, and the errors that can be found without a catalogue.
 ///
-/// The tree holds the criteria without errors. The paths of the errors stay empty, because a text has none. Takes linear time in
-/// the length of `text`.
+/// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has none.
+/// `fields` is used only for their suggestions. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Parsed<'a>, Vec<Error>) {
     let mut parser = Parser {
         lexer: Lexer::new(text),
@@ -44,10 +44,10 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (
     (constant.map_or(Parsed::Body(parser.body), Parsed::Constant), parser.errors)
 }
 
-/// The number of a criterion in the body.
+/// The index of a criterion in [`Body::nodes`].
 type NodeId = usize;
 
-/// An open parenthesis, or the text itself.
+/// An open parenthesis.
 struct Group {
     offset: usize,
     /// The index in `terms` of its first finished term.
@@ -59,20 +59,20 @@ struct Group {
 pub(super) struct Parser<'a, 'l> {
     pub(super) lexer: Lexer<'a>,
     pub(super) fields: Fields<'l>,
-    /// The properties of the field of the criterion that is read.
+    /// The properties of the field of the current criterion; `None` for an unknown field.
     pub(super) holds: Option<Holds>,
-    /// The range of the value that was read last, if it was a word.
+    /// The range in the text of the last value read, if it was a word.
     pub(super) last_word: Option<Range<usize>>,
     pub(super) limits: &'l Limits,
     pub(super) body: Body<'a>,
     /// The offset of each node of the body.
     offsets: Vec<usize>,
     pub(super) errors: Vec<Error>,
-    /// The open parentheses around the text that is read.
+    /// The open parentheses around the next token, innermost last.
     open: Vec<Group>,
-    /// The terms, joined by `and`, of the innermost alternatives of all groups, innermost last.
+    /// The terms, joined by `and`, of the alternative that each group is in, innermost last.
     pub(super) terms: Vec<NodeId>,
-    /// The alternatives, joined by `or`, of all groups, innermost last.
+    /// The finished alternatives, joined by `or`, of all groups, innermost last.
     alternatives: Vec<NodeId>,
     /// Values read so far, in all criteria.
     pub(super) values: usize,
@@ -81,24 +81,24 @@ pub(super) struct Parser<'a, 'l> {
 impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
         self.errors.push(error);
-        // A criterion too many or too deep is found after its children, but stands before them.
+        // A criterion beyond a limit is found after its children, but its offset is before theirs. So errors are not found in order.
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
         }
     }
 
-    /// The error for the token that stands next.
+    /// Returns the syntax error for the next token.
     pub(super) fn unexpected(&self, expected: &str) -> Error {
         Error::new(ErrorKind::Syntax, self.lexer.start, self.lexer.found(), expected)
     }
 
-    /// Steps over a token that was looked at.
+    /// Skips the next token.
     pub(super) fn skip(&mut self) -> Result<()> {
         self.lexer.bump().map(drop)
     }
 
-    /// The whole text; the truth of one that is a constant.
+    /// Parses the whole text. Returns the value of a constant, and `None` for criteria.
     fn filter(&mut self) -> Result<Option<bool>> {
         self.skip()?;
         match &self.lexer.next {
@@ -127,7 +127,7 @@ impl<'a> Parser<'a, '_> {
         Ok(None)
     }
 
-    /// Reads `ids (…)`; true when an expression follows.
+    /// Reads `ids (…)` and the `or` after it, if there is one. Returns true if an expression follows.
     fn ids(&mut self) -> Result<bool> {
         self.skip()?;
         let start = self.body.texts.len();
@@ -153,7 +153,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads to the end of the text, and makes the body's criteria of it.
+    /// Parses the rest of the text into the body's criteria.
     fn expression(&mut self) -> Result<()> {
         loop {
             self.term()?;
@@ -202,7 +202,7 @@ impl<'a> Parser<'a, '_> {
         self.criterion()
     }
 
-    /// Makes one alternative of the terms of the innermost group.
+    /// Joins the terms of the innermost group into one alternative.
     fn end_alternative(&mut self) {
         let start = self.open.last().map_or(0, |group| group.terms);
         let terms = self.terms.split_off(start);
@@ -217,7 +217,7 @@ impl<'a> Parser<'a, '_> {
         if let Some(group) = self.open.pop() {
             let alternatives = self.alternatives.split_off(group.alternatives);
             let node = self.branch(Connective::Or, alternatives);
-            // The group's parenthesis is its first character, unless it holds a single criterion.
+            // A criterion in parentheses begins at its opening parenthesis.
             if let Some(offset) = self.offsets.get_mut(node) {
                 *offset = group.offset.min(*offset);
             }
@@ -226,7 +226,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Joins the last nodes, which are these; a single one stays alone.
+    /// Joins the given nodes, which are the last ones of the body, by a connective. A single node stays unchanged.
     fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
         match nodes.as_slice() {
             [only] => *only,
@@ -246,7 +246,7 @@ impl<'a> Parser<'a, '_> {
         count.saturating_sub(1)
     }
 
-    /// True when `count` is over `limit`, which is reported once, at the first one over it.
+    /// Returns true if `count` exceeds `limit`. Reports the first item beyond the limit only.
     pub(super) fn over(
         &mut self,
         kind: ErrorKind,
@@ -292,7 +292,7 @@ impl<'a> Parser<'a, '_> {
                 self.skip()?;
                 return Ok(Some(connective));
             }
-            // Two criteria side by side; what follows is read as if they were joined.
+            // Two criteria without a connective: report this, and continue as if `and` joined them.
             Token::Word(_) | Token::Quoted(_) => {
                 let mut ahead = self.lexer.clone();
                 ahead.bump()?;
@@ -306,14 +306,14 @@ impl<'a> Parser<'a, '_> {
         Err(error)
     }
 
-    /// Reports the criteria that lie too deep, though no parentheses do.
+    /// Reports criteria that are nested too deep although the parentheses are not: `and` inside `or` nests without parentheses.
     fn check_depth(&mut self) {
         let limit = self.limits.depth;
         if self.body.criteria.is_none() {
             return;
         }
         let mut too_deep = Vec::new();
-        // Backwards, every parent comes before its children: for each open parent, how many of them are still to come.
+        // In reverse order, a parent comes before its children. For each open parent: the number of children still to come.
         let mut open: Vec<usize> = Vec::new();
         for (id, node) in self.body.nodes.iter().enumerate().rev() {
             while open.pop_if(|children| *children == 0).is_some() {}

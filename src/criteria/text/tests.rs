@@ -6,7 +6,7 @@ use crate::criteria::{self, Body, Criterion};
 use crate::filter::{Filter, FilterBuilder};
 use crate::limits::Limits;
 
-/// A body as a tree to read, without offsets.
+/// Prints a body as a readable tree, without offsets.
 fn show(body: &Body<'_>) -> String {
     let texts = |range: &Range<usize>| {
         body.texts(range).iter().map(|text| format!("{:?}", text.text)).collect::<Vec<_>>().join(" ")
@@ -162,7 +162,7 @@ fn constants_stand_alone() {
 }
 
 #[test]
-fn empty_texts_teach() {
+fn an_error_for_an_empty_text_shows_an_example() {
     for text in ["", " \n\t"] {
         fails(
             text,
@@ -226,7 +226,7 @@ fn an_operator_of_another_language_is_recognised() {
 }
 
 #[test]
-fn what_is_not_the_syntax_is_named() {
+fn syntax_errors_name_the_token_and_the_expectation() {
     const JOIN: &str = "expected `and`, `or` or the end of the text";
     fails("name = x && tags in (a)", &[&format!("9 syntax: found `&&`, {JOIN}; did you mean `and`?")]);
     fails("name = x || tags in (a)", &[&format!("9 syntax: found `||`, {JOIN}; did you mean `or`?")]);
@@ -280,7 +280,7 @@ fn what_is_not_the_syntax_is_named() {
 }
 
 #[test]
-fn values_that_are_none_are_named() {
+fn invalid_values_are_named() {
     fails(
         "createdAt >= 2024-01-01 00:00:00 and name = x",
         &["13 syntax: found `2024-01-01 00:00:00`, expected a value with spaces in double quotes; \
@@ -366,7 +366,7 @@ fn values_that_are_none_are_named() {
 }
 
 #[test]
-fn independent_errors_come_together_in_order() {
+fn independent_errors_are_reported_together_in_order() {
     fails(
         "nme != x && createdAt >= yesterday and tags in vip and totalAmountInDefaultCurrency > 1,5",
         &[
@@ -385,7 +385,7 @@ fn independent_errors_come_together_in_order() {
 }
 
 #[test]
-fn limits_hold_at_one_more() {
+fn one_item_beyond_a_limit_is_an_error() {
     let catalog = Catalog::cases();
     let limits = Limits { depth: 3, criteria: 5, values: 4, ids: 2, string_bytes: 6, ..Limits::default() };
     let sound = |text: &str| {
@@ -450,7 +450,7 @@ fn limits_hold_at_one_more() {
 }
 
 #[test]
-fn depth_costs_no_stack() {
+fn deep_nesting_does_not_overflow_the_stack() {
     let work = || {
         let deep = 1_000_000;
         let wide = Limits { depth: usize::MAX, ..Limits::default() };
@@ -469,7 +469,7 @@ fn depth_costs_no_stack() {
 }
 
 #[test]
-fn operators_are_named_as_a_text_writes_them() {
+fn messages_spell_operators_as_in_a_text() {
     fails(
         "status > open",
         &[
@@ -479,7 +479,7 @@ fn operators_are_named_as_a_text_writes_them() {
 }
 
 #[test]
-fn a_timestamp_of_another_form_is_suggested_in_ours() {
+fn a_timestamp_in_another_format_is_suggested_in_the_right_one() {
     for (written, meant) in [
         ("2024-01-01", "`>= \"2024-01-02 00:00:00\"`, all of 2024-01-01 left out"),
         ("2024-01-01T10:30:00Z", "`\"2024-01-01 10:30:00\"`"),

@@ -1,4 +1,4 @@
-//! The values of a criterion: one, or a list in parentheses.
+//! Parses the values of a criterion: one value, or a list in parentheses.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::operator::{Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
-    /// Reads the value after an operator that takes one, or after an unknown operator.
+    /// Reads the value after an operator that takes one value, or after an unknown operator.
     pub(super) fn operand(&mut self, operator: Option<Operator>) -> Result<Option<Range<usize>>> {
         if self.lexer.next == Token::Open {
             let offset = self.lexer.start;
@@ -52,7 +52,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads the list of values after an operator, whose spelling is `word`.
+    /// Reads the list of values after an operator that is written as `word`.
     pub(super) fn chosen(&mut self, word: &str) -> Result<Option<Range<usize>>> {
         let start = self.body.texts.len();
         let errors = self.errors.len();
@@ -62,7 +62,7 @@ impl<'a> Parser<'a, '_> {
         Ok(None)
     }
 
-    /// Reads `(value, …)`; false when there was something wrong with it, which was reported.
+    /// Reads `(value, …)`. Returns false if the list had an error, which was reported.
     pub(super) fn list(
         &mut self,
         word: &str,
@@ -71,11 +71,11 @@ impl<'a> Parser<'a, '_> {
     ) -> Result<bool> {
         if self.lexer.next != Token::Open {
             let error = self.unexpected(&format!("`(` behind `{word}`"));
-            // A list may contain a value. Of a string, it is a part that is looked for.
+            // On a list, `contains` tests for a value. On a string, it means a search inside the string.
             let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
             let is_list = self.holds.is_some_and(|holds| holds.is_list);
             let Some(operands) = Operands::read(&self.lexer) else { return Err(error) };
-            // Of an unknown field, `contains` may ask for a part of a string.
+            // On an unknown field, `contains` may mean a search inside a string.
             let is_meant = operands.is_whole
                 && matches!(operands.join, None | Some(Join::Comma))
                 && operands.unsupported().is_none()
@@ -119,7 +119,7 @@ impl<'a> Parser<'a, '_> {
         Ok(valid)
     }
 
-    /// Reads one value; `None` when there is none or an unsound one, which was reported.
+    /// Reads one value; `None` if it had an error, which was reported.
     fn value(&mut self, or: &str) -> Result<Option<Text<'a>>> {
         match &self.lexer.next {
             Token::Word(word)
@@ -151,14 +151,14 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the test that the wildcard stands for which stands next: a value at all where it is alone.
+    /// Returns the unsupported test that the next token, a wildcard, means: for any value if it is alone, else inside a string.
     pub(super) fn unsupported_wildcard(&self) -> Unsupported {
         let mut ahead = self.lexer.clone();
         let is_alone = ahead.bump().is_err() || ends_value(&ahead.next);
         if is_alone { Unsupported::Absence } else { Unsupported::Inside }
     }
 
-    /// True when a criterion may stand after the next word.
+    /// Returns true if a criterion may follow the next word.
     fn is_followed(&self) -> Result<bool> {
         let mut ahead = self.lexer.clone();
         ahead.bump()?;

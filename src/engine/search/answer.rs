@@ -36,7 +36,7 @@ enum Page {
 }
 
 impl SearchAnswer {
-    /// The answer to a request from the rows that were found.
+    /// Returns the answer to a request with the rows that were found.
     pub(super) fn of_rows(rows: FoundRows, request: &SearchRequest) -> Self {
         Self { page: Page::Rows(rows), offset_and_limit: (request.offset, request.limit) }
     }

@@ -10,7 +10,7 @@ use crate::batch::{Batch, RowAddr};
 use crate::engine::Snapshot;
 use crate::engine::snapshot::View;
 
-/// The rows of a page, and the view that keeps them as they were.
+/// The rows of a page, and the view that keeps their documents unchanged.
 pub(crate) struct FoundRows {
     /// `None` for a page without rows, so that an empty answer keeps no documents alive.
     view: Option<Arc<View>>,
@@ -24,7 +24,7 @@ pub(crate) struct FoundRows {
 }
 
 impl FoundRows {
-    /// The page that a search of a view of the snapshot found.
+    /// Returns the page that a search found in a view of the snapshot.
     pub(super) fn new(snapshot: &Snapshot, view: &Arc<View>, outcome: SearchOutcome) -> Self {
         #[cfg(not(feature = "store"))]
         let _ = snapshot;

@@ -49,7 +49,7 @@ impl AnswerFrame {
         self.document(out, &format!("{{\"id\":{id}}}"));
     }
 
-    /// Ends the answer with the number of all selected documents, if it was asked for, and the page's offset and limit.
+    /// Ends the answer with the number of all selected documents, if the request wants it, and the page's offset and limit.
     pub(crate) fn end(self, out: &mut String, total: Option<u64>, (offset, limit): (u64, u64)) {
         out.push(']');
         let mut digits = itoa::Buffer::new();

@@ -24,14 +24,14 @@ struct Item {
 }
 
 impl WrittenPage {
-    /// Returns a page without documents yet of those expected.
+    /// Returns a page without documents, with memory reserved for `expected` ones.
     pub(super) fn new(total: Option<u64>, examined: u64, expected: usize) -> (Self, AnswerFrame) {
         let mut json = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut json);
         (Self { json, ids: String::new(), items: Vec::with_capacity(expected), total, examined }, frame)
     }
 
-    /// Appends a document; `expected` is the number of documents of the page as far as it is known.
+    /// Appends a document. `expected` is an estimate of the number of documents on the page.
     pub(super) fn push(&mut self, frame: &mut AnswerFrame, expected: usize, id: &str, document: &str) {
         if self.items.is_empty() {
             // Documents of one page are of similar sizes.
