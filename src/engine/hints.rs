@@ -32,9 +32,6 @@ impl Engine {
     /// It looks at all cases of the engine. Do not show the hints to a client that may not see all cases. A filter made by
     /// [`Filter::and`] gets no hints for that reason.
     ///
-    /// All cases of the engine are looked at. Do not show the hints to a client that may not see them all; a filter joined of
-    /// [two](Filter::and) has none for that reason.
-    ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, WarningKind};
     /// let engine = Engine::new(Catalog::cases());

@@ -103,8 +103,8 @@ impl<'e> Import<'e> {
 
     /// Makes the cases visible, all at once. They replace the cases stored at this moment.
     ///
+    /// # Errors
     /// Like [`push`](Self::push), for the end of the last source. Then no case becomes visible.
-    /// Like [`push`](Self::push), for the end of the last source. Nothing is visible then.
     pub fn commit(self) -> Result<ImportReport, ImportError> {
         let (staged, report) = self.stage()?;
         staged.publish();
@@ -200,8 +200,8 @@ impl<'e> Import<'e> {
 
     /// Imports all row groups of a source. `read` reads one group, whose first row is on the given line.
     ///
+    /// # Errors
     /// The first fault that ends the import, in the order of the source.
-    /// The fault of the first row, in the order of the source, that ends the import.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         groups: impl Iterator<Item = RowGroup<G>>,
