@@ -170,8 +170,8 @@ impl Field {
         const PLAIN: &str = "string fields with one value";
         let is_plain = self.kind == FieldType::String && !self.is_many();
         let settings = [
-            ("known", !self.known.is_empty(), is_plain, PLAIN),
-            ("default_value", self.default.is_some(), is_plain, PLAIN),
+            ("with_known", !self.known.is_empty(), is_plain, PLAIN),
+            ("with_default", self.default.is_some(), is_plain, PLAIN),
             ("key", self.key, is_plain, PLAIN),
             ("unix_millis", self.unix_millis, self.kind == FieldType::Timestamp, "timestamp fields"),
         ];

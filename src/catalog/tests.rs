@@ -105,8 +105,8 @@ fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
     const PLAIN: &str = "string fields with one value";
     type Set = fn(Field) -> Field;
     let settings: [(&str, &str, Set); 4] = [
-        ("known", PLAIN, |field| field.with_known(["a"])),
-        ("default_value", PLAIN, |field| field.with_default("a")),
+        ("with_known", PLAIN, |field| field.with_known(["a"])),
+        ("with_default", PLAIN, |field| field.with_default("a")),
         ("key", PLAIN, Field::key),
         ("unix_millis", "timestamp fields", Field::unix_millis),
     ];

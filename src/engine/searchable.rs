@@ -15,10 +15,7 @@ use crate::limits::Limits;
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, SearchRequest, Searchable};
 ///
-/// fn newest<S: Searchable>(documents: &S, client: &str) -> Result<Vec<String>, Box<dyn std::error::Error>>
-/// where
-///     S::Error: 'static,
-/// {
+/// fn newest<S: Searchable>(documents: &S, client: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 ///     let own = format!("clientId = {}", Filter::quote(client));
 ///     let filter = Filter::compile_text(documents.catalog(), &own)?;
 ///     Ok(documents.search(&SearchRequest::new(filter).with_limit(20))?.ids().map(str::to_owned).collect())
@@ -31,7 +28,7 @@ use crate::limits::Limits;
 /// ```
 pub trait Searchable: Send + Sync {
     /// The error of a request that cannot be answered.
-    type Error: std::error::Error;
+    type Error: std::error::Error + Send + Sync + 'static;
 
     /// Returns the catalogue of the documents.
     fn catalog(&self) -> &Catalog;

@@ -297,9 +297,9 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
     }
 }
 
-/// Returns `values * part / whole`, where `whole` is not 0.
+/// Returns `values * part / whole`; 0 of nothing.
 pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
-    values * part / whole
+    (values * part).checked_div(whole).unwrap_or(0)
 }
 
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {

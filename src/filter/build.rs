@@ -29,7 +29,8 @@ impl Filter {
     ///
     /// # Errors
     /// Those of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no value at all, or
-    /// more than one for an operator that takes one. Paths are `field`, `op` and `values[0]`; offsets are 0.
+    /// more than one for an operator that takes one. Criteria have whole seconds, so a [`Timestamp`](crate::Timestamp) with a fraction
+    /// of a second is an error too. Paths are `field`, `op` and `values[0]`; offsets are 0.
     pub fn test<'v, V: Into<Value<'v>>>(
         catalog: &Catalog,
         field: &str,

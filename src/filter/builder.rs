@@ -30,7 +30,8 @@ pub struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// Returns a builder for this catalogue with the default limits.
+    /// Returns a builder for this catalogue with the default limits. If an engine has others, set those as well:
+    /// `.limits(engine.limits().clone())`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         Self { catalog: catalog.clone(), limits: Limits::default() }

@@ -35,10 +35,12 @@ impl Filter {
         fields
     }
 
-    /// Returns a fingerprint of 128 bits: equal filters over equal fields have the same, others have different ones.
+    /// Returns a fingerprint of 128 bits. Equal filters have equal fingerprints, and filters with equal fingerprints select the same
+    /// documents.
     ///
     /// It suits as the key of a cache or of a saved filter, also across processes and machines. It is computed from the
-    /// [normal form](Self::to_json), so it does not depend on how criteria were written. It stays the same until a release says
+    /// [normal form](Self::to_json) and from name, path, type and default of its fields, so it does not depend on how criteria were
+    /// written. Fields in another order can change it. It stays the same until a release says
     /// that it changes; store the original body beside it.
     ///
     /// It is the first half of a SHA-256, so that no client can make two filters of one fingerprint.

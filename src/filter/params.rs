@@ -47,7 +47,8 @@ pub struct Paging {
 }
 
 impl<'a> SearchParams<'a> {
-    /// Returns parameters that are all absent: the first [`DEFAULT_PAGE`] documents in stored order, not counted.
+    /// Returns parameters that are all absent: the first [`DEFAULT_PAGE`] documents, or [`Limits::page`] if that is less, in stored
+    /// order, not counted.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -39,7 +39,7 @@ pub struct SearchRequest {
 }
 
 impl SearchRequest {
-    /// Returns the request for the first page of the documents that the filter selects, in stored order, not counted.
+    /// Returns the request for the first [`DEFAULT_PAGE`] documents that the filter selects, in stored order, not counted.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
         Self { filter, order: None, offset: 0, limit: DEFAULT_PAGE, count: false }

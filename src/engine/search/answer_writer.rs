@@ -41,13 +41,18 @@ impl AnswerWriter {
 impl SearchAnswer {
     /// Returns the answer to a request from documents that another system found: ids and documents, in order.
     ///
+    /// A document is a JSON object, which is copied as it is, or empty: then its item is an object with the id alone.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};
     /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_limit(1);
     /// let answer = SearchAnswer::of_documents(&request, Some(2), [("a", r#"{"id":"a"}"#)]);
     /// assert!(answer.to_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
     /// assert_eq!((answer.len(), answer.total()), (1, Some(2)));
+    /// let ids = SearchAnswer::of_documents(&request, None, [("a", ""), ("b", "")]);
+    /// assert!(ids.to_json().starts_with(r#"{"list":{"items":[{"id":"a"},{"id":"b"}],"#));
     /// ```
+    #[must_use]
     pub fn of_documents<I: AsRef<str>, D: AsRef<str>>(
         request: &SearchRequest,
         total: Option<u64>,

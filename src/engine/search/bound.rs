@@ -62,7 +62,8 @@ impl<'s> BoundRequest<'s> {
     /// Returns the offset and the limit of the page, both at most the rows that a view can have, so that sums do not overflow.
     pub(super) fn page(&self) -> (usize, usize) {
         const MOST_ROWS: u64 = MAX_BATCHES as u64 * MAX_ROWS as u64;
-        let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX);
+        // A view of a program with 32-bit addresses has far fewer rows than a half of them.
+        let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX / 2);
         (number(self.request.offset), number(self.request.limit))
     }
 

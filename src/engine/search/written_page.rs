@@ -41,7 +41,12 @@ impl WrittenPage {
         }
         let id_start = self.ids.len();
         self.ids.push_str(id);
-        let document = frame.document(&mut self.json, document);
+        let document = if document.is_empty() {
+            frame.id(&mut self.json, id);
+            self.json.len()..self.json.len()
+        } else {
+            frame.document(&mut self.json, document)
+        };
         self.items.push(Item { id: id_start..self.ids.len(), document });
     }
 
