@@ -166,10 +166,6 @@ fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
     let rows = reader.one::<u64>()?;
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= MAX_ROWS);
     let rows = rows.ok_or("too many rows for a batch")?;
-    if rows == 0 {
-        // The engine drops such a batch, and its plans divide by the number of rows.
-        return Err("a batch without rows".into());
-    }
     let places = match reader.u8()? {
         FROM => InsertionOrder::From(reader.one()?),
         EACH => InsertionOrder::new(reader.all(rows)?),

@@ -62,8 +62,10 @@ pub(super) fn load(
             let gone: Vec<usize> = released_rows(&batch, &released).filter(|row| live.get(*row)).collect();
             found = found.saturating_add(gone.len());
             let live = live.without(gone);
+            // The engine drops a batch without rows, so a store never has one; plans divide by the number of rows.
             let last_place = batch.place_range().map_or(0, |(_, last)| last);
-            if batch.document_number(0).is_none()
+            if batch.rows() == 0
+                || batch.document_number(0).is_none()
                 || number >= state.next_batch
                 || last_place >= state.next_place
             {

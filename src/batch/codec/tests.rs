@@ -236,12 +236,3 @@ fn places_and_numbers_at_the_end_of_all_numbers_do_no_harm() {
         }
     }
 }
-
-#[test]
-fn a_batch_without_rows_is_damage() {
-    let mut part = 0_u64.to_le_bytes().to_vec();
-    part.extend([FROM, 0, 0, 0, 0, 0, 0, 0, 0, FROM, 0, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(read_rows(&part).err().as_deref(), Some("a batch without rows"));
-    part[0] = 1;
-    assert!(read_rows(&part).is_ok());
-}
