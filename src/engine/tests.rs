@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::handle::EngineBuilder;
 use super::snapshot::BatchId;
 use super::*;
-use crate::batch::{BufferedRow, Document, Row};
+use crate::batch::{BatchBuilder, BufferedRow, Document, Keep, Row};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::StoredAddr;
 use crate::engine::write::{Parts, WriteTxn};
 use crate::filter::{Filter, Order, SearchRequest};
+use crate::rows::Selection;
 
 fn numbered(batch_rows: usize) -> EngineBuilder {
     Engine::builder(Catalog::cases()).batch_rows(batch_rows).numbered_documents()
@@ -459,4 +460,26 @@ fn an_answer_without_cases_holds_no_snapshot() {
     assert_eq!((counted.total(), behind.total(), Arc::strong_count(view)), (Some(1), Some(2), holders));
     let page = engine.search(&request("priority = high")).unwrap();
     assert_eq!((page.len(), Arc::strong_count(view)), (1, holders + 1));
+}
+
+#[test]
+fn a_batch_without_rows_selects_nothing() {
+    // A store rejects one as damage. An engine that is restored from one answers all the same.
+    let engine = numbered(64).build();
+    let mut parts = parts(&engine);
+    let empty = BatchBuilder::new(&engine.catalog, Keep::Numbers, 0).seal();
+    parts.batches.push((BatchId(0), Arc::new(empty), Selection::All));
+    (parts.head, parts.next_batch) = (BatchId(1), 2);
+    let engine = numbered(64).restore(parts).unwrap();
+    let checked = "caseReview.checklistState.checklist.checked all (true, false)";
+    for text in [
+        format!("priority <> low and ({checked} or name = a) and ({checked} or tags = b)"),
+        format!("{checked} and name <> a"),
+        "priority <> low or totalAmountInDefaultCurrency > 5".to_owned(),
+    ] {
+        let filter = Filter::compile_text(engine.catalog(), &text).unwrap();
+        let request = SearchRequest::new(filter.clone()).with_count(true);
+        assert_eq!(engine.search(&request).unwrap().total(), Some(0), "{text}");
+        assert!(engine.explain(&request).is_ok(), "{text}");
+    }
 }
