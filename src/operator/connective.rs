@@ -1,6 +1,6 @@
-//! The connectives of complex criteria, and the syntaxes that spell them.
+//! The connectives of complex criteria, and their spellings in JSON and in the text syntax.
 
-/// A syntax of filters; each has its own spelling of operators.
+/// A syntax in which clients write filters. Each syntax has its own spelling of operators and connectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Syntax {
     #[default]
@@ -18,7 +18,7 @@ pub(crate) enum Connective {
 impl Connective {
     pub(super) const ALL: [Self; 2] = [Self::And, Self::Or];
 
-    /// Returns the connective as JSON spells it.
+    /// Returns the spelling in JSON.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::And => "$and",
@@ -26,7 +26,7 @@ impl Connective {
         }
     }
 
-    /// Returns the connective as the text syntax spells it.
+    /// Returns the spelling in the text syntax, in lower case.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::And => "and",
@@ -34,7 +34,7 @@ impl Connective {
         }
     }
 
-    /// Returns the connective as a syntax spells it.
+    /// Returns the spelling in the given syntax.
     pub(crate) const fn spelled(self, syntax: Syntax) -> &'static str {
         match syntax {
             Syntax::Json => self.name(),
@@ -42,7 +42,7 @@ impl Connective {
         }
     }
 
-    /// Returns the phrase that plans and `why` put before the children.
+    /// Returns the heading that plans and `why` print above the children.
     pub(crate) const fn phrase(self) -> &'static str {
         match self {
             Self::And => "all of",
@@ -50,12 +50,14 @@ impl Connective {
         }
     }
 
-    /// Returns the truth of a branch without children, which as a child changes nothing.
+    /// Returns the neutral element: true for `$and`, false for `$or`.
+    ///
+    /// A branch without children has this value, and a constant child of this value can be dropped.
     pub(crate) const fn neutral(self) -> bool {
         matches!(self, Self::And)
     }
 
-    /// Returns the other connective.
+    /// Returns the other connective, as De Morgan's laws exchange them.
     pub(crate) const fn dual(self) -> Self {
         match self {
             Self::And => Self::Or,
@@ -63,12 +65,12 @@ impl Connective {
         }
     }
 
-    /// Finds the connective that JSON spells so.
+    /// Finds the connective with this spelling in JSON.
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|connective| connective.name() == name)
     }
 
-    /// Finds the connective that the text syntax spells so, in any case.
+    /// Finds the connective with this spelling in the text syntax; upper and lower case are equal.
     pub(crate) fn find_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|connective| connective.word().eq_ignore_ascii_case(word))
     }

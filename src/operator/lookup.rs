@@ -1,4 +1,4 @@
-//! Lookups in the table: the columns of an operator, and the operator of a spelling or a ray.
+//! Lookups in the table of operators: from an operator to its columns, and from a spelling or a ray to the operator.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::catalog::FieldType;
 use crate::value::Value;
 
 impl Operator {
-    /// Returns the spellings of the text syntax, the one that printers use first.
+    /// Returns the spellings in the text syntax. Printers use the first one.
     pub(crate) fn words(self) -> &'static [&'static str] {
         self.row().words
     }
 
-    /// Returns the operator as a syntax spells it.
+    /// Returns the spelling in the given syntax.
     pub(crate) fn spelled(self, syntax: Syntax) -> &'static str {
         match syntax {
             Syntax::Json => self.name(),
@@ -23,13 +23,13 @@ impl Operator {
         }
     }
 
-    /// Finds the operator that the text syntax spells so, in any case.
+    /// Finds the operator with this spelling in the text syntax; upper and lower case are equal.
     pub(crate) fn find_word(word: &str) -> Option<Self> {
         let is_spelled = |operator: &Self| operator.words().iter().any(|own| own.eq_ignore_ascii_case(word));
         Self::ALL.into_iter().find(is_spelled)
     }
 
-    /// Finds the operator that other languages spell so, in lower case.
+    /// Finds the operator that has this name in other query languages, for a suggestion. The name is in lower case.
     pub(crate) fn meant_by(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.row().synonyms.contains(&word))
     }
@@ -39,7 +39,7 @@ impl Operator {
         self.row().arity
     }
 
-    /// True when criteria may have the operator on fields of this type.
+    /// True when criteria may use the operator on fields of this type.
     pub(crate) fn applies_to(self, kind: FieldType) -> bool {
         match self.row().types {
             Types::All => true,
@@ -47,12 +47,12 @@ impl Operator {
         }
     }
 
-    /// Returns the test that the operator stands for.
+    /// Returns the meaning of the operator: a quantifier and a pattern.
     pub(crate) fn shape(self) -> Shape {
         self.row().shape
     }
 
-    /// Returns the operator that compares with a ray.
+    /// Returns the operator whose pattern is this ray: the ray above 5 without 5 gives `>`.
     pub(crate) const fn of_ray(ray: Ray) -> Self {
         match ray {
             Ray { side: Side::Above, inclusive: false } => Self::Greater,
@@ -62,7 +62,7 @@ impl Operator {
         }
     }
 
-    /// Returns the ray that the operator compares with; `None` for an operator without one.
+    /// Returns the ray of an order comparison such as `>`; `None` for the other operators.
     pub(crate) fn ray(self) -> Option<Ray> {
         match self.shape().pattern {
             Pattern::Points => None,
@@ -70,14 +70,14 @@ impl Operator {
         }
     }
 
-    /// Returns the truth of a criterion with these operands for a case with the value set `set`.
+    /// Evaluates a criterion with these operands on a case whose values are `set`.
     ///
-    /// This is the table of the specification, section 2, word for word. It takes logarithmic time for each operand.
+    /// This follows the table in section 2 of the specification literally. It takes logarithmic time for each operand.
     pub(crate) fn holds(self, operands: &[Value<'_>], set: &ValueSet<'_>) -> bool {
         (self.row().holds)(operands, set)
     }
 
-    /// Returns the sign with which SQL compares a column with the only operand.
+    /// Returns the comparison sign of SQL, for operators with one operand.
     #[cfg(feature = "sql")]
     pub(crate) fn sql(self) -> &'static str {
         self.row().sql

@@ -2,47 +2,62 @@
 //!
 //! # Model
 //!
-//! A field criterion compares *V*, the set of the values that a case has in a field, with the *operands*: the values of the
-//! criterion, at least one, all of the field's type. V may be empty. Each operator is one name and one row
-//! of the table ([`table`]), and that is all that the rest of the crate knows about the operator:
+//! A field criterion compares two sets. *V* is the set of the values that a case has in the field; it may be empty. The
+//! *operands* are the values of the criterion; there is at least one, and all are of the field's type.
+//!
+//! Each operator is one row of the table in [`table`]. The rest of the crate reads only the columns of that row:
 //!
 //! | column | read by |
 //! |---|---|
-//! | [`name`](Operator::name), as JSON spells it | both parsers of JSON bodies, the printers, `why`, messages |
-//! | [`words`](Operator::words), as the text syntax spells it | the parser of texts; the printers take the first one |
-//! | [`synonyms`](Operator::meant_by), as other languages spell it | suggestions for a misspelt operator |
+//! | [`name`](Operator::name), the spelling in JSON | both parsers of JSON bodies, the printers, `why`, messages |
+//! | [`words`](Operator::words), the spellings in the text syntax | the parser of texts; the printers take the first one |
+//! | [`synonyms`](Operator::meant_by), the spellings in other languages | suggestions for a misspelt operator |
 //! | [`arity`](Operator::arity) | the parsers |
 //! | [`types`](Operator::applies_to) | lowering |
 //! | [`shape`](Operator::shape): a [`Quantifier`] and a [`Pattern`] | lowering, lint, hints, the printers, suggestions for spans of time |
-//! | [`holds`](Operator::holds), the truth for operands and V | the reference evaluator and `why` |
+//! | [`holds`](Operator::holds), the evaluation for operands and V | the reference evaluator and `why` |
 //! | [`sql`](Operator::sql), the comparison sign of SQL | SQL conditions |
 //!
 //! # Shape
 //!
-//! The operands and the pattern make a set S of values; the quantifier is the relation between V and S. Lowering turns that into a
-//! [`Test`](crate::predicate::Test) on a [`Set`](crate::predicate::Set), and from there on no stage knows operators: the
-//! optimiser, the engine and SQL see a quantifier and a set. So an operator whose shape consists of a known quantifier and a
-//! known pattern is one row. One that makes a new kind of set, such as all strings with a prefix, is a row, a pattern, and that
-//! kind of set wherever sets are evaluated.
+//! The shape defines the meaning of an operator. Its pattern turns the operands into a set S of values; its quantifier is the
+//! relation between V and S that must hold:
 //!
-//! # Files of a new operator
+//! ```text
+//! criterion              pattern   S           quantifier   the criterion is true when
+//! status = open          points    {open}      Any          V and S share a value
+//! status <> open         points    {open}      None         V and S share no value; so also when V is empty
+//! amount > 5             ray       (5, max]    Any          V and S share a value
+//! tags $all (a, b)       points    {a, b}      All          every value of S is in V
+//! ```
 //!
-//! An operator with a known shape: the variant, its name and its row in `table`; the table of operators in `README.md`, the
-//! list in `service/openapi.json`, and `fuzz/criteria.dict`, which `tests` holds to the rows; and the third evaluator, in
-//! `tests/world`.
+//! Lowering turns the shape into a [`Test`](crate::predicate::Test) on a [`Set`](crate::predicate::Set). The later stages (the
+//! optimiser, the engine and SQL) handle only quantifiers and sets, not operators.
 //!
-//! A new kind of set besides: its pattern in `shape`; `predicate/set.rs`, with a file of its own for the members, such as
-//! `predicate/intervals.rs`; `predicate/print/body.rs`, where sets become criteria again; `exec/plan/leaf.rs` and
-//! `exec/query.rs`, where sets meet columns and indexes; `column/dictionary.rs` for strings; `sql/test.rs` and a method of
-//! `sql/dialect`.
+//! # How to add an operator
+//!
+//! If its shape consists of an existing quantifier and an existing pattern, these places change:
+//!
+//! - `table`: the variant, its name and its row;
+//! - the table of operators in `README.md`, the list in `service/openapi.json`, and `fuzz/criteria.dict`; `tests` compares
+//!   them with the rows;
+//! - the third evaluator, in `tests/world`.
+//!
+//! If it needs a new kind of set, such as all strings with a prefix, these places change too:
+//!
+//! - `shape`: its pattern;
+//! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
+//! - `predicate/print/body.rs`, which prints sets as criteria;
+//! - `exec/plan/leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
+//! - `sql/test.rs` and a method of `sql/dialect`.
 //!
 //! # Invariants
 //!
-//! - `holds` and `shape` agree for every operand and every V; they are written twice on purpose, because the first is the
-//!   oracle for what the second compiles to. `tests` holds them equal.
+//! - `holds` and `shape` agree for every operand and every V. Both exist on purpose: `holds` is the oracle that tests compare
+//!   the compiled shape with.
 //! - No two rows share a name or a word.
-//! - Rows stand in the order in which messages list them.
-//! - Every operator with [`Arity::One`] has one operand only in a criterion without errors.
+//! - Rows are in the order in which messages list them.
+//! - A criterion without errors has exactly one operand if its operator has [`Arity::One`].
 
 mod connective;
 mod lookup;

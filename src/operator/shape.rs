@@ -1,4 +1,4 @@
-//! The terms in which the table describes operators.
+//! The terms in which the table describes operators: arity, types, quantifier and pattern.
 
 /// The number of operands that an operator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,42 +15,46 @@ pub(crate) enum Types {
     Ordered,
 }
 
-/// The test that an operator stands for: V compared with the set S of values that the pattern makes of the operands.
+/// The meaning of an operator: a relation (the quantifier) between V, the values of a case, and S, the set that the pattern
+/// makes of the operands.
+///
+/// `amount > 5` has the quantifier [`Any`](Quantifier::Any) and the pattern [`Ray`](Pattern::Ray): some value of the case is in
+/// the set of all numbers above 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) quantifier: Quantifier,
     pub(crate) pattern: Pattern,
 }
 
-/// The relation between V and S.
+/// A relation between V, the values of a case in a field, and S, the set of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantifier {
-    /// Some member of V is in S.
+    /// Some member of V is in S: `=`, `$contains` and the order comparisons. False for an empty V.
     Any,
-    /// No member of V is in S.
+    /// No member of V is in S: `<>`. True for an empty V.
     None,
-    /// Every member of S is in V.
+    /// Every member of S is in V: `$all`.
     All,
 }
 
-/// The set S that the operands stand for.
+/// The rule that turns the operands of a criterion into the set S.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
-    /// The operands themselves.
+    /// S contains exactly the operands: `$contains (a, b)` gives `{a, b}`.
     Points,
-    /// All values on one side of the only operand.
+    /// S contains all values on one side of the only operand: `>= 5` gives 5 and all greater numbers.
     Ray(Ray),
 }
 
-/// A half-line of an ordered type.
+/// A half-line: all values of an ordered type on one side of an end point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ray {
     pub(crate) side: Side,
-    /// True when the end belongs to it.
+    /// True when the end point belongs to the ray.
     pub(crate) inclusive: bool,
 }
 
-/// The side of its end on which a ray lies.
+/// The side of the end point on which the values of a ray are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Above,
@@ -58,7 +62,7 @@ pub(crate) enum Side {
 }
 
 impl Arity {
-    /// True when this many operands are too many.
+    /// True when this number of operands is too large.
     pub(crate) const fn is_exceeded_by(self, operands: usize) -> bool {
         matches!(self, Self::One) && operands > 1
     }

@@ -1,4 +1,4 @@
-//! The operators and their rows: all that is particular to an operator stands here.
+//! The operators and their rows. A row holds everything that differs from operator to operator.
 
 use super::shape::{Arity, Pattern, Quantifier, Ray, Shape, Side, Types};
 use super::value_set::ValueSet;
@@ -6,8 +6,7 @@ use crate::value::Value;
 
 /// The operator of a field criterion.
 ///
-/// It tests the set V of the values that a case has in the field: one value, none, or many where the field lies in an
-/// array.
+/// It tests V, the set of the values that a case has in the field. V has one value, none, or many if the field is in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {
@@ -15,7 +14,7 @@ pub enum Operator {
     Equal,
     /// `<>`: the value is not in V.
     NotEqual,
-    /// `>`: V has a greater value. For numbers and timestamps, as the next three are.
+    /// `>`: V has a greater value. Only for numbers and timestamps, like `>=`, `<` and `<=`.
     Greater,
     /// `>=`: V has the value or a greater one.
     GreaterOrEqual,
@@ -29,10 +28,11 @@ pub enum Operator {
     All,
 }
 
-/// One row; the docs of the module say what its columns mean and which code reads them.
+/// One row of the table. The docs of the module `operator` describe its columns and list the readers of each.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
-    /// In lower case, without blanks, `_` and `-`. Words that mean another operator on some fields are in `criteria::advice`.
+    /// Names in other languages, in lower case, without blanks, `_` and `-`. Names whose meaning depends on the field are in
+    /// `criteria::advice`.
     pub(super) synonyms: &'static [&'static str],
     pub(super) arity: Arity,
     pub(super) types: Types,
@@ -43,14 +43,14 @@ pub(super) struct Row {
     pub(super) sql: &'static str,
 }
 
-/// Writes the list of operators and both directions of their names: a `match` on names is faster than a walk over rows.
+/// Generates the list of operators and the conversions from and to names. A `match` on names is faster than a loop over rows.
 macro_rules! names {
     ($($operator:ident: $name:literal,)+) => {
         impl Operator {
             /// All operators, in the order in which messages list them.
             pub(crate) const ALL: [Self; [$($name),+].len()] = [$(Self::$operator),+];
 
-            /// Finds the operator that JSON spells so.
+            /// Finds the operator with this spelling in JSON.
             pub(crate) fn find(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$operator),)+
@@ -58,7 +58,7 @@ macro_rules! names {
                 }
             }
 
-            /// Returns the operator as JSON spells it.
+            /// Returns the spelling in JSON.
             ///
             /// ```
             /// assert_eq!(casefilter::Operator::NotEqual.name(), "<>");
@@ -289,7 +289,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
             const {
                 &Row {
                     words: &["all", "$all"],
-                    // On a field with one value, none of these is meant.
+                    // The meaning of words such as `allof` depends on the field; see `criteria::advice`.
                     synonyms: &[],
                     arity: Arity::OneOrMore,
                     types: Types::All,

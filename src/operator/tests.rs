@@ -1,4 +1,4 @@
-//! The table holds together, and the documents list what is in it.
+//! Tests: the columns of the table agree with each other, and the documents list the operators of the table.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::catalog::FieldType;
 use crate::value::{Number, Value};
 
-/// Number operands and value sets: all of up to two values in all.
+/// Returns lists of numbers, used as operands and as value sets: all lists of up to two values.
 fn operands() -> Vec<Vec<Value<'static>>> {
     let number = |number: f64| Value::Number(Number::new(number).unwrap());
     let values = [-1.0, 0.0, 0.5, 1.0, 2.0].map(number);
@@ -19,7 +19,7 @@ fn operands() -> Vec<Vec<Value<'static>>> {
     all
 }
 
-/// The truth that the shape of an operator stands for, read off its definition.
+/// Evaluates the shape of an operator by the definitions of its quantifier and pattern.
 fn holds_by_shape(operator: Operator, operands: &[Value<'_>], set: &[Value<'_>]) -> bool {
     let Shape { quantifier, pattern } = operator.shape();
     let is_in_pattern = |value: &Value<'_>| match pattern {
@@ -37,7 +37,7 @@ fn holds_by_shape(operator: Operator, operands: &[Value<'_>], set: &[Value<'_>])
 }
 
 #[test]
-fn an_operator_holds_where_its_shape_does() {
+fn holds_and_shape_agree() {
     for operator in Operator::ALL {
         for operands in operands() {
             if operands.is_empty() || operator.arity().is_exceeded_by(operands.len()) {
@@ -81,7 +81,7 @@ fn spellings_are_found_and_belong_to_one_operator() {
 }
 
 #[test]
-fn a_word_that_printers_write_is_no_bare_value() {
+fn words_that_printers_write_cannot_be_unquoted_values() {
     for operator in Operator::ALL {
         assert!(!crate::value::is_bare_word(operator.spelled(Syntax::Text)), "{operator}");
     }
@@ -91,14 +91,14 @@ fn a_word_that_printers_write_is_no_bare_value() {
 }
 
 #[test]
-fn an_operator_of_a_ray_is_the_one_with_it() {
+fn an_operator_is_found_by_its_ray() {
     for operator in Operator::ALL {
         assert_eq!(operator.ray().map(Operator::of_ray), operator.ray().map(|_| operator));
         assert_eq!(operator.ray().is_some(), !operator.applies_to(FieldType::String), "rays need an order");
     }
 }
 
-/// The rows of a Markdown table whose first cell is code, as their cells.
+/// Returns the cells of each row of a Markdown table whose first cell is code.
 fn rows(document: &str) -> Vec<Vec<&str>> {
     let lines = document.lines().filter(|line| line.starts_with("| `"));
     lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()

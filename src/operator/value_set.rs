@@ -1,8 +1,8 @@
-//! The value set of a case in a field, as operators see it.
+//! V, the set of the values that a case has in a field. [`Operator::holds`](super::Operator::holds) reads it.
 
 use crate::value::Value;
 
-/// The set V of a case's values in one field.
+/// V, the set of the values that a case has in one field.
 ///
 /// Invariant: strictly ascending.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct ValueSet<'v> {
 }
 
 impl<'v> ValueSet<'v> {
-    /// Returns the set of these values, which may repeat.
+    /// Returns the set of these values. The values may be in any order and may repeat.
     pub(crate) fn new(values: impl IntoIterator<Item = &'v Value<'v>>) -> Self {
         let mut sorted: Vec<&Value<'_>> = values.into_iter().collect();
         sorted.sort_unstable();
