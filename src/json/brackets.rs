@@ -1,6 +1,6 @@
-//! A stack of brackets that takes a bit for each.
+//! A stack of open brackets that takes one bit for each.
 
-/// The open brackets around a position, a bit each.
+/// The stack of open brackets around a position, one bit for each.
 #[derive(Default)]
 pub(super) struct Brackets {
     words: Vec<u64>,
@@ -26,7 +26,7 @@ impl Brackets {
         }
     }
 
-    /// Returns true when the innermost open bracket is an object's; `None` when none is open.
+    /// Returns true if the innermost open bracket is `{`, false if it is `[`, and `None` if no bracket is open.
     pub(super) fn top(&self) -> Option<bool> {
         let last = self.depth.checked_sub(1)?;
         self.words.last().map(|word| word >> (last % 64) & 1 == 1)

@@ -1,9 +1,9 @@
-//! A pull reader of JSON text that never recurses and knows the byte offset of everything.
+//! A pull parser of JSON text that never recurses and reports the byte offset of every token.
 //!
-//! It accepts exactly the grammar of RFC 8259 whose strings are Unicode: a lone surrogate is an
-//! error. The properties that the engine needs from a reader of hostile input, and that
-//! `serde_json` does not give, are offsets of every token, a stack that the input cannot grow,
-//! and sight of repeated keys.
+//! It accepts exactly the grammar of RFC 8259, with one restriction: a lone surrogate in a string is an error.
+//!
+//! The engine reads hostile input, and needs three properties that `serde_json` does not have. Every token has an offset. The
+//! input cannot make the call stack grow. The caller sees repeated keys.
 
 mod brackets;
 mod paths;

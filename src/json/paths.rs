@@ -1,4 +1,4 @@
-//! The paths of offsets in a JSON text.
+//! Paths such as `criteria[0].op`, computed from byte offsets in a JSON text.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,15 @@ use crate::error::quote;
 
 /// Returns the paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
 ///
-/// The path of an offset is that of the innermost member or element that holds it, or the empty
-/// path where none does. A member reaches from the first byte of its key to the last of its value,
-/// an element from the first to the last byte of its value; so brackets belong to what they
-/// enclose, while commas, and space between members or elements, belong to what is around them. A
-/// text that breaks off breaks within what is open there: a member whose key was read, an element
-/// whose first byte, even a wrong one, was seen.
+/// The path of an offset is that of the innermost member or element that contains the offset; it is empty if there is none. A
+/// member extends from the first byte of its key to the last byte of its value, an element from the first to the last byte of
+/// its value. So the brackets of a value belong to it. Commas and the space between members or elements belong to the array or
+/// object around them.
 ///
-/// One walk over the text, so that only requests with errors pay for paths.
+/// In a text that ends too early or has an error, all later offsets have the path of the innermost member or element that is open
+/// there. A member is open once its key was read, an element once its first byte was seen, even if that byte is wrong.
+///
+/// The function parses the text a second time. Only requests with errors pay for that.
 pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     let mut walk = PathWalk {
         reader: Reader::new(text),
@@ -25,14 +26,14 @@ pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
         open: Brackets::default(),
         segments: Vec::new(),
     };
-    // Where the text breaks, the rest of the offsets have the path in force there.
+    // After a syntax error, the remaining offsets get the current path.
     let _ = walk.value();
     walk.until(usize::MAX);
     walk.paths.resize(offsets.len(), String::new());
     walk.paths
 }
 
-/// The member or element of an open bracket in which the walk is or last was.
+/// One step of a path: the member or element of an open bracket that the walk is in, or was in last.
 enum Segment<'a> {
     Key(Cow<'a, str>),
     Index(usize),
@@ -43,26 +44,26 @@ struct PathWalk<'a, I: Iterator<Item = usize>> {
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The path in force: of the outermost brackets only, those that a path can show.
+    /// The current path. It has the segments of the outermost brackets only, up to the length that a path can show.
     segments: Vec<Segment<'a>>,
 }
 
 impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
-    /// Gives the path in force to the offsets before `end`.
+    /// Assigns the current path to the offsets before `end`.
     fn until(&mut self, end: usize) {
         while self.wanted.next_if(|offset| *offset < end || end == usize::MAX).is_some() {
             self.paths.push(self.path());
         }
     }
 
-    /// Goes into a member or element of the innermost bracket.
+    /// Enters a member or element of the innermost bracket.
     fn enter(&mut self, segment: Segment<'a>) {
         if self.open.depth <= LONGEST_PATH_BYTES {
             self.segments.push(segment);
         }
     }
 
-    /// Leaves it again; gives the number of the element.
+    /// Leaves the current member or element. Returns the index of the element.
     fn leave(&mut self) -> usize {
         if self.open.depth > LONGEST_PATH_BYTES {
             return 0;
@@ -73,12 +74,12 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         }
     }
 
-    /// Walks the value of the text, which is not nested in anything.
+    /// Walks the outermost value of the text.
     fn value(&mut self) -> Result<()> {
         while self.wanted.peek().is_some() {
-            // A value stands next.
+            // The next token is a value.
             let kind = self.reader.peek()?;
-            // The number of the next element, were the innermost bracket an array's.
+            // The index of the next element. Used only if the innermost bracket is an array's.
             let mut next: usize = 0;
             if let JsonType::Object | JsonType::Array = kind {
                 self.reader.open();
@@ -103,9 +104,9 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         Ok(())
     }
 
-    /// Goes to the value of the next member or element of the innermost bracket; false after its end.
+    /// Enters the next member or element of the innermost bracket. Returns false at the end of that bracket.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Past the depth that paths show, elements are not counted, and `next` is 1 after any.
+        // Below the depth that paths show, elements are not counted: `next` is 1 after each of them.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);
@@ -142,7 +143,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
                     path.push(']');
                 }
             }
-            // A deeper path than this helps no reader, and a hostile one could be as long as the body.
+            // A longer path helps no reader, and a hostile request could make it as long as its body.
             if path.len() > LONGEST_PATH_BYTES {
                 path.push('…');
                 break;
@@ -152,5 +153,5 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
     }
 }
 
-/// Every segment of a path but the first has at least one byte, so no more segments need be kept.
+/// The length at which paths are cut, in bytes. It also bounds the segments to keep, since each but the first has a byte or more.
 const LONGEST_PATH_BYTES: usize = 2000;

@@ -1,11 +1,11 @@
-//! The length of the part of a string that needs no unescaping, sixteen bytes at a time.
+//! A scan for the end of the part of a string that needs no unescaping, sixteen bytes at a time.
 
 use wide::u8x16;
 
 /// Returns the number of bytes of a string before its next quote, backslash or control character.
 #[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
-    // Most strings end in the first sixteen bytes, and dates and ids in the second.
+    // Most strings end in the first sixteen bytes; dates and ids end in the second sixteen.
     let Some((first, rest)) = bytes.split_first_chunk() else { return long_plain_len(bytes) };
     match plain_in_sixteen(first) {
         16 => {}
@@ -17,7 +17,7 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// Like [`plain_len`], for strings of any length.
+/// Computes [`plain_len`] for strings of any length.
 #[inline(never)]
 fn long_plain_len(bytes: &[u8]) -> usize {
     let (chunks, rest) = bytes.as_chunks();
@@ -41,24 +41,24 @@ fn long_plain_len(bytes: &[u8]) -> usize {
     len.wrapping_add(rest.iter().take_while(is_plain).count())
 }
 
-/// Like [`plain_len`], for these bytes alone.
+/// Computes [`plain_len`] for sixteen bytes.
 #[inline(always)]
 fn plain_in_sixteen(bytes: &[u8; 16]) -> usize {
     let bytes = u8x16::new(*bytes);
     let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
     let ends = controls | bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
-    // A bit for each byte, and one after them.
+    // One bit for each byte that ends the plain part, and a sentinel bit after the sixteen.
     (ends.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
-/// Like [`plain_len`], for these bytes alone.
+/// Computes [`plain_len`] for eight bytes, in one word (SWAR).
 #[inline(always)]
 fn plain_in_eight(bytes: [u8; 8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     let word = u64::from_le_bytes(bytes);
-    // The high bit of each byte that ends the text, exact up to the first such byte: it alone borrows.
-    // Turning over a bit makes quotes the next bytes above the control characters.
+    // `ends` has the high bit of each byte that ends the plain part. It is exact up to the first such byte, since only that byte and
+    // later ones borrow. Flipping bit 1 turns a quote (0x22) into 0x20, so that one subtraction finds quotes and control characters.
     let quotes_and_controls = (word ^ ONES.wrapping_mul(2)).wrapping_sub(ONES.wrapping_mul(0x21));
     let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
     let ends = (quotes_and_controls | backslashes) & !word & HIGHS;

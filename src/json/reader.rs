@@ -1,4 +1,4 @@
-//! The reader: objects, arrays and the errors of a text.
+//! The reader: objects, arrays and syntax errors.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::text::is_space;
 use super::types::{JsonType, Result};
 use crate::error::{Error, ErrorKind, quote};
 
-/// Reads one JSON value from the front of a text.
+/// A pull parser that reads one JSON value from the start of a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     pub(super) text: &'a str,
@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         Self { text, at: 0 }
     }
 
-    /// A reader of what stands from `offset` on; offsets still count from the start of `text`.
+    /// Returns a reader that starts at `offset`. Its offsets still count from the start of `text`.
     pub(crate) fn starting_at(text: &'a str, offset: usize) -> Self {
         Self { text, at: offset }
     }
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// The text from one offset to another.
+    /// Returns the text from one offset to another.
     pub(crate) fn between(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or_default()
     }
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error for the character that stands here.
+    /// Returns the error for an unexpected character at the current offset.
     pub(super) fn unexpected<T>(&self, expected: &str) -> Result<T> {
         let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "the end of the text".to_owned(),
@@ -60,14 +60,14 @@ impl<'a> Reader<'a> {
         Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
     }
 
-    /// The letters and digits that stand next, at most 64 of them.
+    /// Returns the letters and digits at the current offset, at most 64.
     fn letters(&self) -> String {
         const LONGEST: usize = 64;
         let rest = self.text.get(self.at..).unwrap_or_default();
         rest.chars().take_while(|c| c.is_alphanumeric()).take(LONGEST).collect()
     }
 
-    /// The error for something that is no value, and the word that was likely meant.
+    /// Returns the error for a token that is not a value, with a suggestion if the intended word is known.
     #[cold]
     fn no_value<T>(&self) -> Result<T> {
         let letters = self.letters().to_lowercase();
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The type of the next value, which stays unread; the offset is then that of the value.
+    /// Skips space and returns the type of the next value without reading it. The offset is then that of the value.
     pub(crate) fn peek(&mut self) -> Result<JsonType> {
         self.skip_space();
         match self.byte() {
@@ -93,12 +93,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps into the array or object that [`peek`](Self::peek) saw.
+    /// Enters the array or object that [`peek`](Self::peek) found.
     pub(crate) fn open(&mut self) {
         self.bump();
     }
 
-    /// True when another element of the open array follows; false after its end.
+    /// Returns true if the open array has another element. Otherwise reads the end of the array and returns false.
     pub(crate) fn next_element(&mut self, first: bool) -> Result<bool> {
         self.skip_space();
         match self.byte() {
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next key of the open object and its colon, and returns the key with its offset; `None` after the end.
+    /// Reads the next key of the open object and its colon. Returns the key with its offset, or `None` after the end.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         if let Some((key, offset)) = self.plain_key(first) {
             return Ok(Some((Cow::Borrowed(key), offset)));
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// A key as compact texts have it, without space or escapes; nothing is read of any other.
+    /// Reads a key in compact form, without space or escapes. Returns `None` and reads nothing if the key has another form.
     #[inline]
     fn plain_key(&mut self, first: bool) -> Option<(&'a str, usize)> {
         let offset = self.at.saturating_add(usize::from(!first));
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         Some((key, offset))
     }
 
-    /// The string without escapes whose quote stands at `offset`, and where it ends.
+    /// Returns the string without escapes whose quote is at `offset`, and the offset of its end.
     #[inline]
     pub(super) fn plain_string(&self, offset: usize) -> Option<(&'a str, usize)> {
         let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         Some((self.text.get(start..end)?, end.saturating_add(1)))
     }
 
-    /// Reads the next key of the open object without its colon, and returns it with its offset; `None` after the end.
+    /// Reads the next key of the open object but not its colon. Returns the key with its offset, or `None` after the end.
     pub(super) fn key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         self.skip_space();
         match self.byte() {
@@ -189,17 +189,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// True when this word stands next.
+    /// Returns true if this word is at the current offset.
     pub(super) fn stands(&self, word: &str) -> bool {
         self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word))
     }
 
-    /// Reads over one value of any type and depth; memory is a bit for each open bracket.
+    /// Skips one value of any type and depth. Takes one bit of memory for each open bracket.
     pub(crate) fn skip_value(&mut self) -> Result<()> {
         let mut open = Brackets::default();
         let mut first = false;
         loop {
-            // Here a value stands next, unless a bracket was just opened or a value just read.
+            // The next token is a value, except after an opening bracket or a complete value.
             match self.peek()? {
                 kind @ (JsonType::Object | JsonType::Array) => {
                     self.open();
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing but space may follow.
+    /// Checks that only space follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.skip_space();
         match self.byte() {

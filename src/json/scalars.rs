@@ -1,4 +1,4 @@
-//! Reading strings, numbers and words.
+//! Parsing of strings, numbers, booleans and `null`.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::types::{JsonType, Result};
 use crate::error::{Error, ErrorKind, quote};
 
 impl<'a> Reader<'a> {
-    /// Reads a string; borrowed unless it has escapes.
+    /// Reads a string. The result is borrowed from the text unless the string has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
         if let Some((text, end)) = self.plain_string(self.at) {
             self.at = end;
@@ -17,7 +17,7 @@ impl<'a> Reader<'a> {
         self.unusual_string()
     }
 
-    /// Reads a string that has space before it, or escapes, or a fault.
+    /// Reads a string that has space before it, escapes, or an error.
     fn unusual_string(&mut self) -> Result<Cow<'a, str>> {
         self.skip_space();
         if self.byte() != Some(b'"') {
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         self.string_behind_quote()
     }
 
-    /// Like [`string`](Self::string), after the opening quote was read.
+    /// Reads the rest of a string whose opening quote was read before; see [`string`](Self::string).
     pub(crate) fn string_behind_quote(&mut self) -> Result<Cow<'a, str>> {
         let mut start = self.at;
         let mut unescaped: Option<String> = None;
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an escape from its backslash on.
+    /// Reads an escape sequence, starting at its backslash.
     fn escape(&mut self) -> Result<char> {
         let start = self.at;
         self.bump();
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         let code = if paired {
             self.at = self.at.saturating_add(2);
             let low = self.hex4()?;
-            // An invalid low half must not combine into some other character.
+            // An invalid low surrogate must not combine with the high one into another character.
             if (0xdc00..0xe000).contains(&low) {
                 0x10000_u32.saturating_add((high & 0x3ff) << 10).saturating_add(low & 0x3ff)
             } else {
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(code)
     }
 
-    /// Reads a number, as written.
+    /// Reads a number and returns its digits as written.
     pub(crate) fn number(&mut self) -> Result<&'a str> {
         self.skip_space();
         let start = self.at;
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads over a value that [`peek`](Self::peek) saw to be neither object nor array.
+    /// Skips a value that is neither an object nor an array, as [`peek`](Self::peek) found.
     pub(crate) fn skip_scalar(&mut self) -> Result<()> {
         match self.peek()? {
             JsonType::String => self.string().map(drop),

@@ -6,7 +6,7 @@ fn skips(text: &str) -> bool {
 }
 
 #[test]
-fn text_is_told_from_other_bytes_whatever_its_length() {
+fn text_is_distinguished_from_other_bytes_at_every_length() {
     for len in [0, 1, 2, 63, 64, 65, 254, 255, 256, 257, 600] {
         let sound = "x".repeat(len % 2) + &"é".repeat(len / 2);
         assert_eq!(text(sound.as_bytes()), Ok(&*sound));
@@ -66,7 +66,7 @@ fn accepts_what_serde_json_accepts() {
         "{\"a\":1]",
         "\"\\/\"",
     ] {
-        // `from_str::<IgnoredAny>` lets lone surrogates pass; none are among these.
+        // `from_str::<IgnoredAny>` accepts lone surrogates; these texts have none.
         let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
         assert_eq!(skips(text), theirs, "{text}");
     }
@@ -88,7 +88,7 @@ fn plain_bytes_end_at_the_first_byte_that_is_not_plain() {
 }
 
 #[test]
-fn lone_surrogates_are_refused() {
+fn lone_surrogates_are_rejected() {
     for text in [
         r#""\ud800""#,
         r#""\udc00""#,
@@ -103,15 +103,15 @@ fn lone_surrogates_are_refused() {
 }
 
 #[test]
-fn nesting_costs_bits_not_stack() {
+fn nesting_takes_bits_and_no_call_stack() {
     let deep = 1_000_000;
     let text = "[".repeat(deep) + &"]".repeat(deep);
     assert!(skips(&text));
     assert!(!skips(&"{\"a\":[".repeat(deep)));
 }
 
-/// Holds the path of every offset of `text` against the numbers in `marks`, each the place of a path
-/// in `paths`; a mark for each character of `text` and one for its end.
+/// Checks the path of every offset of `text`. `marks` has a digit for each character of `text` and one for its end; the digit is
+/// an index into `paths`.
 #[track_caller]
 fn paths(text: &str, marks: &str, paths: &[&str]) {
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -123,7 +123,7 @@ fn paths(text: &str, marks: &str, paths: &[&str]) {
 }
 
 #[test]
-fn every_byte_has_the_path_of_what_holds_it() {
+fn every_byte_has_the_path_of_the_member_or_element_around_it() {
     paths("[1, [2]]", "010023200", &["", "[0]", "[1]", "[1][0]"]);
     paths(
         r#" {"a" : {"b":[1,"x",{}]} , "c":null}"#,
@@ -138,7 +138,7 @@ fn every_byte_has_the_path_of_what_holds_it() {
 }
 
 #[test]
-fn broken_text_breaks_within_what_is_open() {
+fn offsets_after_a_syntax_error_have_the_path_that_is_open_there() {
     let names = ["", "ids", "ids[0]", "ids[1]"];
     paths(r#"{"ids":[1,"#, "01111111211", &names);
     paths(r#"{"ids":[1,x y"#, "01111111213333", &names);
@@ -158,7 +158,7 @@ fn broken_text_breaks_within_what_is_open() {
 }
 
 #[test]
-fn offsets_may_repeat_and_lie_behind_the_end() {
+fn offsets_may_repeat_and_be_after_the_end() {
     assert_eq!(paths_at("[1,2]", &[1, 1, 3, 3, 9, 9]), ["[0]", "[0]", "[1]", "[1]", "", ""]);
     assert_eq!(paths_at("[1,2", &[9]), [""]);
     assert_eq!(paths_at("[\"2", &[usize::MAX]), ["[0]"]);

@@ -1,8 +1,8 @@
-//! The types of JSON values, and the result of reading one.
+//! The types of JSON values, and the result type of the reader.
 
 use crate::error::Error;
 
-/// The type of a value.
+/// The type of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonType {
     Object,
@@ -26,5 +26,5 @@ impl JsonType {
     }
 }
 
-/// Errors are boxed, so that results are small: every value passes through several.
+/// The result type of the reader. Errors are boxed to keep results small, since every value passes through several of them.
 pub(crate) type Result<T> = std::result::Result<T, Box<Error>>;
