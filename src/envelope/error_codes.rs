@@ -1,6 +1,6 @@
-//! The table of `errorCode` and `type`. Every error answer of the service has a row in it.
+//! The table of `errorCode` and `type`. Every error response of the service has a row in it.
 //!
-//! Tests compare the answers, the table in the docs of the module `service` and the schema of the OpenAPI document with it.
+//! Tests compare it with the responses, the table in the docs of the module `service` and the schema of the OpenAPI document.
 
 use crate::error::{ErrorKind, Errors};
 
@@ -26,7 +26,7 @@ const fn row(number: u32, error_type: &'static str, status: u16, meaning: &'stat
     ErrorCode { number, error_type, status, meaning, kind: None }
 }
 
-/// An error in a body or a query parameter.
+/// Returns a row for an error in a body or a query parameter: status 400.
 const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> ErrorCode {
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
@@ -172,7 +172,7 @@ impl ErrorCode {
         self.error_type
     }
 
-    /// Returns the HTTP status of the answer.
+    /// Returns the HTTP status of the response.
     #[must_use]
     pub fn status(&self) -> u16 {
         self.status

@@ -1,4 +1,4 @@
-//! The error envelope of the interface: the JSON that tells a client about the errors in its request.
+//! The error envelope of the interface: the JSON that describes the errors in a request to its client.
 //!
 //! The service (feature `service`) and `casefilter search --requests` answer with it. A host with its own HTTP server can use the
 //! same form.
