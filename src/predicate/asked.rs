@@ -1,4 +1,4 @@
-//! The values that a filter asks cases to have.
+//! The values that a filter requires cases to have, for hints about values that no case has.
 
 use super::places::Places;
 use super::tree::{Comparison, Node, Tree};
@@ -6,16 +6,16 @@ use crate::catalog::FieldId;
 use crate::operator::Quantifier;
 use crate::value::Value;
 
-/// A field, and perhaps a value, that a criterion asks cases to have.
+/// A field, and possibly a value, that a criterion requires cases to have.
 pub(crate) struct Asked {
     pub(crate) field: FieldId,
-    /// The place of the criterion in the body.
+    /// The path of the criterion in the body.
     pub(crate) path: String,
-    /// A string that it asks for, with its place; `None` of values of other types.
+    /// The path and the text of a required string; `None` for values of other types.
     pub(crate) value: Option<(String, String)>,
 }
 
-/// Returns the field of each criterion of a tree as written, with the place of the criterion in the body.
+/// Returns the field of each criterion of a tree as written, with the path of the criterion in the body.
 #[cfg(feature = "store")]
 pub(crate) fn named(written: &Tree<Comparison<'_>>) -> Vec<(FieldId, String)> {
     let places = Places::new(written);
@@ -27,7 +27,8 @@ pub(crate) fn named(written: &Tree<Comparison<'_>>) -> Vec<(FieldId, String)> {
     fields.collect()
 }
 
-/// Returns the values that the criteria of a tree as written ask cases to have, in order, without those that cases must not have.
+/// Returns the values that the criteria of a tree as written require, in order. Leaves out criteria such as `<>`, whose values
+/// cases must not have.
 pub(crate) fn asked(written: &Tree<Comparison<'_>>) -> Vec<Asked> {
     let places = Places::new(written);
     let mut asked = Vec::new();

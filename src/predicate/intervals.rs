@@ -1,11 +1,27 @@
-//! Sets of values of an ordered type, as ranges of ordinals.
+//! Sets of numbers or timestamps, as sorted lists of ranges.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::operator::{Ray, Side};
 use crate::value::{OrderedType, OrdinalRange};
 
-/// A set of values of an ordered type: closed ranges of ordinals, none empty, ascending, no two of which share a value.
+/// A set of values of an ordered type, stored as closed ranges of [ordinals](OrderedType).
+///
+/// Invariants: no range is empty; ranges are ascending; no two ranges share a value. A range may start directly after the end of
+/// the one before it.
+///
+/// ```text
+/// n in (3, 1)                  1..=1, 3..=3                 two points
+/// n > 5                        above(5)..=greatest          one ray
+/// n >= 1 and n <= 5            1..=5                        one range
+/// n <= 1 or n >= 5             least..=1, 5..=greatest
+/// ```
+///
+/// Here `1` denotes the ordinal of the value 1, and `above(5)` is the next ordinal after that of 5. An open end is thus the
+/// closed end at the neighbouring ordinal.
+///
+/// Equal sets can be different lists: `1..=2, 3..=3` and `1..=3` have the same members if no ordinal is between 2 and 3. `==`
+/// compares the lists; to compare members, call [`is_within`](Self::is_within) in both directions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Intervals {
     kind: OrderedType,
@@ -13,10 +29,17 @@ pub(crate) struct Intervals {
 }
 
 impl Intervals {
-    /// Returns the union of some ranges.
+    /// Returns the union of ranges, which may be in any order, overlap or be empty.
     ///
-    /// With `fuse`, ranges without a value between them become one, but for runs of points
-    /// alone: those stay points, so that a criterion can name them as it named them before.
+    /// Ranges that share a value become one. With `fuse`, adjacent ranges become one too, except for runs of points only. Those stay
+    /// points, so that a printed criterion lists the same values as the client did.
+    ///
+    /// ```text
+    /// ranges                   fuse = false             fuse = true
+    /// 1..=3, 2..=5             1..=5                    1..=5
+    /// 1..=3, 4..=6             1..=3, 4..=6             1..=6
+    /// 1..=1, 2..=2             1..=1, 2..=2             1..=1, 2..=2
+    /// ```
     pub(crate) fn new(kind: OrderedType, mut ranges: SmallVec<[OrdinalRange; 1]>, fuse: bool) -> Self {
         ranges.retain(|(low, high)| low <= high);
         if ranges.len() < 2 {
@@ -67,7 +90,9 @@ impl Intervals {
         in_ranges(&self.ranges, ordinal)
     }
 
-    /// Returns the ray from the only point of this set; `None` when there are no such values, or several points.
+    /// Returns the ray whose end is the only point of this set: `{5}` with `>` becomes all values above 5.
+    ///
+    /// Returns `None` if the ray contains no value, or if this set is not one range.
     pub(super) fn ray(&self, ray: Ray) -> Option<Self> {
         let [(end, _)] = *self.ranges.as_slice() else { return None };
         let (least, greatest) = self.kind.range();
@@ -84,7 +109,7 @@ impl Intervals {
         self.ranges.iter().all(|(low, high)| low == high)
     }
 
-    /// Returns a set of the same type, of ranges that keep the invariant.
+    /// Returns a set of the same type. The ranges must satisfy the invariants.
     pub(super) fn of(&self, ranges: SmallVec<[OrdinalRange; 1]>) -> Self {
         Self { kind: self.kind, ranges }
     }
@@ -132,7 +157,7 @@ impl Intervals {
         self.ranges.iter().all(|(low, high)| {
             let from = other.ranges.partition_point(|(_, end)| end < low);
             let mut wanted = Some(*low);
-            // Most often one interval covers this one; those that touch may do so together.
+            // Usually one range covers this one; adjacent ranges may cover it together.
             for (start, end) in other.ranges.iter().skip(from) {
                 if wanted.is_none_or(|wanted| *start > wanted) {
                     return false;
@@ -147,7 +172,7 @@ impl Intervals {
     }
 }
 
-/// True when an ordinal lies in one of some ranges, ascending and apart.
+/// Returns true if one of the ranges contains the ordinal. The ranges are ascending and do not overlap.
 pub(crate) fn in_ranges(ranges: &[OrdinalRange], ordinal: i64) -> bool {
     let after = ranges.partition_point(|(low, _)| *low <= ordinal);
     after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| ordinal <= *high)
@@ -170,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_merge_meet_and_part() {
+    fn intervals_unite_intersect_and_subtract() {
         let set = numbers(&[(5.0, 7.0), (1.0, 2.0), (2.0, 3.0)]);
         assert_eq!(set, numbers(&[(1.0, 3.0), (5.0, 7.0)]));
         assert_eq!(set.intersect(&numbers(&[(2.0, 6.0)])), numbers(&[(2.0, 3.0), (5.0, 6.0)]));
@@ -182,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn touching_intervals_fuse_when_asked() {
+    fn adjacent_intervals_fuse_on_request() {
         let (least, greatest) = NUMBER.range();
         let one = ordinal(1.0);
         let parts = vec![(least, one), (one + 1, greatest)];
@@ -193,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn touching_points_stay_points() {
+    fn adjacent_points_stay_points() {
         let (one, greatest) = (ordinal(1.0), NUMBER.range().1);
         let points: Vec<OrdinalRange> = [one + 2, one, one + 1].map(|point| (point, point)).into();
         let ascending = [one, one + 1, one + 2].map(|point| (point, point));
@@ -203,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn being_within_is_having_nothing_outside() {
+    fn a_set_is_within_another_if_their_difference_is_empty() {
         let ends = [-1.0, 0.0, 5e-324, 1.0, 2.0].map(ordinal);
         let mut sets = vec![numbers(&[])];
         for low in ends {

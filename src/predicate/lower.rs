@@ -1,10 +1,12 @@
-//! From a body as written to its meaning: fields found, operators checked, values parsed.
+//! Lowering: from the syntax tree of a body to a typed tree. Resolves fields, checks operators and parses values.
 //!
-//! [`compile`] makes the normal form and gives up at the first error; [`lower`] makes the tree as written, one node for each
-//! criterion, and reports the errors. The first is what engines run, the second what warnings, `why` and the reference
-//! evaluator read.
+//! There are two lowerings:
 //!
-//! Invariant: `compile` returns a tree exactly where `lower` finds no error and no criterion is broken.
+//! - [`compile`] returns the normal form, which engines run. It stops at the first error without reporting it.
+//! - [`lower`] returns the tree as written, with one node for each criterion, and the errors. Warnings, `why` and the reference
+//!   evaluator read it.
+//!
+//! Invariant: `compile` returns a tree if and only if `lower` finds no error and no criterion is broken.
 
 use std::borrow::Cow;
 
@@ -19,12 +21,12 @@ use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
 use crate::operator::{Connective, Operator, Ray, Side, Syntax};
 use crate::value::{Number, Span, Timestamp, Value};
 
-/// Makes the normal form of a body; returns `None` if there is an error in it.
+/// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
-/// Time is linear in the criteria and values, but for sorting them.
+/// Takes linear time in the number of criteria and values, apart from sorting them.
 pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> {
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
-    // The numbers in the builder of criteria whose parent is still to come.
+    // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
     for criterion in &body.nodes {
         let node = match criterion {
@@ -68,20 +70,21 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     Some(builder.finish(root))
 }
 
-/// Makes the typed tree of a body, one node for each criterion in the same order.
+/// Lowers a body to its tree as written, with one node for each criterion, in the same order.
 ///
-/// The root joins the criteria with `$and`, and that with `ids` with `$or`. The errors are the
-/// first ten that need the catalogue, paths still empty; with any of them, or with broken criteria, the
-/// tree means nothing.
+/// A node above the criteria joins them by `$and`. If the body has `ids` too, the root joins both by `$or`.
+///
+/// The errors are those that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken
+/// criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>>> = Vec::with_capacity(body.nodes.len().saturating_add(3));
-    // The numbers of criteria whose parent is still to come.
+    // A stack of node ids: criteria whose parent was not reached yet.
     let mut open: Vec<NodeId> = Vec::new();
     for criterion in &body.nodes {
         let node = match criterion {
             Criterion::Broken => Node::Constant(false),
-            // Field criteria come in document order, so that no error in this one is among the first ten.
+            // Field criteria are in document order, so an error in this one would not be among the first ten.
             Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
             Criterion::Complex { connective, children } => {
                 let first = open.len().saturating_sub(*children);
@@ -117,7 +120,9 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparis
     (Tree::from_nodes(nodes), errors)
 }
 
-/// Returns the numbers of a body without errors that a double rounds, by the nodes of [`lower`].
+/// Returns the numbers of a body that change when they are rounded to a double, with their nodes in the tree of [`lower`].
+///
+/// The body must not have errors.
 pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {
     let mut rounded = Vec::new();
     for (node, criterion) in body.nodes.iter().enumerate() {
@@ -138,13 +143,13 @@ pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded
     rounded
 }
 
-/// The comparison that `ids` stand for.
+/// Returns the comparison that is equivalent to `ids`.
 fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
     let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
     Comparison { field: FieldId::ID, operator: Operator::Contains, values }
 }
 
-/// The comparison of a field criterion; `None` when there is an error in it, which is in `errors` or was reported before.
+/// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
 fn comparison<'b>(
     catalog: &Catalog,
     syntax: Syntax,
@@ -154,7 +159,7 @@ fn comparison<'b>(
     errors: &mut Vec<Error>,
 ) -> Option<Comparison<'b>> {
     let mut report = |error| {
-        // One criterion may have many values; its keys may stand in any order.
+        // One criterion may have many values, and its keys may be in any order: keep more than the errors that are reported.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }
@@ -236,7 +241,7 @@ fn value<'b>(field: &Field, operator: Option<Operator>, text: &'b Text<'_>) -> R
     }
 }
 
-/// Adds the note on a value that stands for what the language cannot ask, such as `null` or `today`.
+/// Adds a note to the error of a value for something that the language does not have, such as `null` or `today`.
 fn noted(
     error: Error,
     catalog: &Catalog,
@@ -262,7 +267,10 @@ fn noted(
     }
 }
 
-/// The criterion that says of a whole day or minute, or of an instant within a second, the same as the operator; `None` where none does.
+/// Suggests a correction for a timestamp that is a day, a minute, or an instant within a second. `None` if no criterion is
+/// equivalent to the intended one.
+///
+/// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
 fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<String> {
     let string = |text: &str| format!("\"{text}\"");
     let start = string(&span.start);
@@ -271,7 +279,7 @@ fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written
     }
     let operator = operator?;
     if span.is_within {
-        // Documents have whole seconds, but where they have milliseconds.
+        // Timestamps in documents have whole seconds, except in fields of Unix milliseconds.
         if field.is_unix_millis() {
             return None;
         }
@@ -293,12 +301,12 @@ fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written
         Some(Ray { side: Side::Above, inclusive: false }) => {
             quote_whole(&format!(">= {end}")).map(|meant| format!("{meant}, all of {written} left out"))
         }
-        // Two values of a list may meet the two bounds.
+        // On a many-valued field, two different values could satisfy the two bounds.
         None if operator == Operator::Equal && !field.is_many() => {
             let both = quote_whole(&format!(">= {start} and {} < {end}", field.name()));
             both.map(|both| format!("{both}, which is all of {written}"))
         }
-        // What is absent is within no bounds, and is not equal.
+        // `<>` has no equivalent range: it also selects cases without the field.
         None => None,
     }
 }

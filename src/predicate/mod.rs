@@ -1,12 +1,23 @@
-//! The meaning of criteria: typed trees over the fields of a catalogue.
+//! The intermediate representation of filters: typed trees over the fields of a catalogue.
 //!
 //! ```text
 //! Body ── compile ──▶ Tree<Leaf>            the normal form, which engines run; None at the first error
-//!      └─ lower ────▶ Tree<Comparison>      one node for each criterion, for warnings and `why`; or the errors
+//!      └─ lower ────▶ Tree<Comparison>      the criteria as written, for warnings and `why`; or the errors
 //! ```
 //!
-//! A [`Comparison`] has an operator of the [table](crate::operator) and values; a [`Leaf`] has a [`Test`], which is a quantifier
-//! and a [`Set`]. Nothing evaluates operators after lowering but the reference evaluator. Nothing in either tree can fail.
+//! The two trees differ in their leaves. A [`Comparison`] is a field criterion as the client wrote it: a field, an operator of the
+//! [table](crate::operator), and values. A [`Leaf`] is its meaning: a field and a [`Test`], which is a quantifier and a [`Set`].
+//!
+//! ```text
+//! as written                                  normal form
+//! status = open                               status: Any {open}
+//! status = open or status = blocked           status: Any {blocked, open}
+//! amount >= 1 and amount < 5                  amount: Any [1, 5)
+//! status = open and status = blocked          false
+//! ```
+//!
+//! All fields are resolved and all values are parsed, so evaluation of either tree cannot fail. Only the reference evaluator and
+//! `why` evaluate operators; everything else reads tests.
 
 mod asked;
 mod intervals;

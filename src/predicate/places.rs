@@ -1,16 +1,16 @@
-//! Paths into the body that a tree was written as.
+//! Paths into the body, such as `criteria[0].values[1]`, for the nodes of a tree as written.
 
 use super::tree::{Comparison, Node, NodeId, Tree};
 use crate::catalog::FieldId;
 use crate::operator::{Connective, Operator};
 
-/// The paths in the body of the nodes of a tree as written.
+/// The positions in the body of the nodes of a tree as written.
 pub(crate) struct Places {
-    /// Parent and place among its children, for all but the root.
+    /// For each node but the root, its parent and its index among the parent's children.
     parents: Vec<Option<(NodeId, usize)>>,
     /// For each node, the number of nodes that start before it in the body.
     pub(super) ranks: Vec<usize>,
-    /// The node that joins the body's criteria.
+    /// The node that joins the criteria of the body.
     criteria: Option<NodeId>,
     ids: Option<NodeId>,
 }
@@ -45,7 +45,7 @@ impl Places {
                 open.extend(children.iter().rev());
             }
         }
-        // `lower` makes three sorts of root: ids, criteria, and both joined by `$or`.
+        // `lower` returns one of three kinds of root: ids, criteria, or both joined by `$or`.
         let (ids, criteria) = match tree.get(root) {
             Some(Node::Leaf(_)) => (Some(root), None),
             Some(Node::Branch(Connective::Or, children)) => match children.as_slice() {
@@ -57,7 +57,7 @@ impl Places {
         Self { parents, ranks, criteria, ids }
     }
 
-    /// True for what the body writes as a criterion, or as its list of criteria.
+    /// Returns true if the node is a criterion of the body, or its list of criteria.
     pub(super) fn is_criterion(&self, id: NodeId) -> bool {
         self.criteria.is_some_and(|criteria| id <= criteria)
     }

@@ -1,12 +1,16 @@
-//! Finite sets of strings or booleans.
+//! Finite sets of strings or booleans, as sorted lists.
 
 use smallvec::SmallVec;
 
-/// A finite set: strictly ascending.
+/// A finite set of values, stored as a list.
+///
+/// Invariant: the list is strictly ascending, so it has no duplicates and equal sets are equal lists. `{b, a, b}` is stored as
+/// `[a, b]`. A single value needs no allocation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Points<T>(pub(super) SmallVec<[T; 1]>);
 
 impl<T: Ord + Clone> Points<T> {
+    /// Returns the set of these values. The values may be in any order and may repeat.
     pub(crate) fn new(mut values: SmallVec<[T; 1]>) -> Self {
         if values.len() > 1 {
             values.sort_unstable();

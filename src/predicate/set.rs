@@ -1,4 +1,4 @@
-//! Sets of values: what a test compares a field's values with.
+//! Sets of values. A [`Test`](super::Test) compares the values of a case with such a set.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,9 @@ use crate::catalog::FieldType;
 use crate::operator::Pattern;
 use crate::value::{Value, ValueClass};
 
-/// The first eight bytes of a text, zeros where it ends before: of texts for which these differ, they tell the order.
+/// Returns the first eight bytes of a text as a number, padded with zeros.
+///
+/// If the prefixes of two texts differ, their order is that of the texts. Comparing numbers first makes sorting faster.
 fn prefix(text: &str) -> u64 {
     let bytes = text.as_bytes();
     u64::from_be_bytes(bytes.first_chunk().copied().unwrap_or_else(|| {
@@ -22,9 +24,21 @@ fn prefix(text: &str) -> u64 {
 }
 
 /// A set of values of one type.
+///
+/// Strings and booleans are sorted lists of values. Numbers and timestamps are sorted lists of ranges. A value by itself is a
+/// range of one value, a *point*.
+///
+/// ```text
+/// status in (open, blocked)          Strings    {blocked, open}
+/// amount in (1, 2)                   Ordered    1..=1, 2..=2        two points
+/// amount >= 1 and amount <= 5        Ordered    1..=5
+/// checked = true                     Booleans   {true}
+/// ```
+///
+/// Operations on two sets need sets of one type. The tests of one field satisfy that.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// With a tag narrower than a word, a set is copied in words that lie across those just written, and waits for them:
-// benches/HISTORY.md.
+// The tag has the size of a word on purpose. A narrower tag makes the copy of a set read across words that were just written,
+// which stalls store forwarding: benches/HISTORY.md.
 #[repr(usize)]
 pub(crate) enum Set {
     Strings(Points<CompactString>),
@@ -32,7 +46,7 @@ pub(crate) enum Set {
     Booleans(Points<bool>),
 }
 
-/// Applies the same operation to both sides when they are of one type, which they always are.
+/// Applies an operation to two sets of one type. Two sets of different types are a bug.
 macro_rules! pairwise {
     ($left:expr, $right:expr, $method:ident, $wrap:expr) => {
         match ($left, $right) {
@@ -48,7 +62,7 @@ macro_rules! pairwise {
 }
 
 impl Set {
-    /// The set of these values, which are of one type; `None` when there are none.
+    /// Returns the set of these values, which are of one type. Returns `None` if there are none.
     pub(crate) fn from_values(values: &[Value<'_>]) -> Option<Self> {
         fn all<T>(values: &[Value<'_>], take: impl Fn(&Value<'_>) -> Option<T>) -> SmallVec<[T; 1]> {
             let mut all = SmallVec::with_capacity(values.len());
@@ -74,9 +88,9 @@ impl Set {
         })
     }
 
-    /// The set of these strings; `None` when there are none.
+    /// Returns the set of these strings. Returns `None` if there are none.
     pub(crate) fn of_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
-        // Sorted as they stand in the request, which moves and reads less than strings of our own.
+        // Sorting the borrowed strings moves and reads less memory than sorting owned ones.
         let mut texts: SmallVec<[(u64, &str); 4]> = texts.map(|text| (prefix(text), text)).collect();
         let sorted = texts.as_mut_slice();
         sorted.sort_unstable();
@@ -101,7 +115,7 @@ impl Set {
         Some(Self::Strings(Points(points)))
     }
 
-    /// The set of the values that these texts name; `None` when there are none, or one names no value of the type.
+    /// Parses these texts as values of the type and returns their set. Returns `None` if there are none, or one is malformed.
     pub(crate) fn from_texts<'t>(
         kind: FieldType,
         texts: impl ExactSizeIterator<Item = &'t str>,
@@ -123,7 +137,9 @@ impl Set {
         })
     }
 
-    /// Returns the set that a pattern makes of these operands; `None` when it is empty.
+    /// Applies a pattern to this set of operands: the pattern of `>` turns `{5}` into all values above 5.
+    ///
+    /// Returns `None` if the result is empty.
     pub(crate) fn matching(self, pattern: Pattern) -> Option<Self> {
         match (pattern, self) {
             (Pattern::Points, points) => Some(points),
@@ -140,7 +156,7 @@ impl Set {
         }
     }
 
-    /// True when the set holds single values only, no interval of several.
+    /// Returns true if the set has only points: no range has more than one value.
     pub(crate) fn are_points(&self) -> bool {
         match self {
             Self::Strings(_) | Self::Booleans(_) => true,
@@ -148,7 +164,7 @@ impl Set {
         }
     }
 
-    /// Returns the number of points or intervals of the set.
+    /// Returns the number of points or ranges, not of values: 1 for `amount > 5`.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Strings(points) => points.0.len(),
@@ -157,7 +173,7 @@ impl Set {
         }
     }
 
-    /// About how many bytes the members take.
+    /// Returns the approximate memory of the members in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Strings(points) => {
@@ -170,7 +186,7 @@ impl Set {
         }
     }
 
-    /// The members of a set of points.
+    /// Returns the members. Only for a set of [points](Self::are_points); of a longer range, it returns the least value.
     pub(crate) fn points(&self) -> Vec<Value<'static>> {
         match self {
             Self::Strings(points) => {
@@ -218,7 +234,7 @@ impl Set {
         }
     }
 
-    /// The union of sets of one type; with `fuse`, intervals that touch become one.
+    /// Returns the union of sets of one type, or `None` if there are no sets. For `fuse`, see [`Intervals::new`].
     pub(crate) fn union(sets: impl IntoIterator<Item = Self>, fuse: bool) -> Option<Self> {
         let mut sets = sets.into_iter();
         let mut union = sets.next()?;
@@ -246,7 +262,7 @@ mod tests {
     const NUMBER: OrderedType = OrderedType::Number;
 
     #[test]
-    fn repeated_values_take_no_room() {
+    fn repeated_values_take_no_memory() {
         let texts = ["2", "1"].into_iter().cycle().take(1000);
         let numbers = texts.clone().map(|text| NUMBER.parse(text).unwrap()).map(|number| (number, number));
         let Some(Set::Strings(strings)) = Set::of_strings(texts) else { panic!("no strings") };
@@ -261,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_sorted_by_their_bytes_whatever_their_first_eight_are() {
+    fn strings_are_sorted_by_all_their_bytes() {
         let texts = [
             "",
             "\0",

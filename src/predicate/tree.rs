@@ -1,4 +1,17 @@
-//! Trees of conjunctions and disjunctions, flat in memory.
+//! Trees of conjunctions and disjunctions, stored as a flat list of nodes.
+//!
+//! ```text
+//! status = open and (priority = high or tags $all (a, b))
+//!
+//! id   node
+//! 0    Leaf     status: Any {open}
+//! 1    Leaf     priority: Any {high}
+//! 2    Leaf     tags: All {a, b}
+//! 3    Branch   Or [1, 2]
+//! 4    Branch   And [0, 3]          the root
+//! ```
+//!
+//! The same shape holds the criteria as written ([`Comparison`] leaves) and the normal form ([`Leaf`] leaves).
 
 use std::borrow::{Borrow, Cow};
 
@@ -9,31 +22,41 @@ use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::operator::{Connective, Operator};
 use crate::value::{Number, Value, ValueClass};
 
-/// The number of a node in its [`Tree`].
+/// The id of a node: its index in the list of nodes of its [`Tree`].
 pub(crate) type NodeId = usize;
 
-/// The children of a node.
+/// The ids of the children of a node.
 pub(crate) type Children = SmallVec<[NodeId; 4]>;
 
 /// One node of a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Node<L> {
-    /// True, or false, for every case.
+    /// True for every case, or false for every case. In a normal form only the root can be a constant.
     Constant(bool),
+    /// A test of one field, or a criterion on one.
     Leaf(L),
+    /// True when all children are true (`And`), or when any child is true (`Or`).
+    ///
+    /// Without children, it has the [neutral](Connective::neutral) value of its connective. In a normal form it has two children
+    /// or more, in ascending order, and none of them is a branch of the same connective.
     Branch(Connective, Children),
 }
 
-/// An n-ary tree. Invariants: children have smaller numbers than their parent, and the root is last.
+/// A tree with any number of children per branch.
 ///
-/// So a loop over the nodes in order is a walk from the leaves to the root: nothing that walks,
-/// clones or drops a tree recurses. Equal subtrees may be one node with several parents.
+/// Invariants, which [`validate`](Self::validate) checks:
+///
+/// - There is at least one node, and the last one is the root.
+/// - The id of a child is smaller than that of its parent.
+///
+/// A loop over the nodes in order therefore visits children before parents. Code that walks, clones or drops a tree does not
+/// recurse, so a deep filter cannot overflow the call stack. A node may have several parents: equal subtrees can share one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tree<L> {
     nodes: TreeNodes<L>,
 }
 
-/// The nodes of a tree; one, as many trees have, needs no allocation.
+/// The nodes of a tree. A single node, which is a common case, needs no allocation.
 pub(crate) type TreeNodes<L> = SmallVec<[Node<L>; 1]>;
 
 impl<L> Tree<L> {
@@ -41,7 +64,7 @@ impl<L> Tree<L> {
         Self { nodes: smallvec![Node::Constant(value)] }
     }
 
-    /// A tree of these nodes, the last of which is the root. `nodes` must keep the invariants.
+    /// Returns the tree of these nodes. They must satisfy the invariants; debug builds check that.
     pub(crate) fn from_nodes(nodes: impl Into<TreeNodes<L>>) -> Self {
         let tree = Self { nodes: nodes.into() };
         debug_assert_eq!(tree.validate(), Ok(()));
@@ -60,16 +83,16 @@ impl<L> Tree<L> {
         self.nodes.get(id)
     }
 
-    /// Returns a node of this tree.
+    /// Returns the node with an id of this tree.
     #[expect(
         clippy::indexing_slicing,
-        reason = "a number is that of the root, or of a child, which `validate` holds to it"
+        reason = "an id is that of the root or of a child, which `validate` checks to be in the list"
     )]
     pub(crate) fn node(&self, id: NodeId) -> &Node<L> {
         &self.nodes[id]
     }
 
-    /// Says which invariant does not hold.
+    /// Checks the invariants. The error describes the first one that does not hold.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.nodes.is_empty() {
             return Err("a tree without a root".into());
@@ -84,12 +107,12 @@ impl<L> Tree<L> {
         Ok(())
     }
 
-    /// Returns the truth of the tree, given that of its leaves.
+    /// Evaluates the tree. `leaf` evaluates its leaves.
     pub(crate) fn evaluate(&self, leaf: impl FnMut(&L) -> bool) -> bool {
         self.truths(leaf).pop().unwrap_or(false)
     }
 
-    /// Returns the truth of each node, given that of the leaves.
+    /// Evaluates every node, in the order of ids. `leaf` evaluates the leaves.
     pub(crate) fn truths(&self, mut leaf: impl FnMut(&L) -> bool) -> Vec<bool> {
         let mut truths: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -106,45 +129,66 @@ impl<L> Tree<L> {
     }
 }
 
-/// The values of a criterion, few as a rule.
+/// The values of a criterion. Most criteria have few.
 pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
 
-/// A field criterion as written, its values parsed.
+/// A field criterion as written, with its field resolved and its values parsed.
+///
+/// `status $contains [open, blocked]` is the field `status`, the operator [`Contains`](Operator::Contains) and two strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Comparison<'a> {
     pub(crate) field: FieldId,
     pub(crate) operator: Operator,
-    /// The operands, of the field's type and as many as the operator's arity says. Only `ids: []` has none.
+    /// The operands. They are of the field's type, and their number fits the operator's arity. Only `ids: []` has none.
     pub(crate) values: Values<'a>,
 }
 
-/// A number of a criterion that a double rounds.
+/// A number in a criterion that changes when it is rounded to a double.
 pub(crate) struct Rounded {
     /// The criterion.
     pub(crate) node: NodeId,
-    /// Which of its values.
+    /// The index among the values of the criterion.
     pub(crate) value: usize,
-    /// Its digits in the body.
+    /// The digits in the body.
     pub(crate) written: String,
-    /// The number that it stands for.
+    /// The rounded number, which the filter uses.
     pub(crate) number: Number,
 }
 
-/// A test on the value set V of one field.
+/// A test of V, the set of the values that a case has in one field. V is empty if the case does not have the field.
 ///
-/// On a field with one value or none, `Any` and `None` are closed under conjunction and
-/// disjunction, so that a normal form has at most one of them in a branch.
+/// ```text
+/// status = open                    Any {open}
+/// status <> open                   None {open}
+/// amount > 5                       Any (5, max]
+/// tags $contains [a, b]            Any {a, b}
+/// tags $all [a, b]                 All {a, b}
+/// tags $all [a]                    Any {a}
+/// status $all [open, blocked]      no test: false, since `status` has only one value
+/// ```
+///
+/// The tests of a single-valued field are closed under conjunction and disjunction: each combination of `Any` and `None` tests
+/// equals one such test or a constant. A branch of a normal form therefore has at most one leaf for each single-valued field:
+///
+/// ```text
+/// status in (a, b) and status <> a     Any {b}
+/// status <> a or status = b            None {a}
+/// status <> a or status = a            true
+/// ```
+///
+/// Many-valued fields do not have this property. `tags = a and tags <> b` stays two tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Test {
-    /// V has a member in the set, which is not empty.
+    /// V has a member in the set. The set is not empty.
     Any(Set),
-    /// V has no member in the set, which is not empty and holds points only.
+    /// V has no member in the set. True for an empty V. The set is not empty and has only [points](Set::are_points), because
+    /// criteria have no operator for a negated range.
     None(Set),
-    /// V has every member of the set: two points or more, and the field has many values.
+    /// V has every member of the set. The set has two points or more, and the field is many-valued.
     All(Set),
 }
 
-/// A test on a field.
+/// A test of one field: the leaf of a normal form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Leaf {
     pub(crate) field: FieldId,
@@ -152,7 +196,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// The truth of this test for a value set.
+    /// Evaluates the test on the values that a case has in the field.
     pub(crate) fn matches<'v, V: Borrow<Value<'v>>>(
         &self,
         mut values: impl Iterator<Item = V> + Clone,
@@ -167,7 +211,7 @@ impl Leaf {
     }
 }
 
-/// A value of the type, for a criterion that is true whatever it compares with.
+/// Returns some value of the type, for a criterion whose result does not depend on its value.
 pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
     match ValueClass::of_field(kind) {
         ValueClass::Strings => Value::String(Cow::Borrowed("")),
@@ -177,7 +221,7 @@ pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
 }
 
 impl Tree<Leaf> {
-    /// About how many bytes of memory the tree takes.
+    /// Returns the approximate memory of the tree in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
         let of_node = |node: &Node<Leaf>| match node {
             Node::Branch(_, children) if children.spilled() => size_of_val(children.as_slice()),
@@ -192,7 +236,7 @@ impl Tree<Leaf> {
 }
 
 impl Tree<Comparison<'_>> {
-    /// The same tree, owning its strings.
+    /// Copies borrowed strings, so that the tree owns all of its strings.
     pub(crate) fn into_owned(self) -> Tree<Comparison<'static>> {
         let owned = |node| match node {
             Node::Constant(value) => Node::Constant(value),
@@ -207,7 +251,7 @@ impl Tree<Comparison<'_>> {
 }
 
 impl<L> Tree<L> {
-    /// Puts the nodes of this tree after others, its root last.
+    /// Appends the nodes of this tree to `nodes` and adjusts the ids of children. The root is the last node.
     pub(crate) fn append_to(self, nodes: &mut Vec<Node<L>>) {
         let first = nodes.len();
         nodes.extend(self.nodes.into_iter().map(|node| match node {
@@ -221,7 +265,9 @@ impl<L> Tree<L> {
 }
 
 impl Tree<Comparison<'static>> {
-    /// A tree as criteria can write it that is true for every case.
+    /// Returns a tree that is true for every case and that criteria can express: `id = x or id <> x`.
+    ///
+    /// It uses the first visible field of the catalogue.
     pub(crate) fn tautology(catalog: &Catalog) -> Self {
         let field = catalog.visible_fields().next().map_or(FieldId::ID, |(field, _)| field);
         let value = any_value(catalog.field(field).field_type());

@@ -1,4 +1,4 @@
-//! Contradictions, tautologies and superfluous criteria among criteria on one field.
+//! Warnings on the criteria of one branch on one field: contradictions, tautologies and superfluous criteria.
 
 use super::super::optimize::{decides, implies, test};
 use super::super::tree::{Comparison, Leaf, Node, NodeId, Test, Tree};
@@ -7,10 +7,10 @@ use crate::catalog::Catalog;
 use crate::error::quote;
 use crate::operator::Connective;
 
-/// Beyond this many criteria on one field in one branch, they are not compared pairwise.
+/// The largest number of criteria on one field in one branch that are compared pairwise, which takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// Finds contradictions, tautologies and superfluous criteria among the children on one field.
+/// Finds contradictions, tautologies and superfluous criteria among the children of a branch. Compares only children on one field.
 pub(super) fn branch(
     connective: Connective,
     children: &[NodeId],
@@ -52,7 +52,7 @@ pub(super) fn branch(
                     Connective::And => (implies(&other.test, &leaf.test), implies(&leaf.test, &other.test)),
                     Connective::Or => (implies(&leaf.test, &other.test), implies(&other.test, &leaf.test)),
                 };
-                // Of two that say the same, the second is superfluous.
+                // Of two equivalent criteria, the second is superfluous.
                 other_at != at && implied && (!implies_back || other_at < at)
             });
             if superfluous {

@@ -1,4 +1,7 @@
-//! And-ed criteria that elements of one array may meet one by one.
+//! Warnings on criteria that are joined by `$and`, but that two different elements of one array can satisfy.
+//!
+//! `checklist.name = identity and checklist.checked = true` also selects a case with a checked item `address` and an unchecked
+//! item `identity`: each criterion is tested on all elements separately.
 
 use smallvec::SmallVec;
 
@@ -7,19 +10,19 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::operator::{Connective, Operator, Side};
 
-/// More fields than this are not kept apart below one node.
+/// The most uses that are remembered for one node.
 const MOST_FIELDS: usize = 64;
 
-/// A field within an array that a criterion is on.
+/// A use of a field within an array by a criterion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Use {
     field: FieldId,
     bound: Bound,
-    /// The first criterion that has it.
+    /// The first criterion with this field and bound.
     leaf: NodeId,
 }
 
-/// The side of its value on which a criterion holds.
+/// The kind of bound that a criterion sets: `>` and `>=` set a lower one, `<` and `<=` an upper one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
     Lower,
@@ -37,9 +40,10 @@ impl Bound {
     }
 }
 
-/// Warns of every conjunction with two criteria on one array, once for each array: the later criterion, and why.
+/// Warns of every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
 ///
-/// Criteria of different branches of a disjunction are not and-ed; one of such a branch and one beside the disjunction are.
+/// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a criterion
+/// beside the disjunction are.
 pub(super) fn separate(
     tree: &Tree<Comparison<'_>>,
     catalog: &Catalog,
@@ -86,7 +90,7 @@ pub(super) fn separate(
     }
 }
 
-/// True when two elements of one array may meet two criteria that one element was meant to meet.
+/// Returns true if two different elements of one array can satisfy the two criteria, and the author probably meant one element.
 fn may_be_apart(one: &Use, other: &Use, catalog: &Catalog) -> bool {
     if one.field == other.field {
         return matches!(
@@ -97,7 +101,7 @@ fn may_be_apart(one: &Use, other: &Use, catalog: &Catalog) -> bool {
     array_of(catalog, one.field) == array_of(catalog, other.field)
 }
 
-/// The outermost array around the values of a field.
+/// Returns the path of the outermost array around the values of a field.
 fn array_of(catalog: &Catalog, field: FieldId) -> &str {
     let path = catalog.field(field).path();
     path.split_once("[]").map_or(path, |(array, _)| array)

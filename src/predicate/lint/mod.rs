@@ -1,4 +1,4 @@
-//! Warnings: parts of a filter without errors that its author may not have meant.
+//! Warnings: parts of a filter that are valid, but that its author may not have meant.
 
 mod branch;
 mod elements;
@@ -18,8 +18,7 @@ use crate::value::{Number, Value};
 /// The largest number of warnings of one filter.
 pub(crate) const MOST_WARNINGS: usize = 100;
 
-/// Returns the warnings of a tree as written, whose normal form is `normal` and whose rounded numbers are `rounded`, in document
-/// order.
+/// Returns the warnings of a tree as written, in document order. `normal` is its normal form, `rounded` its rounded numbers.
 pub(crate) fn lint(
     written: &Tree<Comparison<'_>>,
     normal: &Tree<Leaf>,
@@ -90,7 +89,7 @@ pub(crate) fn lint(
     found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
 }
 
-/// A number as people write it; an integer with all its digits, which are those of the double.
+/// Prints a number with the digits of the double: of an integer below 10^30, all of them.
 fn of_all_digits(number: Number) -> String {
     let number = number.get();
     let has_all = number.trunc().to_bits() == number.to_bits() && number.abs() < 1e30;

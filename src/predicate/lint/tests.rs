@@ -2,7 +2,7 @@ use super::WarningKind;
 use crate::catalog::{Catalog, Field, FieldType};
 use crate::filter::Filter;
 
-/// The warnings for a body, one a line.
+/// Returns the warnings for a JSON body, one per line.
 fn of_json(body: &str) -> Vec<String> {
     let filter = Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
     filter.warnings().iter().map(|warning| format!("{:?} {warning}", warning.kind)).collect()
@@ -17,7 +17,7 @@ fn warns(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn filters_without_oddities_have_no_warning() {
+fn ordinary_filters_have_no_warning() {
     for text in [
         "status in (open, blocked) and createdAt >= \"2024-01-01 00:00:00\"",
         "tags = a and tags = b and tags <> c",
@@ -30,7 +30,7 @@ fn filters_without_oddities_have_no_warning() {
 }
 
 #[test]
-fn values_outside_the_known_ones_are_named() {
+fn unknown_values_are_reported() {
     warns(
         "status in (open, Blocked) and (name = x or priority <> urgent)",
         &[
@@ -44,7 +44,7 @@ fn values_outside_the_known_ones_are_named() {
 }
 
 #[test]
-fn numbers_that_a_double_rounds_are_named() {
+fn rounded_numbers_are_reported() {
     let message = |written, number| {
         format!(
             "`{written}` has more digits than a double holds, and stands for `{number}` and all numbers nearer to that than \
@@ -66,7 +66,7 @@ fn numbers_that_a_double_rounds_are_named() {
 }
 
 #[test]
-fn criteria_that_two_elements_may_meet_are_named() {
+fn criteria_that_two_elements_can_satisfy_are_reported() {
     const LIST: &str = "caseReview.checklistState.checklist";
     let warning = |path: &str, other: &str| {
         format!(
@@ -90,7 +90,7 @@ fn criteria_that_two_elements_may_meet_are_named() {
 }
 
 #[test]
-fn any_array_of_any_catalogue_is_named() {
+fn warnings_name_the_array_in_every_catalogue() {
     let catalog = Catalog::new([
         Field::new("legs[].bank", FieldType::String),
         Field::new("legs[].fees[].amount", FieldType::Number),
@@ -110,7 +110,7 @@ fn any_array_of_any_catalogue_is_named() {
 }
 
 #[test]
-fn values_that_hardly_any_document_has_are_named() {
+fn unusual_values_are_reported() {
     const ABSENCE: &str = "is a value like any other, and no case without `name` has it: a test for absence is not in the \
                            language";
     for word in ["null", "None", "nil"] {
@@ -148,7 +148,7 @@ fn values_that_hardly_any_document_has_are_named() {
 }
 
 #[test]
-fn what_is_never_true_is_named() {
+fn contradictions_are_reported() {
     warns(
         "name = x or name all (a, b)",
         &["AlwaysFalse criteria[0].children[1]: never true: `name` cannot have such a value"],
@@ -170,7 +170,7 @@ fn what_is_never_true_is_named() {
 }
 
 #[test]
-fn what_is_always_true_is_named() {
+fn tautologies_are_reported() {
     warns(
         "tags = a and (name = x or name <> x)",
         &["AlwaysTrue criteria[1]: always true: its criteria on `name` cover every case"],
@@ -186,7 +186,7 @@ fn what_is_always_true_is_named() {
 }
 
 #[test]
-fn what_makes_no_difference_is_named() {
+fn superfluous_criteria_are_reported() {
     const DEMANDS: &str =
         "makes no difference: another criterion beside it on the same field already demands this";
     const ADMITS: &str =
@@ -202,7 +202,7 @@ fn what_makes_no_difference_is_named() {
 }
 
 #[test]
-fn places_are_those_of_the_body() {
+fn paths_are_those_of_the_body() {
     let never = r#"{"field":"name","op":"$all","values":["a","b"]}"#;
     let body =
         format!(r#"{{"ids":["x"],"criteria":[{{"op":"$and","children":[{never},{never}]}},{never}]}}"#);
@@ -214,7 +214,7 @@ fn places_are_those_of_the_body() {
             "AlwaysFalse criteria[1]: never true: `name` cannot have such a value",
         ]
     );
-    // A branch comes before what it holds.
+    // A branch comes before its children.
     warns(
         "(name = a and name = b and status <> gone) or name = c",
         &[
@@ -226,7 +226,7 @@ fn places_are_those_of_the_body() {
 }
 
 #[test]
-fn there_are_at_most_a_hundred() {
+fn a_filter_has_at_most_a_hundred_warnings() {
     let many = vec!["priority = urgent"; 500].join(" or ");
     let filter = Filter::compile_text(&Catalog::cases(), &many).unwrap();
     assert_eq!(filter.warnings().len(), 100);

@@ -1,4 +1,4 @@
-//! Values of criteria on strings that hardly any document has in this form.
+//! Warnings on strings in a form that few documents have, such as `" open"` or `null`.
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
@@ -7,10 +7,10 @@ use crate::catalog::Field;
 use crate::error::quote;
 use crate::value::Value;
 
-/// Words for an absent value in other languages.
+/// Words for an absent value in other languages, in lower case.
 const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
 
-/// A property of a value that its author may not have meant: blanks around it, a form of Unicode other than the composed one, or a word for no value.
+/// Returns the warning on a value with blanks around it, in another form of Unicode than NFC, or that looks like an absent value.
 pub(super) fn unusual(field: &Field, value: &Value<'_>) -> Option<(WarningKind, String)> {
     let Value::String(text) = value else { return None };
     if field.known_rank(text).is_some() {

@@ -15,34 +15,34 @@ pub enum WarningKind {
     AlwaysTrue,
     /// A criterion, or the whole filter, that is true for no case.
     AlwaysFalse,
-    /// A criterion that its neighbours make superfluous.
+    /// A criterion that changes nothing beside the other criteria of its branch.
     Subsumed,
-    /// A number that a double cannot hold, so that it stands for another one.
+    /// A number that a double cannot represent. The filter uses the nearest double.
     RoundedNumber,
-    /// Criteria joined by and that two different elements of one array may meet.
+    /// Criteria joined by `$and` that two different elements of one array can satisfy.
     SeparateElements,
-    /// A string such as `null`, or without letters, which is no test for absence.
+    /// A string such as `null`, or an empty one. It does not test for absence.
     NotAbsence,
-    /// A string with blanks in front or at the end.
+    /// A string with blanks at the start or the end.
     BlanksAround,
     /// A string that is not in the composed form of Unicode (NFC).
     NotComposed,
-    /// A value that no case has, in a form in which cases have it; see [`Engine::hints`](crate::Engine::hints).
+    /// A value that no case has, while cases have it in a similar form; see [`Engine::hints`](crate::Engine::hints).
     StoredOtherwise,
-    /// A field of which no case has a value; see [`Engine::hints`](crate::Engine::hints).
+    /// A field in which no case has a value; see [`Engine::hints`](crate::Engine::hints).
     NoValues,
-    /// A member of stored cases that is no field, and so is not searched, but looks like a field that the filter names; see
+    /// A member of stored cases that is not a field, but that looks like a field in the filter. It is not searched; see
     /// `Store::unknown_members` (feature `store`).
     UnknownMember,
 }
 
-/// A part of a filter without errors that its author may not have meant.
+/// A part of a filter that is valid, but that its author may not have meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Warning {
     /// The kind.
     pub kind: WarningKind,
-    /// The place as a path into the body, such as `criteria[0].values[1]`; empty for the whole of it.
+    /// The path of the part in the body, such as `criteria[0].values[1]`; empty for the whole body.
     pub path: String,
     /// The description.
     pub message: String,

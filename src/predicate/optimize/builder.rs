@@ -1,4 +1,4 @@
-//! The smart constructor of normal forms.
+//! The smart constructor of normal forms, with hash-consing: equal nodes are stored once.
 
 use smallvec::SmallVec;
 
@@ -10,19 +10,23 @@ use super::test::test_of;
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Connective, Operator};
 
-/// Makes nodes, each once, every one in normal form.
+/// A builder of nodes in normal form.
+///
+/// Invariants: no two nodes are equal, and each node is the root of a tree in normal form. Equal subtrees therefore have equal
+/// ids, and comparing ids compares subtrees.
 pub(in crate::predicate) struct Builder<'c> {
     catalog: &'c Catalog,
     pub(super) nodes: Vec<(Rank, Node<Leaf>)>,
-    /// Once there are many.
+    /// The hash table of the nodes; `None` up to [`FEW_NODES`].
     numbers: Option<Numbers>,
 }
 
-/// Up to this many nodes are compared one by one, which most often ends at the rank, and brought into order without
-/// allocating.
+/// The number of nodes up to which a linear search replaces the hash table, and sorting needs no allocation.
+///
+/// Most comparisons of the search end at the rank.
 pub(super) const FEW_NODES: usize = 24;
 
-/// Nodes of the builder, few as a rule.
+/// A list of node ids. Most lists are short.
 pub(super) type Nodes = SmallVec<[NodeId; 8]>;
 
 impl<'c> Builder<'c> {
@@ -31,8 +35,8 @@ impl<'c> Builder<'c> {
         Self { catalog, nodes: Vec::with_capacity(likely), numbers: None }
     }
 
-    /// The number of a node equal to this one.
-    // The node is made in its place, since to move it costs as much as to look for it.
+    /// Adds a node, unless an equal one exists. Returns the id of the node or of the equal one.
+    // The node is first pushed and then searched for, because moving it costs as much as the search.
     #[inline(always)]
     pub(super) fn intern(&mut self, node: Node<Leaf>) -> NodeId {
         let rank = self.rank(&node);
@@ -40,7 +44,7 @@ impl<'c> Builder<'c> {
         self.number_of_last()
     }
 
-    /// The number of the last node, which is gone if there was an equal one.
+    /// Returns the id of the last node. If an equal node exists, removes the last one and returns the id of the equal one.
     #[inline(never)]
     fn number_of_last(&mut self) -> NodeId {
         let Some(((rank, node), before)) = self.nodes.split_last() else { return 0 };
@@ -73,7 +77,7 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// The root of a tree, made anew from its nodes.
+    /// Adds the nodes of a tree and brings them into normal form. Returns the id of the root.
     pub(super) fn tree(&mut self, tree: &Tree<Leaf>) -> NodeId {
         let mut made: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
         for node in tree.nodes() {
@@ -94,7 +98,9 @@ impl<'c> Builder<'c> {
         self.intern(Node::Constant(value))
     }
 
-    /// The field's values compared with these.
+    /// Adds the test that compares the values of a field with a set of operands.
+    ///
+    /// `amount` with `>` and `{5}` becomes the leaf `Any (5, max]`. A test with the same result for every case becomes a constant.
     pub(in crate::predicate) fn leaf(&mut self, field: FieldId, operator: Operator, set: Set) -> NodeId {
         let many = self.catalog.field(field).is_many();
         self.intern(match test_of(operator, set, many) {
@@ -108,7 +114,16 @@ impl<'c> Builder<'c> {
         self.nodes.get(id).map(|(_, node)| node)
     }
 
-    /// The normal form of a branch whose children are in normal form.
+    /// Adds a branch and brings it into normal form. The children must be ids of this builder.
+    ///
+    /// Applies the rules in the order of the module docs of `optimize`. The result can be a branch, one of the children, or a constant:
+    ///
+    /// ```text
+    /// And [status: Any {a, b}, status: None {a}]      becomes  status: Any {b}
+    /// And [status: Any {a}, status: Any {b}]          becomes  false
+    /// Or  [And [x, y], And [x, z]]                    becomes  And [x, Or [y, z]]
+    /// And [x]                                         becomes  x
+    /// ```
     pub(in crate::predicate) fn make(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
         if let [only] = children {
             return *only;
@@ -121,8 +136,8 @@ impl<'c> Builder<'c> {
                 Some((_, Node::Constant(value))) if *value == neutral => {}
                 Some((_, Node::Constant(_))) => return id,
                 Some((rank, Node::Leaf(_))) => leaves.push((*rank, id)),
-                // Normal forms nest no conjunction in a conjunction, so one level of flattening is
-                // enough; and they have constants at the root alone.
+                // Flattening one level is enough: a normal form has no conjunction directly in a conjunction. Its
+                // children are not constants either.
                 Some((_, Node::Branch(inner, grandchildren))) if *inner == connective => {
                     for id in grandchildren {
                         match self.nodes.get(*id) {
@@ -157,9 +172,9 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// The leaves, ascending by field, with those of each field merged; false when they decide the branch.
+    /// Sorts the leaves by field and merges the leaves of each field. Returns false if they decide the branch.
     ///
-    /// The only leaf of its field stays as it is: merging a test with none changes no normal form.
+    /// A leaf that is the only one of its field needs no merging.
     fn merge_leaves(
         &mut self,
         connective: Connective,

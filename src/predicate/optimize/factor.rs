@@ -1,4 +1,4 @@
-//! The rules on branches in a branch: absorb and factor.
+//! The rules *absorb* and *factor*, which simplify branches in a branch.
 
 use super::super::tree::{Children, Leaf, Node, NodeId};
 use super::builder::{Builder, Nodes};
@@ -6,17 +6,23 @@ use super::merge::implies;
 use super::numbers::Rank;
 use crate::operator::Connective;
 
-/// Beyond this many branches in one, they are not compared pairwise.
+/// The largest number of branches in a branch that are compared pairwise, which takes quadratic time.
 const PAIRWISE: usize = 64;
 
 impl Builder<'_> {
-    /// Drops branches that a sibling makes superfluous: a leaf, or a branch of fewer children.
+    /// Drops branches that a sibling makes superfluous. The sibling is a leaf, or a branch with a part of the children.
+    ///
+    /// ```text
+    /// a and (a or b)                    becomes  a
+    /// a or (a and b)                    becomes  a
+    /// (a or b) and (a or b or c)        becomes  a or b
+    /// ```
     pub(super) fn absorb(&self, connective: Connective, leaves: &[NodeId], branches: &mut Nodes) {
         let children = |branch: NodeId| match self.node(branch) {
             Some(Node::Branch(_, children)) => children.as_slice(),
             _ => &[],
         };
-        // Leaves of one field have one rank, and of the leaves those alone.
+        // Two leaves have the same rank if and only if they are of one field.
         let leaf = |id: &NodeId| match self.nodes.get(*id) {
             Some((rank, Node::Leaf(leaf))) => Some((*rank, &leaf.test)),
             _ => None,
@@ -28,9 +34,9 @@ impl Builder<'_> {
                 let from = leaves.partition_point(|id| rank(id) < of_field);
                 let siblings = leaves.get(from..).unwrap_or_default().iter().map_while(leaf);
                 siblings.take_while(|(rank, _)| *rank == of_field).any(|(_, outer)| match connective {
-                    // The sibling makes an alternative of the branch true, and so the branch.
+                    // Where the sibling is true, so is an alternative of the branch, and thus the branch.
                     Connective::And => implies(outer, inner),
-                    // The branch is true only where the sibling is.
+                    // Where the branch is true, so is its child, and thus the sibling.
                     Connective::Or => implies(inner, outer),
                 })
             })
@@ -48,7 +54,9 @@ impl Builder<'_> {
         });
     }
 
-    /// Takes what all branches have in common out of them.
+    /// Takes the children that all branches share out of them: `(a and b) or (a and c)` becomes `a and (b or c)`.
+    ///
+    /// Returns `None` if the branches share no child.
     pub(super) fn factor(&mut self, connective: Connective, branches: &[NodeId]) -> Option<NodeId> {
         let dual = connective.dual();
         let [first, others @ ..] = branches else { return None };

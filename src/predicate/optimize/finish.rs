@@ -1,22 +1,22 @@
-//! The order of the nodes of a normal form.
+//! The last step: removes unused nodes and brings the others into a canonical order.
 
 use super::super::tree::{Leaf, Node, NodeId, Tree};
 use super::builder::{Builder, FEW_NODES};
 
 impl Builder<'_> {
-    /// The nodes below `root` in an order that depends on their structure alone.
+    /// Returns the tree below `root`. The order of its nodes depends only on their structure, so equal normal forms are equal trees.
     pub(in crate::predicate) fn finish(mut self, root: NodeId) -> Tree<Leaf> {
         if !matches!(self.node(root), Some(Node::Branch(..))) {
             let node = self.nodes.into_iter().nth(root).map_or(Node::Constant(false), |(_, node)| node);
             return Tree::from_nodes([node]);
         }
-        // For each node 1 when it is the root or below it, later its number in the finished tree.
+        // For each node: 1 if it is the root or below it, 0 otherwise. Later its id in the finished tree.
         let (mut few, mut many) = ([0; FEW_NODES], Vec::new());
         let places = room(&mut few, &mut many, self.nodes.len());
         if let Some(place) = places.get_mut(root) {
             *place = 1;
         }
-        // Children have smaller numbers, so one pass downwards reaches all that is needed.
+        // Children have smaller ids, so one pass from the last node to the first finds all nodes below the root.
         let (mut few, mut many) = ([(0, 0); FEW_NODES], Vec::new());
         let order = room(&mut few, &mut many, self.nodes.len());
         let mut from = order.len();
@@ -37,7 +37,7 @@ impl Builder<'_> {
             }
         }
         let order = order.get_mut(from..).unwrap_or_default();
-        // By level, the leaves first; in a level by what is cheap to compare.
+        // Sort by height, leaves first, and within a height by field or connective. Both are in the rank.
         order.sort_by_key(|(rank, _)| *rank);
         let mut out = Vec::with_capacity(order.len());
         for alike in order.chunk_by_mut(|(a, _), (b, _)| a == b) {
@@ -66,7 +66,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns `len` defaults, in the array if they fit.
+/// Returns a slice of `len` default values, in the array `few` if they fit and in `many` otherwise.
 #[inline]
 fn room<'r, T: Clone + Default>(
     few: &'r mut [T; FEW_NODES],

@@ -1,4 +1,12 @@
-//! Merging the tests on one field that stand in one branch.
+//! The rule *merge*: combines the tests of one branch on one field.
+//!
+//! ```text
+//! single-valued field, and        Any {a, b}, None {a}       becomes  Any {b}
+//! single-valued field, or         Any [1, 5], Any [3, 9]     becomes  Any [1, 9]
+//! single-valued field, and        Any {a}, Any {b}           becomes  false
+//! many-valued field, and          Any {a}, Any {b}           becomes  All {a, b}
+//! many-valued field, or           Any {a}, Any {b}           becomes  Any {a, b}
+//! ```
 
 use smallvec::{SmallVec, smallvec};
 
@@ -8,22 +16,22 @@ use crate::predicate::tree::Test;
 
 /// The result of merging the tests on one field.
 pub(super) enum Merged {
-    /// They make the conjunction false, or the disjunction true.
+    /// The tests decide the branch: the conjunction is false, or the disjunction is true.
     Decided,
-    /// Tests that together say the same; none when they make no difference.
+    /// The equivalent tests. None if the tests do not affect the branch.
     Tests(Tests),
 }
 
-/// Tests on one field, one as a rule.
+/// A list of tests on one field. Most lists have one.
 type Tests = SmallVec<[Test; 1]>;
 
-/// Beyond this many tests of one sort on one many-valued field, they are not compared pairwise.
+/// The largest number of tests with one quantifier on one many-valued field that are compared pairwise.
 const PAIRWISE: usize = 16;
 
 /// Merges the tests on one field in a conjunction or disjunction.
 pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merged {
     match (connective, many, tests) {
-        // The two bounds of a range, most often.
+        // The fast path for the two bounds of a range.
         (Connective::And, false, [Test::Any(a), Test::Any(b)]) => {
             Merged::unless(Set::is_empty, a.intersect(b), Test::Any)
         }
@@ -35,18 +43,18 @@ pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merg
 }
 
 impl Merged {
-    /// Decided if so, or else the one test on this set.
+    /// Returns `Decided` if the set satisfies the condition, and otherwise the test on this set.
     fn unless(is_decided: impl FnOnce(&Set) -> bool, set: Set, test: impl FnOnce(Set) -> Test) -> Self {
         if is_decided(&set) { Self::Decided } else { Self::Tests(smallvec![test(set)]) }
     }
 }
 
-/// True when the tests on one field make the conjunction false, or the disjunction true.
+/// Returns true if the tests on one field make the conjunction false, or the disjunction true.
 pub(in crate::predicate) fn decides(connective: Connective, many: bool, tests: &[&Test]) -> bool {
     matches!(merge(connective, many, tests), Merged::Decided)
 }
 
-/// The tests of each sort.
+/// The sets of tests, by quantifier.
 #[derive(Default)]
 struct Sorted {
     any: Vec<Set>,
@@ -69,12 +77,12 @@ impl Sorted {
 }
 
 fn intersection(mut sets: Vec<Set>) -> Option<Set> {
-    // Small ones first, lest every one of many bounds copies one long list of values.
+    // Small sets first: otherwise each of many bounds would copy the same long list of values.
     sets.sort_by_key(Set::len);
     sets.into_iter().reduce(|all, set| all.intersect(&set))
 }
 
-/// With one value or none: in every `Any` set, and in no `None` set.
+/// Merges a conjunction on a single-valued field: the value is in every `Any` set and in no `None` set.
 fn all_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     let any = intersection(any);
     let none = Set::union(none, true);
@@ -86,7 +94,7 @@ fn all_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     }
 }
 
-/// With one value or none: in some `Any` set, or outside some `None` set.
+/// Merges a disjunction on a single-valued field: the value is in some `Any` set, or not in some `None` set.
 fn any_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     let any = Set::union(any, true);
     let none = intersection(none);
@@ -102,13 +110,13 @@ fn is_point(set: &Set) -> bool {
     set.len() == 1 && set.are_points()
 }
 
-/// With any number of values: every required point present, no forbidden one, one of each `Any` set.
+/// Merges a conjunction on a many-valued field: V has all required points, no forbidden point, and a member of each `Any` set.
 fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
     let forbidden = Set::union(none, false);
     let mut required = all;
     let mut alternatives = Vec::new();
     for set in any {
-        // Only points: what an interval leaves without some points, no criterion could say.
+        // Subtract from points only. Criteria on a many-valued field cannot express a range without some points.
         let set = match &forbidden {
             Some(forbidden) if set.are_points() => set.minus(forbidden),
             _ => set,
@@ -143,7 +151,7 @@ fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
     Merged::Tests(tests)
 }
 
-/// With any number of values: one in the `Any` sets, or all of an `All` set, or none of a `None` set.
+/// Merges a disjunction on a many-valued field: V has a member of an `Any` set, all of an `All` set, or none of a `None` set.
 fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
     let any = Set::union(any, false);
     if let Some(any) = &any {
@@ -164,8 +172,9 @@ fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
     Merged::Tests(tests)
 }
 
-/// Drops each of these different sets that another one makes superfluous. Of two that make each other superfluous (the same values,
-/// as a point and a range or as one range) the shorter one stays.
+/// Drops each set that another one makes superfluous. The sets must be different.
+///
+/// Two sets can make each other superfluous if they have the same members in different ranges. The shorter one then stays.
 fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
     if sets.len() > PAIRWISE {
         return;
@@ -177,7 +186,7 @@ fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
     sets.retain(|set| !all.iter().any(|other| other != set && replaces(other, set)));
 }
 
-/// True when every value set that passes `premise` passes `conclusion`; may miss some that do.
+/// Returns true if `premise` implies `conclusion` for every V. May return false although it does.
 pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
     match (premise, conclusion) {
         (Test::Any(a), Test::Any(b)) => a.is_within(b),

@@ -1,4 +1,4 @@
-//! The numbers of nodes, so that equal subtrees become one node.
+//! A hash table from nodes to their ids (hash-consing), so that equal subtrees become one node.
 
 use std::hash::BuildHasher;
 
@@ -6,11 +6,13 @@ use hashbrown::HashTable;
 
 use super::super::tree::{Leaf, Node, NodeId};
 
-/// The key by which nodes are ordered first: the height, that of leaves and constants being 0, above sixteen bits for the field
-/// of a leaf, or for the connective of a branch.
+/// The first key of the order of nodes.
+///
+/// The low sixteen bits are the field of a leaf or the connective of a branch. The bits above are the height, which is 0 for
+/// leaves and constants.
 pub(super) type Rank = u64;
 
-/// The numbers of nodes by their hash.
+/// The hash table. It stores ids only; the nodes are in the builder.
 pub(super) struct Numbers {
     table: HashTable<NodeId>,
     hasher: foldhash::quality::RandomState,
@@ -27,7 +29,7 @@ impl Numbers {
         Self { table, hasher }
     }
 
-    /// Returns the number of a node equal to this one; otherwise enters this one under the next number.
+    /// Returns the id of a node equal to this one. If there is none, inserts this one with the next id and returns `None`.
     pub(super) fn find_or_insert(
         &mut self,
         nodes: &[(Rank, Node<Leaf>)],
@@ -43,7 +45,7 @@ impl Numbers {
     }
 }
 
-/// The hash of the node, not of an option of it.
+/// Hashes the node with an id. It must hash the node itself, as `find_or_insert` does, not the `Option`.
 fn hash_of(nodes: &[(Rank, Node<Leaf>)], hasher: &foldhash::quality::RandomState, id: NodeId) -> u64 {
     nodes.get(id).map_or(0, |(_, node)| hasher.hash_one(node))
 }

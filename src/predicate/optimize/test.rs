@@ -1,10 +1,21 @@
-//! From a comparison to the test that it stands for.
+//! Conversion of a comparison, with an operator, to a test, with a quantifier and a set.
 
 use super::super::set::Set;
 use super::super::tree::{Comparison, Test};
 use crate::operator::{Operator, Quantifier, Shape};
 
-/// Returns the test of a comparison, or its truth where that is the same for every case.
+/// Converts a comparison to a test. `Err` is its result if that is the same for every case.
+///
+/// `many` is true for a many-valued field.
+///
+/// ```text
+/// status = open                 Ok(Any {open})
+/// status <> open                Ok(None {open})
+/// amount > 5                    Ok(Any (5, max])
+/// tags $all [a, b]              Ok(All {a, b})
+/// status $all [a, b]            Err(false)          a single-valued field cannot have both values
+/// amount > max                  Err(false)          the set is empty
+/// ```
 pub(in crate::predicate) fn test(comparison: &Comparison<'_>, many: bool) -> Result<Test, bool> {
     match Set::from_values(&comparison.values) {
         Some(set) => test_of(comparison.operator, set, many),
@@ -12,7 +23,7 @@ pub(in crate::predicate) fn test(comparison: &Comparison<'_>, many: bool) -> Res
     }
 }
 
-/// Like [`test`], given the set of the operands.
+/// Converts an operator with a set of operands, like [`test`].
 pub(super) fn test_of(operator: Operator, operands: Set, many: bool) -> Result<Test, bool> {
     let Shape { quantifier, pattern } = operator.shape();
     let set = operands.matching(pattern).ok_or(false)?;

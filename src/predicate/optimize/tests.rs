@@ -1,4 +1,4 @@
-//! The rules one by one, then laws that hold for random trees.
+//! Tests of each rule, then of laws for random trees.
 
 mod laws;
 
@@ -78,7 +78,7 @@ fn bounds_become_ranges() {
     becomes("n in (1, 2, 3) and n > 1", "n in (2, 3)");
     becomes("(n >= 1 and n <= 2) or (n >= 2 and n <= 3)", "n >= 1 and n <= 3");
     becomes("n < 1 or n = 1", "n <= 1");
-    // Any number but 1, in a form that nests no deeper than its parts may have.
+    // Any number but 1, printed without nesting deeper than the input.
     becomes("n < 1 or n > 1", "n >= -1.7976931348623157e308 and n <> 1");
     becomes("n >= 1 and n <> 2", "n >= 1 and n <> 2");
     becomes("n <= 1 or n >= 1", "n >= -1.7976931348623157e308");
@@ -101,12 +101,12 @@ fn contradictions_and_tautologies_are_found() {
     becomes("ss in (a, b) and ss <> a and ss <> b", "false");
     becomes("s <> a or s <> b", "true");
     becomes("ss <> a or ss in (a, b)", "true");
-    // An absent value is neither below nor above.
+    // The bounds keep cases without a value out.
     becomes("(n <= 1 or n >= 1) and n <> 3", "n >= -1.7976931348623157e308 and n <> 3");
 }
 
 #[test]
-fn many_valued_tests_merge_only_where_that_is_sound() {
+fn many_valued_tests_merge_only_if_the_result_is_equivalent() {
     becomes("ss = a and ss = b", "ss all (a, b)");
     becomes("ss all (a, b) and ss = c", "ss all (a, b, c)");
     becomes("ss = a or ss = b", "ss in (a, b)");
@@ -121,7 +121,7 @@ fn many_valued_tests_merge_only_where_that_is_sound() {
     becomes("ns > 5 or ns < 1", "ns < 1 or ns > 5");
     becomes("ns > 5 and ns > 6", "ns > 6");
     becomes("ns > 5 and ns = 7", "ns = 7");
-    // Each of these sets lies within the other one.
+    // Each of these sets is within the other one.
     becomes("(ns = 5 or ns > 5) and ns >= 5", "ns >= 5");
     becomes("(ns <> 0 or ns = 7) and (ns = 5 or ns > 5) and ns >= 5", "ns >= 5 and (ns = 7 or ns <> 0)");
 }
@@ -136,13 +136,13 @@ fn branches_are_absorbed() {
     becomes("n > 3 or (n > 5 and s = a)", "n > 3");
     becomes("ss all (a, b) and (ss in (b, c) or n = 1)", "ss all (a, b)");
     becomes("(s <> a and s <> b) and (s <> a or n = 1)", "s <> a and s <> b");
-    // By a branch of fewer children.
+    // By a branch with a part of the children.
     becomes("n = 7 and (s = a or r = x) and (s = a or r = x or b = true)", "n = 7 and (s = a or r = x)");
     becomes("n = 7 or s = a and r = x or s = a and r = x and b = true", "n = 7 or s = a and r = x");
 }
 
 #[test]
-fn what_branches_share_is_taken_out() {
+fn shared_children_are_factored_out() {
     becomes("(s = a and n = 1) or (s = a and b = true)", "s = a and (n = 1 or b = true)");
     becomes("(s = a or n = 1) and (s = a or b = true)", "s = a or n = 1 and b = true");
     becomes("(s = a and n = 1) or (s = a and n = 2)", "s = a and n in (1, 2)");
@@ -151,14 +151,14 @@ fn what_branches_share_is_taken_out() {
         "(s = a and r = x and n = 1) or (s = a and r = x and b = true) or (s = a and r = x and ss = y)",
         "s = a and r = x and (n = 1 or b = true or ss = y)",
     );
-    // Nothing that all of them share: left as it is.
+    // No child is in all branches: no factoring.
     becomes(
         "(s = a and n = 1) or (s = a and b = true) or (n = 1 and b = true)",
         "s = a and n = 1 or s = a and b = true or n = 1 and b = true",
     );
 }
 
-/// The worst case of depth that is known; see `Filter::to_json`.
+/// The known worst case of depth; see `Filter::to_json`.
 #[test]
 fn a_normal_form_nests_at_most_three_levels_deeper() {
     let catalog = catalog();
@@ -198,7 +198,7 @@ fn equal_subtrees_are_one_node() {
     assert_eq!(filter.size(), 9);
 }
 
-/// Filters that make the rules work on every level.
+/// Returns filters of this depth in which the rules apply on every level.
 fn towers(levels: usize) -> Vec<String> {
     let mut shared = "s = z".to_owned();
     let mut plain = "s = z".to_owned();
@@ -216,7 +216,7 @@ fn towers(levels: usize) -> Vec<String> {
 fn depth_costs_little_stack() {
     let work = || {
         let catalog = catalog();
-        // The first limit is the default; the second is what a careless host may set.
+        // The first limit is the default; the second is that of a host that sets no limit.
         for (levels, depth) in [(10, 32), (600, usize::MAX)] {
             let limits = crate::Limits { depth, ..crate::Limits::default() };
             for text in towers(levels) {
@@ -229,9 +229,9 @@ fn depth_costs_little_stack() {
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
 }
 
-/// Tests and values at the default limits, of the sorts that tempt to compare each with each.
+/// Filters with as many tests and values as the default limits allow. A pairwise comparison would take quadratic time.
 #[test]
-fn the_largest_filters_compile_soon() {
+fn the_largest_filters_compile_fast() {
     let catalog = catalog();
     let list = |from: usize, to: usize| (from..to).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
     let join =

@@ -1,4 +1,4 @@
-//! A normal form as criteria that a request can write.
+//! Conversion of a normal form to criteria that a request can contain.
 
 use super::super::intervals::Intervals;
 use super::super::set::Set;
@@ -7,14 +7,14 @@ use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Connective, Operator, Pattern, Quantifier, Ray, Shape, Side};
 use crate::value::{OrderedType, Value};
 
-/// The test for one of several values.
+/// The shape of `=` and `$contains`.
 const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
 
-/// A normal form as a request can write it: the same truth for every case, the same normal form.
+/// A normal form, converted to a request body. Compiling the body gives the same normal form.
 pub(super) struct PrintedBody {
     nodes: Vec<Node<Comparison<'static>>>,
     pub(super) ids: Option<Vec<Value<'static>>>,
-    /// The criteria, which are joined by `$and`; `None` when there are ids alone.
+    /// The criteria, which are joined by `$and`; `None` if the body has only ids.
     pub(super) criteria: Option<Children>,
 }
 
@@ -57,7 +57,7 @@ impl Writer {
         self.nodes.len().saturating_sub(1)
     }
 
-    /// The ids that this node selects, if it does just that.
+    /// Returns the ids that this node selects, if it is a plain selection of ids.
     fn ids(&self, id: NodeId) -> Option<Vec<Value<'static>>> {
         match self.nodes.get(id) {
             Some(Node::Leaf(Comparison { field: FieldId::ID, operator, values })) => {
@@ -67,7 +67,7 @@ impl Writer {
         }
     }
 
-    /// Parts the root into ids and criteria.
+    /// Splits the root into ids and criteria.
     fn finish(mut self, root: NodeId) -> PrintedBody {
         let mut ids = self.ids(root);
         let criteria = match self.nodes.get(root) {
@@ -100,7 +100,7 @@ impl Writer {
         self.push(Node::Leaf(Comparison { field, operator, values: values.into() }))
     }
 
-    /// A branch, with children of the same sort taken in; the only child alone.
+    /// Adds a branch. Flattens children with the same connective; a single child replaces the branch.
     fn branch(&mut self, connective: Connective, children: Children) -> NodeId {
         let mut flat = Children::new();
         for child in children {
@@ -141,10 +141,16 @@ impl Writer {
         self.compare(field, operator, values)
     }
 
-    /// Intervals as bounds, points, and points left out of a range.
+    /// Adds the criteria for a set of ranges: bounds, points, and points that are excluded from a range.
     ///
-    /// A field with many values has only points and half-lines, since two bounds on it need not
-    /// hold for the same value.
+    /// ```text
+    /// 1..=5                     n >= 1 and n <= 5
+    /// 1..=1, 3..=3              n in (1, 3)
+    /// least..=1, 5..=greatest   n <= 1 or n >= 5
+    /// all of 1..=5 but 2        n >= 1 and n <= 5 and n <> 2
+    /// ```
+    ///
+    /// A many-valued field has only points and rays, since two different values could satisfy two bounds.
     fn ranges(&mut self, field: FieldId, intervals: &Intervals, many: bool) -> NodeId {
         let kind = intervals.kind();
         let (least, greatest) = kind.range();
@@ -172,7 +178,7 @@ impl Writer {
                 let (operator, at) = bound(kind, low, true);
                 conjuncts.push(self.compare(field, operator, vec![at]));
             } else if high == greatest {
-                // Present, that is; `<>` alone would let cases pass that have no value.
+                // The range has all values but the holes. `<>` alone would also select cases without a value.
                 let middle = match holes.pop() {
                     Some(hole) => [(Operator::Less, hole), (Operator::Greater, hole)],
                     None => [(Operator::LessOrEqual, 0), (Operator::GreaterOrEqual, 0)],
@@ -196,7 +202,7 @@ impl Writer {
     }
 }
 
-/// Returns the operator and the value that say an inclusive bound best.
+/// Returns the operator and the value that print an inclusive bound; see [`OrderedType::bound`] for the choice.
 pub(crate) fn bound(kind: OrderedType, ordinal: i64, is_low: bool) -> (Operator, Value<'static>) {
     let (value, is_excluded) = kind.bound(ordinal, is_low);
     let side = if is_low { Side::Above } else { Side::Below };

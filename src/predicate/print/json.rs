@@ -1,4 +1,4 @@
-//! The normal form as a JSON body.
+//! Printing of a normal form as a JSON body.
 
 use super::super::tree::{Leaf, Node, Tree};
 use super::body::PrintedBody;
@@ -6,7 +6,7 @@ use super::pieces::{Piece, push_reversed};
 use crate::catalog::Catalog;
 use crate::value::Value;
 
-/// The canonical JSON body of a normal form, on one line.
+/// Prints the canonical JSON body of a normal form on one line.
 pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     let body = PrintedBody::new(tree, catalog);
     let mut out = String::from("{");
@@ -62,8 +62,8 @@ fn json_values(values: &[Value<'_>], out: &mut String) {
     out.push(']');
 }
 
-/// Writes a string as JSON has it, which the text syntax reads as well.
+/// Writes a string in JSON, with quotes and escapes. The text syntax reads this form too.
 pub(crate) fn json_string(text: &str, out: &mut String) {
-    // A string always has a JSON form.
+    // Serialising a string cannot fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

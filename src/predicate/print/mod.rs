@@ -1,4 +1,4 @@
-//! Predicates as criteria again: canonical JSON, text, and a plan to read.
+//! Printing of normal forms: as a canonical JSON body, in the text syntax, and as a plan for people.
 
 mod body;
 mod json;

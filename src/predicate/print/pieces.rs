@@ -1,15 +1,15 @@
-//! The stack of what is left to write, in place of recursion.
+//! A stack of the pieces that are left to print. It replaces recursion.
 
 use super::super::tree::NodeId;
 use crate::operator::Connective;
 
-/// A part that is left to write.
+/// A piece that is left to print.
 pub(super) enum Piece {
     Node(NodeId),
     Text(&'static str),
 }
 
-/// Pushes `nodes` with `between` between them, the first on top.
+/// Pushes `nodes` with the text `between` between them. The first node is on top.
 pub(super) fn push_reversed(pieces: &mut Vec<Piece>, nodes: &[NodeId], between: &'static str) {
     for (i, node) in nodes.iter().enumerate().rev() {
         pieces.push(Piece::Node(*node));

@@ -1,4 +1,4 @@
-//! The normal form as an indented tree to read.
+//! Printing of a normal form as a plan: an indented tree for people.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use super::pieces::{Piece, between, push_reversed};
 use super::text::text_comparison;
 use crate::catalog::Catalog;
 
-/// One node of a normal form, to read.
+/// One line of a plan: one node of the normal form.
 pub(crate) struct Line {
     pub(crate) node: NodeId,
     pub(crate) depth: usize,
     pub(crate) text: String,
 }
 
-/// The normal form as an indented tree, a criterion a line.
+/// Prints the normal form as an indented tree, one test per line.
 pub(crate) fn plan(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     let mut out = String::new();
     for Line { depth, text, .. } in lines(tree, catalog, |_, _| {}) {
@@ -24,8 +24,7 @@ pub(crate) fn plan(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     out
 }
 
-/// The nodes from the root on, each before its children, which stand in the order that `arrange` gives those
-/// of a node.
+/// Returns the lines of the plan, each node before its children. `arrange` sorts the children of a node.
 pub(crate) fn lines(
     tree: &Tree<Leaf>,
     catalog: &Catalog,
@@ -56,7 +55,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// One leaf on one line: at most a disjunction of conjunctions of comparisons.
+/// Prints a leaf on one line. It is at most a disjunction of conjunctions of comparisons.
 fn plan_leaf(nodes: &[Node<Comparison<'static>>], root: NodeId, catalog: &Catalog, out: &mut String) {
     let mut pieces = vec![Piece::Node(root)];
     while let Some(piece) = pieces.pop() {

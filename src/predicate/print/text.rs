@@ -1,4 +1,4 @@
-//! The normal form in the text syntax.
+//! Printing of a normal form in the text syntax.
 
 use super::super::tree::{Comparison, Leaf, Node, Tree};
 use super::body::PrintedBody;
@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Arity, Connective, Operator, Syntax};
 use crate::value::Value;
 
-/// The normal form in the text syntax, on one line; see [`crate::criteria::text`].
+/// Prints the normal form in the text syntax on one line; see [`crate::criteria::text`].
 pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     match tree.get(tree.root()) {
         Some(Node::Constant(true)) => return "true".to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
             Piece::Text(text) => out.push_str(text),
             Piece::Node(id) => match body.node(id) {
                 Some(Node::Branch(Connective::Or, children)) => {
-                    // Only alone, or beside ids, does a disjunction need no parentheses.
+                    // A disjunction needs no parentheses if it is the only criterion.
                     let bare = single && criteria.contains(&id);
                     if !bare {
                         out.push('(');
@@ -86,13 +86,13 @@ fn text_values(values: &[Value<'_>], out: &mut String) {
 fn text_value(value: &Value<'_>, out: &mut String) {
     match value {
         Value::String(text) => text_word(text, out),
-        // A value may be `true` or `false` without quotes; a name may not.
+        // Values `true` and `false` need no quotes, but names do.
         Value::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
         _ => text_word(&value.to_string(), out),
     }
 }
 
-/// A name or value: bare where the syntax allows it, otherwise as a JSON string.
+/// Prints a name or value: without quotes if the syntax allows it, otherwise as a JSON string.
 fn text_word(word: &str, out: &mut String) {
     if crate::value::is_bare_word(word) {
         out.push_str(word);

@@ -1,4 +1,4 @@
-//! Laws of the normal form, on random trees over few values, so that rules meet often.
+//! Laws of the normal form, on random trees over few values, so that the rules apply often.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -39,7 +39,7 @@ const NUMBERS: [&str; 11] = [
     "-1.7976931348623157e308",
     "2.5",
 ];
-/// Text and milliseconds.
+/// Timestamps as text and in milliseconds.
 const TIMESTAMPS: [(&str, i64); 8] = [
     ("0000-01-01 00:00:00+1800", -62_167_284_000_000),
     ("0000-01-01 00:00:00", -62_167_219_200_000),
@@ -50,7 +50,7 @@ const TIMESTAMPS: [(&str, i64); 8] = [
     ("9999-12-31 23:59:59", 253_402_300_799_000),
     ("9999-12-31 23:59:59-1800", 253_402_365_599_000),
 ];
-/// What only documents can hold.
+/// Instants in milliseconds that documents can have, but criteria cannot express.
 const MILLIS: [i64; 5] = [i64::MIN, -1, 1, 999, i64::MAX];
 const OPERATORS: [&str; 8] = ["=", "<>", ">", ">=", "<", "<=", "$contains", "$all"];
 const IDS: [&str; 3] = ["x", "y", "z"];
@@ -94,7 +94,7 @@ impl Plain {
 
 #[derive(Clone, Debug)]
 enum Criterion {
-    /// Field `FIELDS.len()` is `id`.
+    /// A field criterion. The field is an index into `FIELDS`, or `FIELDS.len()` for `id`.
     Field(usize, &'static str, Vec<&'static str>),
     Branch(bool, Vec<Criterion>),
 }
@@ -116,7 +116,7 @@ fn name_and_kind(field: usize) -> (&'static str, FieldType) {
 }
 
 impl Criterion {
-    /// The operator table of the specification, word for word.
+    /// Evaluates the criterion by the operator table of the specification, literally.
     fn holds(&self, document: &Document) -> bool {
         match self {
             Self::Branch(true, children) => children.iter().all(|child| child.holds(document)),
@@ -182,7 +182,7 @@ impl Criterion {
         }
     }
 
-    /// The same, children turned round and each twice.
+    /// Returns an equivalent criterion: the children in reverse order, followed by the children again.
     fn doubled(&self) -> Self {
         match self {
             Self::Branch(and, children) => {
@@ -201,7 +201,7 @@ impl Criterion {
     }
 }
 
-/// What limits bound.
+/// The sizes of a filter that [`Limits`] restrict.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Shape {
     criteria: usize,
@@ -226,7 +226,7 @@ impl Shape {
         Self { criteria: self.criteria + 1, depth: self.depth + 1, ..self }
     }
 
-    /// Of a criterion in JSON.
+    /// Returns the sizes of a criterion in JSON.
     fn of_json(criterion: &Json) -> Self {
         match criterion.get("children") {
             Some(children) => Self::of_json_list(children).inside(),
@@ -258,7 +258,7 @@ impl Body {
         body.to_string()
     }
 
-    /// `None` where the text syntax has no word for it: an empty list of criteria.
+    /// Prints the body in the text syntax. `None` for an empty list of criteria, which that syntax cannot express.
     fn text(&self) -> Option<String> {
         let ids = self.ids.as_ref().map(|ids| format!("ids ({})", ids.join(", ")));
         let criteria = match &self.criteria {
@@ -333,7 +333,7 @@ fn leaf(field: usize) -> BoxedStrategy<Criterion> {
         .boxed()
 }
 
-/// Trees over two fields or all, so that the tests on one field meet.
+/// Generates trees over a few fields, so that one branch often has several tests on one field.
 fn criterion(fields: usize) -> impl Strategy<Value = Criterion> {
     proptest::collection::vec(0..fields, 1..4).prop_flat_map(|fields| {
         let leaf = select(fields).prop_flat_map(leaf);
@@ -378,7 +378,7 @@ fn case() -> impl Strategy<Value = (bool, Body)> {
     any::<bool>().prop_flat_map(|hide_id| (Just(hide_id), body(hide_id)))
 }
 
-/// The first node that breaks an invariant of tests or of normal forms.
+/// Returns the first node that violates an invariant of tests or of normal forms.
 fn misfit<'t>(tree: &'t Tree<Leaf>, catalog: &Catalog) -> Option<&'t Node<Leaf>> {
     tree.nodes().iter().enumerate().find_map(|(id, node)| {
         let fits = match node {
@@ -403,7 +403,7 @@ fn compile(catalog: &Catalog, body: &Body) -> Filter {
     Filter::compile(catalog, body.json().as_bytes()).unwrap()
 }
 
-/// The normal form of a body, made by `compile`, and made of the criteria as written; `None` where there are errors.
+/// Returns the normal form of a body from `compile` and from the criteria as written. `None` if the body has errors.
 fn both_ways(catalog: &Catalog, json: &str) -> (Option<Tree<Leaf>>, Option<Tree<Leaf>>) {
     let limits = Limits::default();
     let compiled = criteria::read(json, &limits).and_then(|body| lower::compile(&body, catalog));
