@@ -9,7 +9,7 @@ use super::datetime::{ParseTimestampError, Timestamp};
 use super::literal::Value;
 use super::number::Number;
 
-/// A text or a double that is no [`Number`].
+/// The error of converting a text or a double that is not a [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseNumberError(());
 
@@ -24,7 +24,7 @@ impl std::error::Error for ParseNumberError {}
 impl FromStr for Number {
     type Err = ParseNumberError;
 
-    /// Parses the JSON number grammar.
+    /// Parses a number in the JSON grammar.
     ///
     /// ```
     /// use casefilter::Number;
@@ -70,7 +70,7 @@ impl FromStr for Timestamp {
 }
 
 impl From<DateTime<Utc>> for Timestamp {
-    /// Converts an instant, without the parts of it below a millisecond.
+    /// Converts an instant. Truncates it to milliseconds.
     ///
     /// ```
     /// use casefilter::Timestamp;
@@ -88,13 +88,13 @@ impl From<DateTime<Utc>> for Timestamp {
 impl TryFrom<Timestamp> for DateTime<Utc> {
     type Error = TimestampRangeError;
 
-    /// Converts an instant within the years that chrono has, about 262,000 before and after the epoch.
+    /// Converts an instant within the range of chrono, about 262,000 years before and after the epoch.
     fn try_from(timestamp: Timestamp) -> Result<Self, TimestampRangeError> {
         Self::from_timestamp_millis(timestamp.as_millis()).ok_or(TimestampRangeError(()))
     }
 }
 
-/// An instant beyond the years that the other type has.
+/// The error of converting an instant that is outside the range of the other type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimestampRangeError(());
 

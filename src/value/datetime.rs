@@ -1,4 +1,4 @@
-//! Instants and their text form, `yyyy-MM-dd HH:mm:ss` with an optional offset.
+//! Timestamps and their text form, `yyyy-MM-dd HH:mm:ss` with an optional offset from UTC.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use chrono::DateTime;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// Why a text is not a timestamp.
+/// The error of parsing a text that is not a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseTimestampError {
-    /// Not of the form `yyyy-MM-dd HH:mm:ss`, then nothing or an offset.
+    /// The text does not have the form `yyyy-MM-dd HH:mm:ss`, optionally followed by an offset.
     Shape,
-    /// A day that no calendar has.
+    /// The date does not exist in the calendar.
     Date,
     /// An hour above 23, or a minute or second above 59.
     Time,
-    /// An offset above 18:00, or minutes of one above 59.
+    /// An offset above 18:00, or with minutes above 59.
     Offset,
 }
 
 impl ParseTimestampError {
-    /// What is expected where this fault was found.
+    /// Returns a description of the expected text, for messages.
     #[must_use]
     pub fn expected(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl ParseTimestampError {
 
 pub(super) const MS_PER_S: i64 = 1000;
 
-/// The largest offset from UTC, as the ISO calendar of the Java platform has it, in milliseconds.
+/// The largest offset from UTC in milliseconds: 18 hours, as in the Java platform.
 const MAX_OFFSET_MS: i64 = 18 * 3600 * MS_PER_S;
 
 impl Timestamp {
@@ -49,19 +49,19 @@ impl Timestamp {
     /// The greatest instant.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// An instant from milliseconds since the Unix epoch.
+    /// Returns the instant with this number of milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// Reads the text form.
+    /// Parses the text form.
     ///
     /// ```
     /// use casefilter::{Timestamp, ParseTimestampError};
@@ -71,7 +71,7 @@ impl Timestamp {
     /// ```
     ///
     /// # Errors
-    /// The first part of the text that is out of form or out of range.
+    /// The kind of the first part of the text that is malformed or out of range.
     pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
         let (local, offset) = text.as_bytes().split_first_chunk::<19>().ok_or(ParseTimestampError::Shape)?;
         let [y1, y2, y3, y4, s1, m1, m2, s2, d1, d2, s3, time @ ..] = *local;
@@ -89,7 +89,7 @@ impl Timestamp {
             return Err(ParseTimestampError::Time);
         }
         let day_s = hours.wrapping_mul(3600).wrapping_add(minutes.wrapping_mul(60)).wrapping_add(seconds);
-        // Years of four digits keep all of it far from the ends of the type.
+        // Cannot overflow: years have four digits.
         let local_ms = days.wrapping_mul(86_400).wrapping_add(i64::from(day_s)).wrapping_mul(MS_PER_S);
         let offset_ms = match offset {
             None => 0,
@@ -105,7 +105,7 @@ impl Timestamp {
         Ok(Self(local_ms.saturating_sub(offset_ms)))
     }
 
-    /// Reads Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
+    /// Parses Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
     ///
     /// ```
     /// use casefilter::Timestamp;
@@ -115,29 +115,29 @@ impl Timestamp {
     #[must_use]
     pub fn parse_millis(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('-').unwrap_or(text);
-        // What behind the first digit is none, `parse` refuses.
+        // Checks only the first digit, since `parse` rejects other characters after it.
         matches!(digits.as_bytes(), [b'1'..=b'9', ..] | [b'0']).then_some(())?;
         text.parse().ok().map(Self)
     }
 
-    /// Whether Unix milliseconds were hardly meant as such, since they look like a year, a date (`yyyyMMdd`) or seconds.
+    /// Returns true if Unix milliseconds are probably a mistake: they look like a year, a date (`yyyyMMdd`) or seconds.
     ///
-    /// Instants within 25 days of the epoch, which is 2^31 ms, are taken for mistaken unless they lie on a quarter of an hour,
-    /// as the midnights of all time zones do.
+    /// These numbers are at most 2^31. As milliseconds, that is 25 days before or after the epoch. Multiples of a quarter of an hour
+    /// do not count as mistakes, since midnight is one in every time zone.
     pub(crate) fn is_mistaken_millis(self) -> bool {
         const QUARTER_MS: u64 = 15 * 60 * 1000;
         let size = self.0.unsigned_abs();
         size <= 1 << 31 && !size.is_multiple_of(QUARTER_MS)
     }
 
-    /// True when a text in the text form has no offset.
+    /// Returns true if a text in the text form has no offset.
     pub(crate) fn is_without_zone(text: &str) -> bool {
         text.len() == "yyyy-MM-dd HH:mm:ss".len()
     }
 
-    /// Appends the text form with an offset, as documents have it, parts of a second left out.
+    /// Appends the text form with an offset, as in documents. Truncates the instant to seconds.
     ///
-    /// False, and nothing is appended, when the instant lies beyond the years of the text form.
+    /// Returns false and appends nothing if the instant is outside the years of the text form.
     #[cfg(feature = "arrow")]
     pub(crate) fn push_text(self, out: &mut String) -> bool {
         use chrono::{Datelike, Timelike};
@@ -166,19 +166,19 @@ impl Timestamp {
         true
     }
 
-    /// True when the text form names the second that this instant lies in.
+    /// Returns true if the second of this instant has a text form.
     #[cfg(feature = "arrow")]
     pub(crate) fn is_in_years(self) -> bool {
         self.whole_seconds().has_text()
     }
 
-    /// The whole second that it is in, as the text form has no others.
+    /// Truncates the instant to seconds, as the text form has no fractions.
     #[cfg(feature = "arrow")]
     pub(crate) fn whole_seconds(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
     }
 
-    /// True when the text form names this instant exactly.
+    /// Returns true if the text form can express this instant exactly.
     pub(crate) fn has_text(self) -> bool {
         let earliest = EARLIEST_UTC_MS.saturating_sub(MAX_OFFSET_MS);
         let latest = LATEST_UTC_MS.saturating_add(MAX_OFFSET_MS);
@@ -186,16 +186,16 @@ impl Timestamp {
     }
 }
 
-/// 0000-01-01 00:00:00 UTC.
+/// 0000-01-01 00:00:00 UTC in milliseconds.
 const EARLIEST_UTC_MS: i64 = -62_167_219_200_000;
 
-/// 9999-12-31 23:59:59 UTC.
+/// 9999-12-31 23:59:59 UTC in milliseconds.
 const LATEST_UTC_MS: i64 = 253_402_300_799_000;
 
-/// Days from 1970-01-01 to a date of a year of at most four digits; `None` where the calendar has no such date.
+/// Returns the days from 1970-01-01 to a date, or `None` if the date does not exist. The year has at most four digits.
 ///
-/// Months are counted from March, so that a leap day ends its year; the days before a month are then
-/// `(153 m + 2) / 5`, as in H. Hinnant's `days_from_civil`.
+/// Years start in March here, so that a leap day is the last day of its year. There are then `(153 m + 2) / 5` days before the
+/// month `m`, as in H. Hinnant's `days_from_civil`.
 fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
@@ -207,7 +207,7 @@ fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1..=days).contains(&day) {
         return None;
     }
-    // Counted from the 1st of March of the year -400, so that nothing is negative.
+    // Counting from the 1st of March of the year -400 keeps all numbers non-negative.
     let year = year.wrapping_add(400).wrapping_sub(u32::from(month <= 2));
     let month = if month > 2 { month.wrapping_sub(3) } else { month.wrapping_add(9) };
     let before_month = month.wrapping_mul(153).wrapping_add(2) / 5;
@@ -217,19 +217,21 @@ fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     Some(i64::from(days).wrapping_sub(DAYS_BEFORE_EPOCH))
 }
 
-/// From the 1st of March of the year -400 to 1970-01-01.
+/// The days from the 1st of March of the year -400 to 1970-01-01.
 const DAYS_BEFORE_EPOCH: i64 = 719_468 + 146_097;
 
-/// At each place, the number of two digits that begins there, if there are digits where the form has zeros, and what
-/// the form has elsewhere; numbers of anything but two digits mean nothing.
+/// Checks eight bytes against a form and parses two-digit numbers in them, in one word (SWAR).
+///
+/// The form has `0` for a digit and other characters for themselves. Returns `None` if the text does not match it. Element `i` of
+/// the result is the number in the bytes `i` and `i + 1`. It is valid only if both are digits.
 #[inline(always)]
 fn pairs(text: [u8; 8], form: [u8; 8]) -> Option<[u32; 8]> {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     let others = u64::from_le_bytes(form.map(|byte| if byte == b'0' { 0 } else { u8::MAX }));
-    // Digits become their values, what stands elsewhere in the form becomes 0.
+    // Digits become their values; matching characters become 0.
     let values = u64::from_le_bytes(text) ^ u64::from_le_bytes(form);
-    // What is above 9 gets its highest bit, if it has not got it.
+    // Sets the highest bit of each byte above 9.
     let above_nine = (values.wrapping_add(ONES.wrapping_mul(0x76)) | values) & HIGHS;
     if above_nine != 0 || values & others != 0 {
         return None;
@@ -238,7 +240,7 @@ fn pairs(text: [u8; 8], form: [u8; 8]) -> Option<[u32; 8]> {
     Some(pairs.to_le_bytes().map(u32::from))
 }
 
-/// Sign, hours and minutes of an offset such as `+0000` or `+00:00`; `None` for no text.
+/// Parses the sign, hours and minutes of an offset such as `+0530` or `+05:30`. Returns `None` for no offset and for `+0000`.
 fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, ParseTimestampError> {
     let (sign, digits) = match *text {
         [] | [b'+', b'0', b'0', b'0', b'0'] => return Ok(None),
@@ -254,10 +256,10 @@ fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, ParseTimestampError>
 }
 
 impl fmt::Display for Timestamp {
-    /// The text form, in UTC wherever that has a year from 0000 to 9999.
+    /// Prints the text form. It is in UTC if the year in UTC is from 0000 to 9999.
     ///
-    /// Instants between whole seconds, which only documents hold, show their milliseconds;
-    /// instants beyond the years of the text form show as milliseconds alone.
+    /// Instants with a fraction of a second, which only documents can have, are printed with milliseconds. Instants outside the years
+    /// of the text form are printed as Unix milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0;
         let (local_ms, suffix) = if ms < EARLIEST_UTC_MS {
@@ -284,7 +286,7 @@ mod tests {
 
     #[cfg(feature = "arrow")]
     #[test]
-    fn the_text_of_documents_reads_back() {
+    fn the_text_form_in_documents_parses_to_the_same_instant() {
         let text_of = |ms| {
             let mut text = String::new();
             Timestamp::from_millis(ms).push_text(&mut text).then_some(text)
@@ -346,7 +348,7 @@ mod tests {
         }
     }
 
-    /// The form as a grammar: whether a text has it, numbers in range or not.
+    /// Returns true if a text has the form by a grammar. Does not check the ranges of numbers.
     fn has_form(text: &str) -> bool {
         use nom::bytes::complete::take_while_m_n;
         use nom::character::complete::{char, one_of};
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_as_the_grammar_has_them() {
+    fn the_parser_accepts_exactly_the_grammar() {
         let sound = ["2024-02-29 23:59:58", "2024-02-29 23:59:58+0530", "2024-02-29 23:59:58-05:30"];
         for text in sound {
             assert!(has_form(text));
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn every_date_is_the_day_that_the_calendar_has() {
+    fn every_date_has_the_day_number_of_chrono() {
         for year in 0..=9999 {
             for (month, day) in (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day))) {
                 let date = chrono::NaiveDate::from_ymd_opt(year as i32, month, day);
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_calendar_print_and_read_back() {
+    fn the_first_and_last_instants_print_and_parse_back() {
         for text in [
             "0000-01-01 00:00:00+1800",
             "0000-01-01 00:00:00",
@@ -433,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn milliseconds_that_look_like_something_else_are_told() {
+    fn milliseconds_that_look_like_something_else_are_detected() {
         for (year, month_and_day) in [(1980, 229), (2024, 1231), (1900, 101)] {
             assert!(Timestamp(year).is_mistaken_millis(), "{year}");
             assert!(Timestamp(year * 10_000 + month_and_day).is_mistaken_millis(), "{year}");

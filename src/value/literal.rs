@@ -7,10 +7,10 @@ use super::datetime::Timestamp;
 use super::number::Number;
 use crate::catalog::FieldType;
 
-/// One value of a field.
+/// A value of a field.
 ///
-/// The order is that of the type: strings by code point, numbers and timestamps by size,
-/// `false` before `true`. Values of one field are always of one variant.
+/// Values are ordered by their type: strings by code point, numbers and timestamps by size, `false` before `true`. All values of
+/// one field are of one variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -25,7 +25,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The type of this value.
+    /// Returns the type of this value.
     #[must_use]
     pub fn field_type(&self) -> FieldType {
         match self {
@@ -36,7 +36,7 @@ impl Value<'_> {
         }
     }
 
-    /// The same value, owning its string.
+    /// Copies a borrowed string, so that the value owns it.
     #[must_use]
     pub fn into_owned(self) -> Value<'static> {
         match self {
@@ -84,7 +84,7 @@ impl From<Timestamp> for Value<'_> {
     }
 }
 
-/// Any double by [`Number::new`], which says which are numbers.
+/// Converts a number. For a double, call [`Number::new`] first: infinities and NaN are not numbers.
 impl From<Number> for Value<'_> {
     fn from(number: Number) -> Self {
         Self::Number(number)
@@ -104,7 +104,7 @@ impl From<u32> for Value<'_> {
 }
 
 impl fmt::Display for Value<'_> {
-    /// The text form of a criterion's value.
+    /// Prints the text form, as in criteria.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::String(text) => f.write_str(text),

@@ -1,4 +1,4 @@
-//! Typed values, as they stand in criteria and in case documents.
+//! Typed values of criteria and of case documents.
 
 mod convert;
 mod datetime;

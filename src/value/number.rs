@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-/// A finite IEEE double whose zero is positive, so that equality and order are total.
+/// A finite IEEE 754 double.
+///
+/// Its zero is always positive, so that equality and order are total.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Number(f64);
 
@@ -28,7 +30,7 @@ impl Number {
     /// The greatest number.
     pub const MAX: Self = Self(f64::MAX);
 
-    /// A number from a double; `None` when it is not finite. `-0` becomes `0`.
+    /// Converts a double; `-0` becomes `0`. Returns `None` if it is not finite.
     ///
     /// ```
     /// use casefilter::Number;
@@ -37,31 +39,31 @@ impl Number {
     /// ```
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        // Adding positive zero turns a negative zero into a positive one, and nothing else.
+        // Adding positive zero makes a negative zero positive and changes no other number.
         value.is_finite().then_some(Self(value + 0.0))
     }
 
-    /// The double.
+    /// Returns the double.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
 
-    /// Returns the number's ordinal: 0 for zero, and one more than that of the next smaller number.
+    /// Returns the ordinal of the number: 0 for zero, and for any other number one more than that of the next smaller number.
     ///
-    /// The bits of a double without its sign count the doubles from zero outwards (IEEE 754, interchange formats).
+    /// The bits of a double without the sign count the doubles from zero outwards (IEEE 754, interchange formats).
     pub(crate) const fn ordinal(self) -> i64 {
         let from_zero = (self.0.to_bits() & SIZE_BITS).cast_signed();
         if self.0 < 0.0 { from_zero.wrapping_neg() } else { from_zero }
     }
 
-    /// Returns the number of an [`ordinal`](Self::ordinal); `None` beyond those of the least and the greatest number.
+    /// Returns the number with this [`ordinal`](Self::ordinal). Returns `None` if the ordinal is out of range.
     pub(crate) fn of_ordinal(ordinal: i64) -> Option<Self> {
         let size = Self::new(f64::from_bits(ordinal.checked_abs()?.cast_unsigned()))?;
         if ordinal < 0 { Self::new(-size.0) } else { Some(size) }
     }
 
-    /// Reads the JSON number grammar; `None` for any other text and for what rounds to infinity.
+    /// Parses a number in the JSON grammar. Returns `None` for any other text, and for a number that rounds to infinity.
     ///
     /// ```
     /// use casefilter::Number;
@@ -74,17 +76,19 @@ impl Number {
         if is_json_number(text.as_bytes()) { Self::new(text.parse().ok()?) } else { None }
     }
 
-    /// Reads the number at the front of a text, and gives its length, if it is a plain one: of at most fifteen digits,
-    /// without an exponent, and not the whole text.
+    /// Fast path of the parser: parses a number at the start of a text and returns it with its length in bytes.
     ///
-    /// Such digits are a double, and so is the power of ten of their fraction: dividing rounds once, as reading does
+    /// Returns `None` if the number has an exponent or more than fifteen digits, or if it ends at the end of the text. The caller then
+    /// calls [`parse`](Self::parse).
+    ///
+    /// The digits and the power of ten are both exact doubles. Their division thus rounds once, which gives the correct result
     /// (W. D. Clinger, "How to read floating point numbers accurately", 1990).
     #[inline]
     pub(crate) fn plain_at_front(text: &[u8]) -> Option<(Self, usize)> {
         let is_negative = text.first() == Some(&b'-');
         let unsigned = text.get(usize::from(is_negative)..)?;
         let (mut digits, mut point, mut end) = (0_u64, None, None);
-        // As many digits as can stand here do not overflow.
+        // Cannot overflow: the loop reads at most seventeen digits.
         for (at, byte) in unsigned.iter().take(POWERS.len().saturating_add(1)).enumerate() {
             match byte {
                 b'0'..=b'9' => {
@@ -112,14 +116,14 @@ impl Number {
     }
 }
 
-/// All bits of a double but its sign.
+/// A mask of all bits of a double but its sign.
 const SIZE_BITS: u64 = u64::MAX >> 1;
 
-/// The powers of ten up to that of fifteen digits.
+/// The powers of ten that are used as divisors; all are exact.
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// The number grammar of RFC 8259, section 6.
+/// Returns true if the text is in the number grammar of RFC 8259, section 6.
 fn is_json_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
@@ -169,10 +173,10 @@ impl fmt::Debug for Number {
 }
 
 impl fmt::Display for Number {
-    /// The shortest text that reads back as the same number; of integers below 1e17, all digits.
+    /// Prints the shortest text that parses to the same number. Integers below 1e17 are printed with all digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
-        // The shortest digits that read back have zeros at the end of integers beyond 2^53.
+        // From 2^53 on, the shortest digits of an integer may end in zeros that are not its exact digits.
         if (9.007_199_254_740_992e15..1e17).contains(&size) {
             write!(f, "{:.0}", self.0)
         } else if size == 0.0 || (1e-5..1e17).contains(&size) {
@@ -190,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_json_grammar_is_read() {
+    fn only_the_json_grammar_is_accepted() {
         for text in
             ["0", "-0", "12", "1e3", "1E+3", "-0.5", "0.10", "1.5e-7", "123456789012345678901234567890"]
         {
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinal_is_that_of_one_number() {
+    fn each_ordinal_belongs_to_one_number() {
         let values = [f64::MIN, -1.5, -f64::MIN_POSITIVE, -5e-324, 0.0, 5e-324, 0.1, 1.0, 1e300, f64::MAX];
         let numbers = values.map(|value| Number::new(value).unwrap());
         assert!(numbers.is_sorted_by_key(|number| number.ordinal()));
@@ -216,7 +220,7 @@ mod tests {
         assert_eq!(beyond.map(Number::of_ordinal), [None; 4]);
     }
 
-    /// The grammar, by a library of grammars.
+    /// Returns true if a text has the JSON grammar of numbers, by a parser library.
     fn has_form(text: &str) -> bool {
         use nom::branch::alt;
         use nom::bytes::complete::tag;
@@ -231,7 +235,7 @@ mod tests {
         form.is_ok()
     }
 
-    /// All texts of up to six of these marks.
+    /// Returns all concatenations of up to six of these pieces.
     fn texts_of(marks: &[&str]) -> BTreeSet<String> {
         let mut texts = BTreeSet::from([String::new()]);
         for _ in 0..6 {
@@ -242,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_as_the_grammar_has_them() {
+    fn the_parser_accepts_exactly_the_grammar() {
         for text in texts_of(&["0", "1", "-", "+", ".", "e", "E", "x"]) {
             assert_eq!(is_json_number(text.as_bytes()), has_form(&text), "{text}");
         }
     }
 
     #[test]
-    fn plain_numbers_are_read_as_all_are() {
+    fn the_fast_path_agrees_with_the_parser() {
         for text in &texts_of(&["0", "7", "-", ".", "e", "99999"]) {
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
             let is_plain = digits <= 15 && !text.contains('e') && is_json_number(text.as_bytes());
@@ -260,7 +264,7 @@ mod tests {
                 let bits = |read: Option<(Number, usize)>| read.map(|(number, _)| number.get().to_bits());
                 assert_eq!(bits(read), bits(expected), "{text}");
             } else if let Some((number, len)) = read {
-                // Something else begins behind it.
+                // Another token starts after the number.
                 let (front, behind) = text.split_at(len);
                 assert_eq!((Number::parse(front), behind.as_bytes()[0]), (Some(number), b'-'), "{text}");
             }

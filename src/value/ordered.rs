@@ -1,14 +1,14 @@
-//! Types whose values are ordered by one integer each.
+//! Ordered types. Each of their values is represented by one integer, its ordinal.
 
 use super::datetime::Timestamp;
 use super::literal::Value;
 use super::number::Number;
 use crate::catalog::FieldType;
 
-/// A type whose values have *ordinals*: 64-bit integers in the order of the values, so that neighbours have consecutive ones.
+/// A type whose values have *ordinals*: 64-bit integers in the order of the values. Neighbouring values have consecutive ordinals.
 ///
-/// Between lowering or ingest and the answer, sets, columns, indexes and sort keys hold ordinals and this type. Values are typed
-/// again where they are printed, stored or sent. Another ordered type is one more variant here, with its text form.
+/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys hold ordinals and this type. Values are
+/// converted back where they are printed, stored or sent. A new ordered type is a new variant here, with its text form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum OrderedType {
     /// [`Number`], by [`Number::ordinal`].
@@ -17,19 +17,19 @@ pub(crate) enum OrderedType {
     Timestamp,
 }
 
-/// The way in which the values of a field are held between lowering or ingest and the answer.
+/// The representation of the values of a field inside the engine.
 ///
-/// A `match` over it has one arm for all ordered types, those to come as well.
+/// A `match` over it has one arm for all ordered types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueClass {
     Strings,
-    /// Ordinals.
+    /// Ordinals of an ordered type.
     Ordered(OrderedType),
     Booleans,
 }
 
 impl ValueClass {
-    /// Returns the class of a field's values.
+    /// Returns the class of the values of a field type.
     pub(crate) const fn of_field(kind: FieldType) -> Self {
         match kind {
             FieldType::String => Self::Strings,
@@ -40,7 +40,7 @@ impl ValueClass {
     }
 }
 
-/// A closed range of ordinals: the least and the greatest.
+/// A closed range of ordinals: its least and its greatest ordinal.
 pub(crate) type OrdinalRange = (i64, i64);
 
 impl OrderedType {
@@ -52,7 +52,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the ordinal behind this one; `None` for the greatest.
+    /// Returns the next greater ordinal; `None` for the greatest one.
     pub(crate) const fn above(self, ordinal: i64) -> Option<i64> {
         match ordinal.checked_add(1) {
             Some(above) if above <= self.range().1 => Some(above),
@@ -60,7 +60,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the ordinal before this one; `None` for the least.
+    /// Returns the next smaller ordinal; `None` for the least one.
     pub(crate) const fn below(self, ordinal: i64) -> Option<i64> {
         match ordinal.checked_sub(1) {
             Some(below) if below >= self.range().0 => Some(below),
@@ -68,7 +68,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the ordinal of a text form of criteria; `None` for any other text.
+    /// Parses a value as criteria spell it and returns its ordinal. Returns `None` if the text is malformed.
     pub(crate) fn parse(self, text: &str) -> Option<i64> {
         match self {
             Self::Number => Number::parse(text).map(Number::ordinal),
@@ -76,7 +76,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the value of an ordinal. One beyond the [range](Self::range) stands for the end of the range next to it.
+    /// Returns the value of an ordinal. An ordinal outside the [range](Self::range) is clamped to it.
     #[inline]
     pub(crate) fn value(self, ordinal: i64) -> Value<'static> {
         match self {
@@ -88,7 +88,7 @@ impl OrderedType {
         }
     }
 
-    /// True when a criterion can name the least value.
+    /// Returns true if criteria can express the least value.
     pub(crate) const fn least_has_text(self) -> bool {
         match self {
             Self::Number => true,
@@ -96,8 +96,10 @@ impl OrderedType {
         }
     }
 
-    /// Returns the value that says an inclusive bound best, and whether it is to be excluded: a number with fewer characters, or a
-    /// timestamp that has a text form.
+    /// Returns the value that prints an inclusive bound best, and true if that value itself must be excluded.
+    ///
+    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp is replaced by its neighbour if it has no text
+    /// form.
     pub(crate) fn bound(self, ordinal: i64, is_low: bool) -> (Value<'static>, /* excluded */ bool) {
         let own = self.value(ordinal);
         let beyond = if is_low { self.below(ordinal) } else { self.above(ordinal) };
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordinals_are_in_the_order_of_values_and_lead_back_to_them() {
+    fn ordinals_have_the_order_of_values_and_convert_back() {
         for kind in [OrderedType::Number, OrderedType::Timestamp] {
             let (least, greatest) = kind.range();
             let ordinals = [least, least + 1, -1, 0, 1, 1 << 40, greatest - 1, greatest];
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_said_in_the_shorter_way() {
+    fn a_bound_is_printed_in_its_shorter_form() {
         let ordinal = |text: &str, kind: OrderedType| kind.parse(text).unwrap();
         let above_ten = ordinal("10", OrderedType::Number) + 1;
         let (value, excluded) = OrderedType::Number.bound(above_ten, true);

@@ -1,28 +1,34 @@
-//! Which written digits a double keeps.
+//! A check of whether a double keeps the digits of a written number.
 
 use super::number::Number;
 
-/// Numbers of fewer significant digits are kept, unless they are beyond the sizes of normal doubles.
+/// Every number with fewer significant digits than this is kept, if it is in the range of normal doubles.
 const KEPT_DIGITS: usize = 16;
 
 impl Number {
-    /// True when reading `text`, which is in the JSON number grammar, made another number of it.
+    /// Returns true if the number that was parsed from `text` has other digits than `text`. The text is in the JSON number grammar.
     ///
-    /// The digits are kept when they are the shortest that read back as this double, or its exact value rounded to as many
-    /// significant digits as are written: `0.1` and `0.1000000000000000055511` are kept, `9007199254740993` is not. Of an
-    /// integer all digits must be those of the exact value. Up to fifteen significant digits always are kept, but for
-    /// sizes beyond those of normal doubles.
+    /// The digits are kept in two cases: they are the shortest ones that parse to this double, or they are its exact value, rounded
+    /// to the number of written digits. An integer is kept only if all its digits are those of the exact value.
+    ///
+    /// ```text
+    /// 0.1                           kept      the shortest digits
+    /// 0.1000000000000000055511      kept      the exact value, rounded
+    /// 9007199254740993              rounded   the double is 9007199254740992
+    /// ```
+    ///
+    /// In the range of normal doubles, up to fifteen significant digits are always kept.
     pub(crate) fn is_rounded_from(self, text: &str) -> bool {
-        /// A double has no more significant digits.
+        /// The most significant digits of the exact value of a double.
         const MOST_DIGITS: usize = 767;
         let Some(written) = Decimal::of(text) else { return false };
         if written.digits.len() < KEPT_DIGITS && (self.get() == 0.0) == written.digits.is_empty() {
-            // Of subnormal numbers fewer digits are kept.
+            // Subnormal numbers keep fewer digits.
             if self.get() == 0.0 || self.get().abs() >= f64::MIN_POSITIVE {
                 return false;
             }
         }
-        // Each integer is a number of its own: one that is kept is the double's exact value.
+        // Each integer is a different number, so an integer is kept only if it is the exact value of the double.
         let digits = text.strip_prefix('-').unwrap_or(text);
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return format!("{:.0}", self.get().abs()) != digits;
@@ -37,17 +43,17 @@ impl Number {
     }
 }
 
-/// The digits of a number in decimal: `0.digits * 10^exponent`.
+/// A decimal number: `0.digits * 10^exponent`.
 #[derive(Debug, PartialEq, Eq)]
 struct Decimal {
     is_negative: bool,
-    /// Without zeros in front or at the end; none of zero.
+    /// The digits, without zeros at the start or the end. Empty for zero.
     digits: Vec<u8>,
     exponent: i64,
 }
 
 impl Decimal {
-    /// Reads a text in the JSON number grammar; `None` of an exponent that no double has.
+    /// Parses a text in the JSON number grammar. Returns `None` if the text is too long for an exponent of 64 bits.
     fn of(text: &str) -> Option<Self> {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
@@ -61,7 +67,7 @@ impl Decimal {
         if digits.is_empty() {
             return Some(Self { is_negative: false, digits, exponent: 0 });
         }
-        // One beyond 64 bits is beyond all doubles, in whichever direction: it equals that of none.
+        // An exponent beyond 64 bits is outside the range of doubles. The substitute equals that of no double.
         let exponent: i64 = exponent.parse().unwrap_or(i64::MIN);
         let places = i64::try_from(whole.len()).ok()?.checked_sub(i64::try_from(zeros).ok()?)?;
         let exponent = exponent.saturating_add(places);
@@ -74,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_that_a_double_does_not_keep_are_told() {
+    fn rounded_digits_are_detected() {
         let is_rounded = |text: &str| Number::parse(text).unwrap().is_rounded_from(text);
         for kept in [
             "0",
@@ -127,7 +133,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_a_double_prints_is_kept(bits: u64, extra in 0..40_usize) {
+        fn printed_doubles_are_kept(bits: u64, extra in 0..40_usize) {
             if let Some(number) = Number::new(f64::from_bits(bits)) {
                 proptest::prop_assert!(!number.is_rounded_from(&number.to_string()));
                 let longer = format!("{:.*e}", 16 + extra, number.get());

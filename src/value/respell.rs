@@ -1,22 +1,24 @@
-//! The text form of values that people and other programs write in other ways.
+//! Corrections for numbers and timestamps in other notations, such as `10,000` or `2024-02-29T12:30:15Z`.
 
 use super::datetime::{MS_PER_S, Timestamp};
 use super::number::Number;
 
-/// What a text that is nearly a timestamp stands for, in the text form.
+/// The span of time of a text that is almost a timestamp. Its ends are in the text form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The first instant of it; of a fraction of a second, that second.
+    /// The first instant. For an instant with a fraction of a second, the second.
     pub(crate) start: String,
-    /// The first instant behind it, of a whole day or minute; `None` of one instant.
+    /// The first instant after a whole day or minute; `None` for a single instant.
     pub(crate) end: Option<String>,
-    /// It is an instant within the second `start`.
+    /// True for an instant with a fraction, within the second `start`.
     pub(crate) is_within: bool,
 }
 
 impl Number {
-    /// The JSON form of a number that is written as people or other programs write it: `10,000`, `10 000`, `10_000`, `1,5`, `10k`,
-    /// `2M`, `+5`, `.5`, `5.`, `007`, `$5`. None for what is in form already, or may mean two numbers.
+    /// Returns the JSON form of a number in another notation, such as `10,000`, `10 000`, `10_000`, `1,5`, `10k`, `2M`, `+5`, `.5`,
+    /// `5.`, `007` or `$5`.
+    ///
+    /// Returns `None` if the text is in JSON form already, or is ambiguous.
     pub(crate) fn respell(text: &str) -> Option<String> {
         let bare = text.trim().trim_matches(['$', '€', '£', '¥']).trim();
         let (sign, unsigned) = match bare.strip_prefix(['-', '\u{2212}']) {
@@ -32,7 +34,7 @@ impl Number {
             (0, _) => ('.', None),
             (1.., 0) if is_grouped(unsigned, ',') => ('.', Some(',')),
             (1, 0) => (',', None),
-            // The last one of two sorts is the point.
+            // Of two kinds of marks, the last one is the decimal point.
             (_, 1) if unsigned.rfind(',') < unsigned.rfind('.') => ('.', Some(',')),
             (1, _) if unsigned.rfind('.') < unsigned.rfind(',') => (',', Some('.')),
             _ => return None,
@@ -57,7 +59,7 @@ impl Number {
     }
 }
 
-/// Whether a whole number is in groups of three digits, the first of one to three, parted by this mark.
+/// Returns true if the mark separates the digits of an integer into groups of three. The first group has one to three digits.
 fn is_grouped(text: &str, mark: char) -> bool {
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = text.split(mark);
@@ -67,8 +69,10 @@ fn is_grouped(text: &str, mark: char) -> bool {
 }
 
 impl Timestamp {
-    /// The text form of what others write otherwise: a date alone, `T` before the time, no seconds, a fraction of one, or `Z` for
-    /// UTC. None for what is in form already, or is no timestamp at all.
+    /// Returns the text form of a timestamp in another notation: a date alone, `T` before the time, no seconds, a fraction of a
+    /// second, or `Z` for UTC.
+    ///
+    /// Returns `None` if the text is in the text form already, or is not a timestamp.
     pub(crate) fn respell(text: &str) -> Option<Span> {
         let (date, rest) = text.split_at_checked("yyyy-MM-dd".len())?;
         let mut time = "00:00:00".to_owned();
@@ -130,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_others_write_are_respelled() {
+    fn numbers_in_other_notations_are_corrected() {
         for (text, respelled) in [
             ("10,000", "10000"),
             ("1,234,567", "1234567"),
@@ -164,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_that_others_write_are_respelled() {
+    fn timestamps_in_other_notations_are_corrected() {
         for (text, start, end, is_within) in [
             ("2024-02-28", "2024-02-28 00:00:00", Some("2024-02-29 00:00:00"), false),
             ("2024-02-29T12:30:15Z", "2024-02-29 12:30:15", None, false),
