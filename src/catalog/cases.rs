@@ -1,9 +1,9 @@
-//! The Case resource as a table: every filterable leaf of it, as the interface document has them.
+//! The fields of the Case resource, as a table: every filterable leaf of the interface document.
 
 use super::field::Field;
 use super::field_type::FieldType::{self, Boolean, Number, String, Timestamp};
 
-/// Path and type of every field; `[]` marks a key that holds an array.
+/// The path and type of each field. `[]` marks a key with an array.
 const TABLE: &[(&str, FieldType)] = &[
     ("id", String),
     ("name", String),

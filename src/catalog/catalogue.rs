@@ -1,4 +1,4 @@
-//! The type of catalogues: made of fields, narrowed and grown.
+//! [`Catalog`]: the fields of a kind of document.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,37 +11,41 @@ use super::id::FieldId;
 use super::names::Names;
 use super::paths::Paths;
 
-/// The fields of a kind of document, and the allow-list of those that requests may name.
+/// The fields of a kind of document, with an allow-list of the fields that requests may name.
 ///
-/// Cloning is cheap. Invariants: field 0 is the string `id`; names and aliases are unique;
-/// no path runs through another field's value.
+/// Cloning is cheap. Invariants:
+///
+/// - Field 0 is the string `id`.
+/// - Names and aliases are unique.
+/// - No path leads through the value of another field.
 #[derive(Clone)]
 pub struct Catalog {
     pub(super) inner: Arc<Inner>,
 }
 
 pub(super) struct Inner {
-    /// All fields, shared by every narrowing of this catalogue.
+    /// All fields. Catalogues that were narrowed from this one share them.
     pub(super) fields: Arc<[Field]>,
-    /// Names and aliases of the visible fields.
+    /// The names and aliases of the visible fields.
     names: Names,
-    /// Where the visible fields lie in a document.
+    /// The positions of the visible fields in a document.
     paths: Paths,
-    /// By field number: whether requests may name it.
+    /// For each field, true if requests may name it.
     pub(super) visible: Box<[bool]>,
-    /// The visible fields that have a value where they are absent.
+    /// The visible fields with a default, and their default values.
     defaults: Box<[(FieldId, Box<str>)]>,
-    /// The catalogue that this one was narrowed from, and that was itself not narrowed.
+    /// The catalogue at the start of a chain of narrowings, which itself was not narrowed.
     root: Option<Catalog>,
-    /// The fields of the catalogues that this one grew from, the latest [`MOST_ANCESTORS`], so that they need not be compared.
+    /// The fields of the latest [`MOST_ANCESTORS`] catalogues that this one grew from. They make checks of filters faster: an
+    /// address is compared instead of all fields.
     pub(super) ancestors: Box<[Arc<[Field]>]>,
 }
 
-/// Catalogues that grew more often compare the fields of the oldest ones.
+/// The number of ancestors that a catalogue remembers. For older ones, checks compare the fields.
 pub(super) const MOST_ANCESTORS: usize = 16;
 
 impl Catalog {
-    /// The catalogue of the Case resource: every filterable leaf of it.
+    /// Returns the catalogue of the Case resource. It has every filterable leaf.
     ///
     /// ```
     /// let catalog = casefilter::Catalog::cases();
@@ -62,9 +66,9 @@ impl Catalog {
             .clone()
     }
 
-    /// A catalogue of one's own, for cases with other fields or for other documents.
+    /// Creates a catalogue for cases with other fields, or for other documents.
     ///
-    /// The field `id` is added in front when it is not among `fields`.
+    /// If `fields` does not contain `id`, it is added as the first field.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};
@@ -105,7 +109,7 @@ impl Catalog {
         Field::new("id", FieldType::String).key()
     }
 
-    /// A catalogue of `id` alone.
+    /// Returns a catalogue with only the field `id`.
     fn identity() -> Self {
         let mut names = Names::default();
         names.insert("id", FieldId::ID);
@@ -147,10 +151,10 @@ impl Catalog {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Returns this catalogue with further fields after its own.
+    /// Returns a grown catalogue: this one with additional fields after its own.
     ///
-    /// Engines of the grown catalogue take the filters and orders of this one: those in a cache, or on their way. It does not
-    /// work the other way round.
+    /// Engines of the grown catalogue accept filters and orders of this one, such as those in a cache. Engines of this one reject
+    /// filters of the grown catalogue.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Field, FieldType, Filter};
@@ -162,7 +166,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// As for [`Catalog::new`].
+    /// The same as for [`Catalog::new`].
     pub fn with(&self, fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         let mut all: Vec<Field> = self.inner.fields.to_vec();
         let mut visible = self.inner.visible.to_vec();
@@ -179,18 +183,18 @@ impl Catalog {
         Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect())
     }
 
-    /// The catalogue that this one was narrowed from, or this one.
+    /// Returns the catalogue that this one was narrowed from, or this one if it was not narrowed.
     pub(super) fn root(&self) -> &Self {
         self.inner.root.as_ref().unwrap_or(self)
     }
 
-    /// The field of that name or alias, when requests may name it. Exact, constant time.
+    /// Finds a visible field by its exact name or alias, in constant time.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<FieldId> {
         self.inner.names.get(name)
     }
 
-    /// The names and aliases that requests may use, in the order of the fields.
+    /// Returns the names and aliases that requests may use, in the order of the fields.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["status"])?;
@@ -201,7 +205,7 @@ impl Catalog {
         self.visible_fields().flat_map(|(_, field)| std::iter::once(field.name()).chain(field.aliases()))
     }
 
-    /// The fields that requests may name, in order.
+    /// Returns the fields that requests may name, in order.
     pub fn visible_fields(&self) -> impl Iterator<Item = (FieldId, &Field)> + Clone {
         (0..=u16::MAX)
             .zip(self.inner.fields.iter())
@@ -210,18 +214,18 @@ impl Catalog {
             .map(|((number, field), _)| (FieldId(number), field))
     }
 
-    /// Every field, hidden ones too; a [`FieldId`] is an index into it.
+    /// Returns all fields, including hidden ones. A [`FieldId`] is an index into this list.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         &self.inner.fields
     }
 
-    /// The numbers of all fields, hidden ones too, in order.
+    /// Returns the numbers of all fields, including hidden ones, in order.
     pub(crate) fn field_ids(&self) -> impl Iterator<Item = FieldId> + use<> {
         (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }
 
-    /// The field of that number, hidden or not; `None` when the number comes from a catalogue with more fields.
+    /// Returns the field with this number, visible or hidden. Returns `None` if the number is of a catalogue with more fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};
@@ -236,22 +240,22 @@ impl Catalog {
         self.inner.fields.get(id.index())
     }
 
-    /// The field of a number that is known to be of this catalogue.
+    /// Returns the field with this number, which must be of this catalogue.
     #[expect(
         clippy::indexing_slicing,
-        reason = "numbers reach it from this catalogue, or through requests that were checked against it"
+        reason = "numbers come from this catalogue, or from requests that were checked against it"
     )]
     pub(crate) fn field(&self, id: FieldId) -> &Field {
         &self.inner.fields[id.index()]
     }
 
-    /// True when requests may name the field.
+    /// Returns true if requests may name the field.
     #[must_use]
     pub fn is_visible(&self, id: FieldId) -> bool {
         self.inner.visible.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// The visible fields that have a value where they are absent, and that value.
+    /// Returns the visible fields with a default, and their default values.
     pub(crate) fn defaults(&self) -> &[(FieldId, Box<str>)] {
         &self.inner.defaults
     }

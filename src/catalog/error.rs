@@ -1,23 +1,23 @@
-//! Reasons why a set of fields is no catalogue.
+//! Errors of creating a catalogue.
 
 use std::fmt;
 
 use super::field_type::FieldType;
 use crate::error::quote;
 
-/// Why a set of fields is no catalogue.
+/// An error of creating, growing or narrowing a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatalogError {
     /// Two fields, or a field and an alias, have this name.
     DuplicateName(String),
-    /// The path is empty, has an empty segment, or `[]` stands elsewhere than behind a segment.
+    /// The path is empty, has an empty segment, or has `[]` elsewhere than at the end of a segment.
     BadPath(String),
-    /// The path runs through, or treats as another shape, what another field's path uses.
+    /// The path conflicts with that of another field: one needs a value where the other needs an object or array.
     PathConflict(String),
-    /// The name in an allow-list is no field; the second is the nearest that is.
+    /// The first name, from an allow-list, is not a field. The second is that of the field with the most similar name.
     UnknownField(String, Option<String>),
-    /// A setting that fields of this type, or with many values, do not have.
+    /// A setting that does not exist for fields of this type, or for fields with many values.
     NotForType {
         /// The name of the field.
         field: String,
@@ -27,12 +27,12 @@ pub enum CatalogError {
         expected: &'static str,
         /// The type of this field.
         kind: FieldType,
-        /// Whether it has many values.
+        /// True if the field has many values.
         is_many: bool,
     },
-    /// `id` must be a plain string field without known values or default.
+    /// The field `id` is not a plain string field: it has another type, many values or a setting.
     BadIdentity,
-    /// More than 65,535 fields.
+    /// There are more than 65,535 fields.
     TooManyFields,
 }
 

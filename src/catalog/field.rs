@@ -25,9 +25,9 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field at `path`: keys joined by dots, `[]` behind each key that holds an array.
+    /// Creates a field at `path`: the keys, joined by dots, with `[]` after each key of an array.
     ///
-    /// Its name is the path without the `[]`; it has many values when there is a `[]`.
+    /// The name of the field is the path without `[]`. The field has many values if the path has `[]`.
     #[must_use]
     pub fn new(path: &str, kind: FieldType) -> Self {
         Self {
@@ -42,9 +42,9 @@ impl Field {
         }
     }
 
-    /// Values known to occur, in the order in which they sort. Others are allowed, with a warning.
+    /// Sets the known values, in their sorting order. Filters may use other values, but get a warning.
     ///
-    /// For string fields with one value.
+    /// Only for string fields with one value.
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
@@ -57,9 +57,9 @@ impl Field {
         self
     }
 
-    /// The value that a document without this field counts as having.
+    /// Sets the default: the value of the field in documents that do not have it.
     ///
-    /// For string fields with one value.
+    /// Only for string fields with one value.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
@@ -73,7 +73,7 @@ impl Field {
         self
     }
 
-    /// One more name for this field.
+    /// Adds another name for this field.
     #[must_use]
     pub fn with_alias(mut self, name: &str) -> Self {
         let mut aliases = self.aliases.into_vec();
@@ -82,9 +82,10 @@ impl Field {
         self
     }
 
-    /// In documents the timestamp is Unix milliseconds, as an integer or in a string. Criteria keep the text form.
+    /// Declares that documents have the timestamp in Unix milliseconds, as an integer or in a string. Criteria still use the text
+    /// form.
     ///
-    /// For timestamp fields.
+    /// Only for timestamp fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
@@ -99,68 +100,69 @@ impl Field {
         self
     }
 
-    /// The values are nearly as many as the documents, and are asked for one by one.
+    /// Declares the field a key: most documents have different values, and filters test single values.
     ///
-    /// Engines keep an index from each value to its documents, at 8.5 bytes a document. For string fields with one value.
+    /// Engines keep an index from each value to its documents, which takes 8.5 bytes per document. Only for string fields with one
+    /// value.
     #[must_use]
     pub fn key(mut self) -> Self {
         self.key = true;
         self
     }
 
-    /// The name that criteria use.
+    /// Returns the name that criteria use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Other names that criteria may use.
+    /// Returns the other names that criteria may use.
     pub fn aliases(&self) -> impl Iterator<Item = &str> + Clone {
         self.aliases.iter().map(Box::as_ref)
     }
 
-    /// Where the values lie in a document, `[]` behind each key that holds an array.
+    /// Returns the path of the values in a document, with `[]` after each key of an array.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The type of the values.
+    /// Returns the type of the values.
     #[must_use]
     pub fn field_type(&self) -> FieldType {
         self.kind
     }
 
-    /// True when one document may have several values.
+    /// Returns true if one document may have several values.
     #[must_use]
     pub fn is_many(&self) -> bool {
         self.path.len() != self.name.len()
     }
 
-    /// True when documents hold the timestamp as Unix milliseconds.
+    /// Returns true if documents have the timestamp in Unix milliseconds.
     #[must_use]
     pub fn is_unix_millis(&self) -> bool {
         self.unix_millis
     }
 
-    /// True when engines keep an index from each value to its documents.
+    /// Returns true if engines keep an index from each value to its documents.
     #[must_use]
     pub fn is_key(&self) -> bool {
         self.key
     }
 
-    /// The known values, in sorting order; empty when any value is as good as another.
+    /// Returns the known values in their sorting order. Empty if none were declared.
     pub fn known_values(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.known.iter().map(Box::as_ref)
     }
 
-    /// The place of a value among the known ones.
+    /// Returns the index of a value among the known ones.
     #[must_use]
     pub fn known_rank(&self, value: &str) -> Option<usize> {
         self.known.iter().position(|known| **known == *value)
     }
 
-    /// The value that counts where the field is absent.
+    /// Returns the default: the value of the field in documents that do not have it.
     #[must_use]
     pub fn default_value(&self) -> Option<&str> {
         self.default.as_deref()

@@ -8,9 +8,9 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FieldType {
-    /// Strings, compared by exact code points.
+    /// Strings, compared by code points.
     String,
-    /// Finite IEEE doubles.
+    /// Finite IEEE 754 doubles.
     Number,
     /// Instants in milliseconds.
     Timestamp,
@@ -19,7 +19,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
-    /// The name that messages and listings use.
+    /// Returns the name that messages and listings use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl FieldType {
         }
     }
 
-    /// True for the types whose values `>`, `>=`, `<` and `<=` compare.
+    /// Returns true for the types that `>`, `>=`, `<` and `<=` apply to.
     pub(crate) fn is_ordered(self) -> bool {
         matches!(self, Self::Number | Self::Timestamp)
     }

@@ -1,6 +1,7 @@
-//! The numbers of fields.
+//! Ids of fields.
 
-/// A field's number in its [`Catalog`](super::Catalog): stable under narrowing, `0` for `id`.
+/// The number of a field in its [`Catalog`](super::Catalog). It is 0 for `id`, and stays the same when the catalogue is narrowed or
+/// grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldId(pub(super) u16);
 
@@ -8,7 +9,7 @@ impl FieldId {
     /// The field `id`, which every catalogue has.
     pub const ID: Self = Self(0);
 
-    /// The number as an index into [`Catalog::fields`](super::Catalog::fields).
+    /// Returns the number as an index into [`Catalog::fields`](super::Catalog::fields).
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)

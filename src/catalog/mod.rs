@@ -1,4 +1,4 @@
-//! Which fields there are, of which type, and which of them a request may name.
+//! Catalogues: the fields of documents with their types and paths, and the fields that requests may name.
 
 mod cases;
 mod catalogue;

@@ -1,12 +1,12 @@
-//! From the names of a catalogue to its fields.
+//! A hash table from the names of a catalogue to its fields.
 
 use hashbrown::HashTable;
 
 use super::id::FieldId;
 
-/// A hash table of names.
+/// A hash table from names and aliases to fields.
 ///
-/// The host chooses the names, so that no request can make them collide, and the hash may be cheap.
+/// The host chooses the names, so requests cannot cause collisions in the table. Its hash function is therefore a cheap one.
 #[derive(Default)]
 pub(super) struct Names {
     table: HashTable<Entry>,
@@ -19,7 +19,7 @@ struct Entry {
 }
 
 impl Names {
-    /// False, and nothing is inserted, when the name is there.
+    /// Inserts a name. Returns false and changes nothing if the name exists.
     pub(super) fn insert(&mut self, name: &str, field: FieldId) -> bool {
         if self.get(name).is_some() {
             return false;
@@ -36,7 +36,7 @@ impl Names {
     }
 }
 
-/// Length, first and last eight bytes: names that share all three are found one behind the other.
+/// The hashed parts of a name: its length, its first and its last eight bytes. Names that are equal in all three collide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ends {
     first: u64,
@@ -45,7 +45,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Up to this length, the ends are all of a name.
+    /// The length up to which the ends contain the entire name.
     const WHOLE: usize = 16;
 
     fn of(name: &str) -> Self {

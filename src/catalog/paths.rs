@@ -1,51 +1,51 @@
-//! Where the fields of a catalogue lie in a document: a tree of keys.
+//! A tree of keys (a trie) with the positions of the fields in a document.
 
 use super::error::CatalogError;
 use super::field::Field;
 use super::id::FieldId;
 
-/// What must stand at a place of a document (or `null`, or nothing).
+/// The kind of value that is required at a position in a document. It may also be `null` or absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// An object whose listed keys lead on.
+    /// An object. Its children are the keys that lead to fields.
     Object,
-    /// An array, each of whose elements is the node's only child.
+    /// An array. The only child of the node represents all elements.
     Array,
     /// A value of this field.
     Leaf(FieldId),
 }
 
-/// The number of a node of [`Paths`].
+/// The id of a node of [`Paths`].
 pub(crate) type PathId = usize;
 
 #[derive(Clone, Debug)]
 struct Node {
-    /// Key and node of each child; an array's child has an empty key.
+    /// The key and the node of each child. The child of an array has an empty key.
     children: Vec<(Box<str>, PathId)>,
 }
 
-/// The facts about a node that the template reader needs.
+/// The properties of a node that the template reader needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// The node above; of the document itself, that too.
+    /// The parent. The root is its own parent.
     pub(crate) parent: PathId,
-    /// How many brackets are open around it.
+    /// The number of open brackets around the value.
     pub(crate) depth: usize,
     pub(crate) shape: Shape,
 }
 
-/// The tree of keys; node 0 is the document itself, an object.
+/// A tree of keys. Node 0, the root, is the document itself: an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     nodes: Vec<Node>,
-    /// By node.
+    /// The properties of each node.
     steps: Vec<Step>,
 }
 
 impl Paths {
     pub(crate) const ROOT: PathId = 0;
 
-    /// The tree that leads to `id` alone, which every document needs, be it visible or not.
+    /// Returns the tree with only `id`. Every document must have it, even if the field is hidden.
     pub(super) fn identity() -> Self {
         let mut paths = Self { nodes: Vec::new(), steps: Vec::new() };
         paths.push(Self::ROOT, "", Shape::Object);
@@ -88,7 +88,7 @@ impl Paths {
         }
     }
 
-    /// Adds a node; the first one is above itself.
+    /// Adds a node. The first one is its own parent.
     fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
         let child = self.nodes.len();
         let depth = self.steps.get(parent).map_or(0, |parent| parent.depth.saturating_add(1));
@@ -100,13 +100,13 @@ impl Paths {
         child
     }
 
-    /// The child of `node` under `key`, and its place among the children.
+    /// Finds the child of `node` with this key. Returns its index among the children and its id.
     pub(crate) fn child(&self, node: PathId, key: &str) -> Option<(usize, PathId)> {
         let children = &self.nodes.get(node)?.children;
         children.iter().position(|(name, _)| **name == *key).and_then(|at| Some((at, children.get(at)?.1)))
     }
 
-    /// As [`child`](Self::child), for an object's key that is likely the child at a place.
+    /// Finds a child like [`child`](Self::child), but tries the index `likely` first.
     pub(crate) fn child_near(&self, node: PathId, key: &str, likely: usize) -> Option<(usize, PathId)> {
         match self.nodes.get(node)?.children.get(likely) {
             Some((name, child)) if **name == *key => Some((likely, *child)),
@@ -118,7 +118,7 @@ impl Paths {
         self.steps.get(node).map_or(Shape::Object, |step| step.shape)
     }
 
-    /// The keys that lead to an object, joined by dots; `None` of one within an array.
+    /// Returns the keys that lead to an object, joined by dots. Returns `None` if the object is within an array.
     pub(crate) fn path_in_objects(&self, object: PathId) -> Option<String> {
         let mut keys = Vec::new();
         let mut at = object;
@@ -132,17 +132,17 @@ impl Paths {
         Some(keys.join("."))
     }
 
-    /// The node of an array's elements.
+    /// Returns the node of the elements of an array.
     pub(crate) fn element(&self, array: PathId) -> Option<PathId> {
         self.nodes.get(array)?.children.first().map(|(_, child)| *child)
     }
 
-    /// Returns the facts about each node, by its number.
+    /// Returns the properties of the nodes, in the order of ids.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Every field at or below `node`.
+    /// Returns all fields at or below `node`.
     pub(crate) fn fields_below(&self, node: PathId) -> Vec<FieldId> {
         let mut found = Vec::new();
         let mut open = vec![node];

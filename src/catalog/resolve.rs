@@ -1,4 +1,4 @@
-//! Fields by the names that requests and allow-lists say, and suggestions for names that are none.
+//! Name resolution: fields by the names in requests and allow-lists, and suggestions for unknown names.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::id::FieldId;
 use crate::error::{Error, ErrorKind, nearest_two, quote};
 
 impl Catalog {
-    /// The field of that name, or the error that a request gets for naming another.
+    /// Resolves a name in a request. The error has suggestions.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
             let meant: Vec<String> = self.meant_by(name).into_iter().map(quote).collect();
@@ -22,10 +22,10 @@ impl Catalog {
         })
     }
 
-    /// This catalogue narrowed to an allow-list of names or aliases.
+    /// Returns this catalogue narrowed to an allow-list of names or aliases.
     ///
-    /// Any other name is then rejected exactly like one that never existed. Filters of a
-    /// narrowed catalogue run on engines of the one it came from.
+    /// Requests that use another name get the same error as for a name that does not exist. Filters of a narrowed catalogue run on
+    /// engines of the original catalogue.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["caseReview.status", "createdAt"])?;
@@ -48,8 +48,10 @@ impl Catalog {
         Self::assemble(Arc::clone(&self.inner.fields), visible.into(), Some(self.root().clone()), ancestors)
     }
 
-    /// The fields probably meant by a name that is none, at most three: what an object of that name holds, else what is spelled almost so,
-    /// else those whose last key has it as a word.
+    /// Suggests at most three fields for an unknown name.
+    ///
+    /// Tries in this order: the fields in an object of that name, fields with a similar name, and fields whose last key contains the
+    /// name as a word.
     fn meant_by(&self, name: &str) -> Vec<&str> {
         const MOST: usize = 3;
         let is_inside = |field: &&str| {
@@ -62,7 +64,7 @@ impl Catalog {
             return inside;
         }
         let mut near = nearest_two(name, self.names()).to_vec();
-        // A field and its alias are one suggestion.
+        // Do not suggest both a field and its alias.
         near.dedup_by_key(|name| self.find(name));
         if !near.is_empty() {
             return near;
@@ -72,12 +74,12 @@ impl Catalog {
             words_of(leaf).any(|word| word.eq_ignore_ascii_case(name))
         };
         let by_word: Vec<&str> = self.names().filter(has_word).collect();
-        // A suggestion that fits many fields is none.
+        // A word that occurs in many fields does not help.
         if by_word.len() > MOST { Vec::new() } else { by_word }
     }
 }
 
-/// The words of a key such as `totalAmount`, each from a capital letter on.
+/// Splits a key such as `totalAmount` into words. Each word after the first starts with a capital letter.
 fn words_of(key: &str) -> impl Iterator<Item = &str> {
     let mut rest = key;
     std::iter::from_fn(move || {

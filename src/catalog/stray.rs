@@ -1,28 +1,33 @@
-//! Members of documents that lie at no field's path, and the fields that they look like.
+//! Stray members: members of documents that are not at the path of a field, but look like a misspelt field.
 
 use super::catalogue::Catalog;
 use super::id::FieldId;
 use super::paths::PathId;
 
-/// A member of documents that is no field, but looks like one.
+/// A member of documents that is not a field, but looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stray {
-    /// Its keys, joined by dots.
+    /// The path of the member: its keys, joined by dots.
     pub(crate) path: Box<str>,
-    /// The fields that it looks like, one to three.
+    /// The fields that the member looks like, one to three.
     pub(crate) fields: Box<[FieldId]>,
 }
 
-/// A longer key is not compared: the edit distance is quadratic.
+/// The length in bytes up to which a path is compared, since the edit distance takes quadratic time.
 const LONGEST: usize = 64;
-/// More fields than this say nothing about what was meant.
+/// The most fields that are listed for one member.
 const MOST_MEANT: usize = 3;
 
 impl Catalog {
-    /// What the member `key` of an object looks like, which leads to no field: a field or an alias but for capitals and the marks
-    /// between words, the last key of a field, an object around fields, or a name that is one typing error away.
+    /// Finds the fields that the member `key` of an object looks like. The member must not be a field itself.
     ///
-    /// None within arrays, each of whose objects may have other members.
+    /// A member looks like a field in these cases. Capitals and the marks between words are ignored.
+    ///
+    /// - Its path is the name or an alias of the field, or the path of an object around it.
+    /// - It is a member of the document itself, and its key is the last key of the field.
+    /// - Its path is one typing error away from the name.
+    ///
+    /// Returns `None` within arrays, whose objects may have different members.
     pub(crate) fn stray(&self, object: PathId, key: &str) -> Option<Stray> {
         let path = self.paths().path_in_objects(object)?;
         let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
@@ -58,7 +63,7 @@ impl Catalog {
     }
 }
 
-/// The letters and digits of a name, in lower case.
+/// Returns the letters and digits of a name, in lower case.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -78,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_look_like_fields_are_told() {
+    fn members_that_look_like_fields_are_found() {
         for (key, field) in [
             ("status", "caseReview.status"),
             ("Status", "caseReview.status"),

@@ -1,4 +1,4 @@
-//! Catalogues narrowed, grown, compared and refused.
+//! Tests of narrowing, growing, comparing and rejecting catalogues.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn narrowing_hides_names_and_keeps_numbers() {
 }
 
 #[test]
-fn a_grown_catalogue_takes_the_filters_of_those_that_it_grew_from() {
+fn a_grown_catalogue_accepts_the_filters_of_those_that_it_grew_from() {
     let all = Catalog::cases();
     let field = |name: &str| Field::new(name, FieldType::Number);
     let narrow = all.allow(["status"]).unwrap();
@@ -43,7 +43,7 @@ fn a_grown_catalogue_takes_the_filters_of_those_that_it_grew_from() {
         assert!(smaller.is_within(larger) && !larger.is_within(smaller));
         assert!(smaller.is_akin(larger) && larger.is_akin(smaller));
     }
-    // By content, not only by descent.
+    // Fields are compared by content, not only by descent.
     let twin = Catalog::new(all.fields().iter().cloned().chain([field("x")])).unwrap();
     assert!(all.is_within(&twin) && twin.is_within(&grown) && grown.is_within(&twin));
     let mut old = all.clone();
@@ -51,7 +51,7 @@ fn a_grown_catalogue_takes_the_filters_of_those_that_it_grew_from() {
         old = old.with([field(&format!("f{number}"))]).unwrap();
     }
     assert!(all.is_within(&old) && old.inner.ancestors.len() == MOST_ANCESTORS);
-    // Siblings have nothing to do with each other.
+    // Catalogues that grew from one by different fields are unrelated.
     let sibling = all.with([field("y")]).unwrap();
     assert!(!sibling.is_akin(&grown) && sibling.common(&grown).is_none());
     let error = sibling.check_within(&grown, "engine").unwrap_err();
@@ -64,7 +64,7 @@ fn a_grown_catalogue_takes_the_filters_of_those_that_it_grew_from() {
 }
 
 #[test]
-fn two_narrowings_have_what_they_were_narrowed_from_in_common() {
+fn the_common_catalogue_of_two_narrowings_is_their_root() {
     let all = Catalog::cases();
     let [status, tags] = [["status", "id"], ["tags", "id"]].map(|names| all.allow(names).unwrap());
     let is = |found: Option<&Catalog>, expected: &Catalog| {
@@ -84,7 +84,7 @@ fn two_narrowings_have_what_they_were_narrowed_from_in_common() {
 }
 
 #[test]
-fn clashing_fields_are_refused() {
+fn conflicting_fields_are_rejected() {
     let text = |path: &str| Field::new(path, FieldType::String);
     let err = |fields: Vec<Field>| Catalog::new(fields).unwrap_err();
     assert_eq!(err(vec![text("a"), text("a")]), CatalogError::DuplicateName("a".into()));
@@ -100,7 +100,7 @@ fn clashing_fields_are_refused() {
 }
 
 #[test]
-fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
+fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
     use FieldType::{Boolean, Number, String as Text, Timestamp};
     const PLAIN: &str = "string fields with one value";
     type Set = fn(Field) -> Field;

@@ -1,4 +1,4 @@
-//! Which catalogues take the filters of which others.
+//! Compatibility of catalogues: checks of whether filters of one run on engines of another.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use super::field::Field;
 use crate::error::{Error, ErrorKind, quote};
 
 impl Catalog {
-    /// True when the filters of `self` run on engines of `other`.
+    /// Returns true if filters of `self` run on engines of `other`.
     ///
-    /// So it is when `self` is `other`, was [narrowed](Self::allow) from it, or is what it [grew](Self::with) from. Fields are
-    /// compared by what they are: a catalogue that is made again from the same fields is the same one.
+    /// This is the case if `self` is equal to `other`, was [narrowed](Self::allow) from it, or if `other` [grew](Self::with) from
+    /// `self`. Fields are compared by content: two catalogues that were created from equal fields are equal.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};
@@ -23,7 +23,7 @@ impl Catalog {
     /// ```
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
-        // Most often they are the same one.
+        // Usually both are the same catalogue.
         if Arc::ptr_eq(&self.inner, &other.inner) {
             return true;
         }
@@ -31,12 +31,12 @@ impl Catalog {
         self.is_prefix_of(other) && visible().all(|(own, others)| !own || *others)
     }
 
-    /// True when both are the same catalogue, by address.
+    /// Returns true if both are the same catalogue by address.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// True when the fields of `other` begin with all fields of this catalogue.
+    /// Returns true if the fields of this catalogue are a prefix of the fields of `other`.
     fn is_prefix_of(&self, other: &Self) -> bool {
         let (own, others) = (&self.inner.fields, &other.inner.fields);
         Arc::ptr_eq(own, others)
@@ -44,12 +44,12 @@ impl Catalog {
             || others.starts_with(own)
     }
 
-    /// True when the same number is the same field in both, as far as both have it.
+    /// Returns true if each number that both catalogues have is the same field in both.
     pub(crate) fn is_akin(&self, other: &Self) -> bool {
         self.is_prefix_of(other) || other.is_prefix_of(self)
     }
 
-    /// The catalogue that both are within: one of them, or the one that both were narrowed from.
+    /// Returns the catalogue that both are within: one of them, or the one that both were narrowed from.
     pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
         let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
             (true, _) => Some(b),
@@ -59,7 +59,7 @@ impl Catalog {
         wider(self, other).or_else(|| wider(self.root(), other.root()))
     }
 
-    /// Checks that filters of this catalogue run where `other` is in force; `whose` says where that is.
+    /// Checks that filters of this catalogue run on the owner of `other`. `whose` names the owner in the message, such as `engine`.
     ///
     /// # Errors
     /// [`ErrorKind::CatalogMismatch`] when this catalogue is not [within](Self::is_within) `other`.
@@ -68,7 +68,7 @@ impl Catalog {
         if self.is_within(other) { Ok(()) } else { Err(self.mismatch(other, whose)) }
     }
 
-    /// The error for a filter of this catalogue that meets `other`.
+    /// Returns the error for a filter of this catalogue that is used with `other`.
     #[cold]
     pub(crate) fn mismatch(&self, other: &Self, whose: &str) -> Error {
         let (own, others) = (self.fields(), other.fields());
