@@ -1,4 +1,4 @@
-//! Filters made in Rust: of values, and of other filters.
+//! Construction of filters in Rust: from values, and from other filters.
 
 use super::builder::FilterBuilder;
 use super::compiled::{Filter, Origin};
@@ -10,10 +10,10 @@ use crate::predicate::{self, json_string};
 use crate::value::Value;
 
 impl Filter {
-    /// Makes the filter that tests one field: `field operator values`, as a field criterion of a body does.
+    /// Creates the filter that tests one field: `field operator values`, like a field criterion of a body.
     ///
-    /// No text is put together, so that a value is never anything else than a value. A string stands for a value of any type, in the
-    /// form that bodies have; a value of another type has to be that of the field. No [`Limits`](crate::Limits) apply.
+    /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can be a value of any type,
+    /// spelled as in bodies. A value of another type must be of the field's type. No [`Limits`](crate::Limits) apply.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -28,9 +28,9 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Those of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no value at all, or
-    /// more than one for an operator that takes one. Criteria have whole seconds, so a [`Timestamp`](crate::Timestamp) with a fraction
-    /// of a second is an error too. Paths are `field`, `op` and `values[0]`; offsets are 0.
+    /// The errors of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no values, or
+    /// several for an operator that takes one. A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error too, since
+    /// criteria have whole seconds. Paths are `field`, `op` and `values[0]`; offsets are 0.
     pub fn test<'v, V: Into<Value<'v>>>(
         catalog: &Catalog,
         field: &str,
@@ -62,7 +62,7 @@ impl Filter {
             .map_err(|errors| errors.map(of_test))
     }
 
-    /// Writes a string as the text syntax reads it back, whatever is in it: as a value, or as the name of a field.
+    /// Quotes a string for the text syntax, as a value or as the name of a field. The string may contain any characters.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -78,14 +78,15 @@ impl Filter {
         quoted
     }
 
-    /// Makes the filter that selects what both select.
+    /// Creates the filter that selects the cases that both filters select.
     ///
-    /// Neither can widen the other, whatever its criteria are: made for hosts that hold a client to its own cases.
-    /// The catalogue is the wider one of the two, or the one that both were narrowed from. [Printed](Self::to_json), what both ask of
-    /// `ids` may take criteria on `id`, even if the catalogue hides it.
+    /// Neither filter can widen the other, so a host can use it to restrict a client to its own cases.
     ///
-    /// Complexity: linear in the size of both, since the normal form is made anew. Joining `n` filters one after the other is
-    /// quadratic in `n`; [`all_of`](Self::all_of) takes all of them at once.
+    /// The catalogue of the result is the wider one of the two, or the one that both were narrowed from. If both filters test ids, the
+    /// [printed](Self::to_json) result may have criteria on `id`, even if the catalogue hides that field.
+    ///
+    /// Complexity: linear in the size of both, since the normal form is built again. Joining `n` filters one after the other is
+    /// quadratic in `n`; [`all_of`](Self::all_of) joins them at once.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -99,15 +100,15 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] when neither catalogue is [within](Catalog::is_within) the other, nor both within the
-    /// one that they were narrowed from.
+    /// [`ErrorKind::CatalogMismatch`] if neither catalogue is [within](Catalog::is_within) the other, and they were not narrowed from
+    /// a common one.
     pub fn and(&self, other: &Self) -> Result<Self, Error> {
         Self::joined(self.catalog(), Connective::And, vec![self.clone(), other.clone()])
     }
 
-    /// Makes the filter that selects what this one selects, and what the other one does.
+    /// Creates the filter that selects the cases that at least one of the two filters selects.
     ///
-    /// Complexity: as [`and`](Self::and); [`any_of`](Self::any_of) takes many filters at once.
+    /// Complexity: like [`and`](Self::and); [`any_of`](Self::any_of) joins many filters at once.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -119,15 +120,15 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`and`](Self::and).
+    /// The same as for [`and`](Self::and).
     pub fn or(&self, other: &Self) -> Result<Self, Error> {
         Self::joined(self.catalog(), Connective::Or, vec![self.clone(), other.clone()])
     }
 
-    /// Makes the filter that selects what all of these select; of none, every case.
+    /// Creates the filter that selects the cases that all of these filters select. Without filters, it selects every case.
     ///
-    /// Complexity: linear in the size of all of them, apart from sorting their criteria once. [`and`](Self::and) on one after the
-    /// other would sort them anew each time.
+    /// Complexity: linear in the size of all filters, apart from sorting their criteria once. Calling [`and`](Self::and) for each of
+    /// them would sort the criteria each time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -140,14 +141,14 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`and`](Self::and), for any of the filters and `catalog`.
+    /// The same as for [`and`](Self::and), for any of the filters and `catalog`.
     pub fn all_of(catalog: &Catalog, filters: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
         Self::joined(catalog, Connective::And, filters.into_iter().collect())
     }
 
-    /// Makes the filter that selects what any of these selects; of none, no case.
+    /// Creates the filter that selects the cases that at least one of these filters selects. Without filters, it selects no case.
     ///
-    /// Complexity: as [`all_of`](Self::all_of), where [`or`](Self::or) on one after the other is quadratic.
+    /// Complexity: like [`all_of`](Self::all_of). Calling [`or`](Self::or) for each of them takes quadratic time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -159,7 +160,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`and`](Self::and), for any of the filters and `catalog`.
+    /// The same as for [`and`](Self::and), for any of the filters and `catalog`.
     pub fn any_of(catalog: &Catalog, filters: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
         Self::joined(catalog, Connective::Or, filters.into_iter().collect())
     }
@@ -179,7 +180,7 @@ impl Filter {
     }
 }
 
-/// The errors of values that are no strings, and of another type than the field.
+/// Returns the errors of values of another type than the field. Strings are not errors, since they are parsed later.
 fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<Error> {
     let Some(field) = catalog.find(field).and_then(|id| catalog.get(id)) else { return Vec::new() };
     let is_other =
@@ -192,7 +193,7 @@ fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<E
     values.iter().enumerate().filter(|(_, value)| is_other(value)).map(error).collect()
 }
 
-/// An error of the body that was made for a test, as one of the test.
+/// Converts an error in the body of a test to one in the arguments of [`Filter::test`].
 fn of_test(error: Error) -> Error {
     let path = error.path.strip_prefix("criteria[0]").unwrap_or(&error.path);
     let path = path.strip_prefix('.').unwrap_or(path).to_owned();

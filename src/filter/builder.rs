@@ -1,4 +1,4 @@
-//! From a JSON body or a text to a filter, or to the errors in it.
+//! Compilation of JSON bodies and of the text syntax to filters.
 
 use super::bytes::body_text;
 use super::compiled::{Filter, Origin};
@@ -12,9 +12,9 @@ use crate::json;
 use crate::limits::Limits;
 use crate::predicate;
 
-/// A compiler of filters for one catalogue, with [`Limits`] of the host's choice.
+/// A compiler of filters for one catalogue, with [`Limits`] that the host chooses.
 ///
-/// [`Filter::compile`] and [`Filter::compile_text`] are shorter where the default limits fit.
+/// [`Filter::compile`] and [`Filter::compile_text`] are shorter forms for the default limits.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};
@@ -51,10 +51,10 @@ impl FilterBuilder {
 
     /// Compiles a JSON body.
     ///
-    /// Time and memory are linear in the length of the body, but for sorting.
+    /// Takes linear time and memory in the length of the body, apart from sorting.
     ///
     /// # Errors
-    /// Everything wrong with the body, up to ten errors in document order.
+    /// All errors in the body, in document order; ten at most.
     pub fn json(&self, body: &[u8]) -> Result<Filter, Errors> {
         of_json(&self.catalog, &self.limits, body)
     }
@@ -62,12 +62,12 @@ impl FilterBuilder {
     /// Compiles the text syntax. For values in the text, see [`Filter::quote`].
     ///
     /// # Errors
-    /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
+    /// All errors in the text, in order; ten at most. Offsets are bytes of `text`.
     pub fn text(&self, text: &str) -> Result<Filter, Errors> {
         of_text(&self.catalog, &self.limits, text)
     }
 
-    /// Compiles a JSON body and parses the parameters beside it.
+    /// Compiles a JSON body and parses the parameters of the same request.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder, SearchParams};
@@ -78,13 +78,13 @@ impl FilterBuilder {
     /// ```
     ///
     /// # Errors
-    /// Everything wrong with body and parameters, the body's first, ten at most.
+    /// All errors in the body and the parameters, those of the body first; ten at most.
     pub fn request(&self, body: &[u8], params: &SearchParams<'_>) -> Result<SearchRequest, Errors> {
         let (filter, paging) = Errors::both(self.json(body), params.parse(&self.catalog, &self.limits))?;
         Ok(SearchRequest::new(filter).with_paging(paging))
     }
 
-    /// Returns the limits in force.
+    /// Returns the limits of this builder.
     pub(super) fn limits_in_force(&self) -> &Limits {
         &self.limits
     }
@@ -102,15 +102,16 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Everything wrong with the body, up to ten errors in document order.
+    /// All errors in the body, in document order; ten at most.
     pub fn compile(catalog: &Catalog, body: &[u8]) -> Result<Self, Errors> {
         of_json(catalog, &Limits::default(), body)
     }
 
     /// Compiles the text syntax under the default [`Limits`]; [`FilterBuilder`] sets others.
     ///
-    /// The text is code: put into it by `format!`, the tenant `a or clientId <> a` makes `clientId = {tenant}` select the documents
-    /// of all tenants. Make a filter of values by [`test`](Self::test), or put them in by [`quote`](Self::quote).
+    /// The text is code. If `format!` inserts the tenant `a or clientId <> a` into `clientId = {tenant}`, the filter selects the
+    /// documents of all tenants. To use a value, create a filter by [`test`](Self::test), or quote the value by
+    /// [`quote`](Self::quote).
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -124,7 +125,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
+    /// All errors in the text, in order; ten at most. Offsets are bytes of `text`.
     pub fn compile_text(catalog: &Catalog, text: &str) -> Result<Self, Errors> {
         of_text(catalog, &Limits::default(), text)
     }
@@ -155,7 +156,7 @@ fn of_text(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Filter, Err
     }
 }
 
-/// The properties of a field that suggestions depend on.
+/// Returns the properties of a field that suggestions depend on.
 fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
     let field = catalog.field(catalog.find(name)?);
     let kind = field.field_type();
@@ -167,7 +168,7 @@ fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
     })
 }
 
-/// The errors of a body of which the fast path made no predicate; `read` is its tree, if it made one.
+/// Returns the errors of a body that did not compile. `read` is its syntax tree, if the fast path of the parser accepted it.
 #[cold]
 fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<Body<'_>>) -> Errors {
     let (body, errors) = match read {
@@ -179,12 +180,13 @@ fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<B
     errors.zip_paths(json::paths_at(text, &offsets))
 }
 
-/// The errors of a body in which its parser found these.
+/// Adds the errors of lowering to those of the parser.
 #[cold]
 fn errors_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Errors {
     errors.extend(predicate::lower(body, catalog).1);
     Errors::from_unsorted(errors).unwrap_or_else(|| {
-        // Tests and fuzzers hold the parsers, and the two ways of lowering, to the same bodies. If they failed, the filter is refused.
+        // Unreachable as long as the two parsers and the two lowerings agree, which tests and fuzzers check. If they disagree,
+        // the body is rejected.
         debug_assert!(false, "a body without errors is refused: {body:?}");
         let (found, expected) = ("a body that two readers take differently", "a report of this defect");
         Error::new(ErrorKind::Syntax, 0, found, expected).into()

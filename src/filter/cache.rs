@@ -1,4 +1,4 @@
-//! Compiled filters by the bytes of their bodies.
+//! A cache of compiled filters, with second-chance eviction.
 
 #[cfg(test)]
 mod tests;
@@ -16,14 +16,13 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
 use crate::limits::Limits;
 
-/// A bounded cache of compiled filters, for a host that gets the same bodies again and again.
+/// A bounded cache of compiled filters, for a host that receives the same bodies repeatedly.
 ///
-/// A filter is found by the bytes of its body, which are compared one by one: bodies that mean the
-/// same but are written in other ways are different bodies. Bodies with errors are not kept.
+/// The key of a filter is its body, byte by byte. Two equivalent bodies with different bytes have two entries. Bodies with errors
+/// are not cached.
 ///
-/// `Send + Sync`; threads wait for each other no longer than it takes to look up a hash, or to put in
-/// what was compiled, which may free what makes room for it. When the cache is full, filters that were
-/// not asked for since they came in, or since they were last spared, make room for new ones.
+/// The cache is `Send + Sync`. A thread holds a lock only to look up a hash or to insert a filter, which may evict others. When the
+/// cache is full, it evicts filters that were not used since they were inserted or last spared (second-chance eviction).
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, FilterCache};
@@ -36,40 +35,40 @@ use crate::limits::Limits;
 /// ```
 pub struct FilterCache {
     builder: FilterBuilder,
-    /// The filter that every filter is joined with by *and*.
+    /// The filter that every compiled filter is joined with by *and*.
     bound: Option<Filter>,
-    /// Its keys are random, so that no client can make bodies collide.
+    /// The hash function. Its keys are random, so that clients cannot construct bodies with equal hashes.
     hasher: foldhash::quality::RandomState,
     shards: Box<[Shard]>,
 }
 
-/// Counts of a [`FilterCache`]: lookups so far, and its content now.
+/// Statistics of a [`FilterCache`]: its lookups so far, and its current content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
-    /// Bodies that were found.
+    /// The lookups that found a filter.
     pub hits: u64,
-    /// Bodies that had to be compiled, those with errors too.
+    /// The lookups that did not, including those of bodies with errors.
     pub misses: u64,
-    /// Filters in the cache.
+    /// The number of filters in the cache.
     pub entries: usize,
-    /// About how much memory they take.
+    /// The approximate memory of the filters in bytes.
     pub size_bytes: usize,
 }
 
-/// The number of shards: enough that threads with different bodies seldom meet in one.
+/// The number of shards. With this many, threads with different bodies seldom need the same lock.
 const SHARDS: usize = 16;
 
-/// The memory of an entry beside its filter: its slot, and its place in a table that may be half empty.
+/// The memory of an entry in bytes, without its filter: its slot, and its part of a table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 
-/// The largest number of used filters in a row that eviction spares; it evicts the next one all the same.
+/// The largest number of used filters that one eviction spares. It evicts the next filter even if that was used.
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
-    /// Returns an empty cache of the filters that `builder` compiles.
+    /// Creates an empty cache. `builder` compiles its filters.
     ///
-    /// The filters in it take about `capacity_bytes` at most, and none of them more than a sixteenth of that.
+    /// All filters together take about `capacity_bytes` at most. A filter that takes more than a sixteenth of that is not cached.
     #[must_use]
     pub fn new(builder: FilterBuilder, capacity_bytes: usize) -> Self {
         let capacity_bytes = capacity_bytes / SHARDS;
@@ -82,7 +81,7 @@ impl FilterCache {
         }
     }
 
-    /// This cache, empty, every filter of which selects [what `bound` selects too](Filter::and).
+    /// Returns this cache with a bound, and empty. Every filter that it compiles is joined with `bound` by [`Filter::and`].
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache, Operator};
@@ -98,33 +97,32 @@ impl FilterCache {
     /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as for [`Filter::and`].
     pub fn within(self, bound: &Filter) -> Result<Self, Error> {
         let bound = self.bound.as_ref().map_or_else(|| Ok(bound.clone()), |own| own.and(bound))?;
-        // Fails here rather than at the first body.
+        // Report a mismatch here rather than at the first body.
         Filter::all(self.catalog()).and(&bound)?;
         let capacity_bytes = self.shards.first().map_or(0, |shard| shard.lock().capacity_bytes);
         let empty = Self::new(self.builder, capacity_bytes.saturating_mul(SHARDS));
         Ok(Self { bound: Some(bound), ..empty })
     }
 
-    /// The filter of a JSON body, compiled unless these very bytes were compiled before.
+    /// Returns the filter of a JSON body. Compiles it if the cache does not have it.
     ///
     /// # Errors
-    /// Everything wrong with the body, up to ten errors in document order, as from
-    /// [`FilterBuilder::json`].
+    /// All errors in the body, in document order; ten at most. They are those of [`FilterBuilder::json`].
     ///
     /// # Complexity
-    /// Linear in the length of the body. A new filter makes others leave, each of which came in once.
+    /// Linear in the length of the body. The cost of evictions is amortised, since each filter is inserted once and evicted once.
     pub fn compile(&self, body: &[u8]) -> Result<Filter, Errors> {
         if body.len() > self.limits().body_bytes {
             return self.compile_anew(body);
         }
         let hash = self.hasher.hash_one(body);
-        // The table takes other bits of the hash.
+        // Choose the shard by bits of the hash that the table does not use.
         let Some(shard) = usize::try_from(hash >> 32).ok().and_then(|bits| self.shards.get(bits % SHARDS))
         else {
             return self.compile_anew(body);
         };
-        // Compared without holding the lock. Another body with the same hash, 64 bits with random keys, is all but impossible; it would
-        // be compiled anew each time.
+        // Compare the bodies after releasing the lock. Two bodies with one hash of 64 bits are very unlikely, because its keys are
+        // random. The second one would be compiled each time.
         let found = shard.lock().find(hash);
         if let Some(filter) = found.filter(|filter| filter.body() == Some(body)) {
             return Ok(filter);
@@ -134,7 +132,7 @@ impl FilterCache {
         Ok(filter)
     }
 
-    /// Compiles a JSON body, unless its filter is in the cache, and parses the parameters beside it.
+    /// Returns the request with the filter of a JSON body, as [`compile`](Self::compile) does, and with these parameters.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder, FilterCache, SearchParams};
@@ -147,7 +145,7 @@ impl FilterCache {
     /// ```
     ///
     /// # Errors
-    /// Everything wrong with body and parameters, the body's first, ten at most.
+    /// All errors in the body and the parameters, those of the body first; ten at most.
     pub fn request(&self, body: &[u8], params: &SearchParams<'_>) -> Result<SearchRequest, Errors> {
         let paging = params.parse(self.catalog(), self.limits());
         let (filter, paging) = Errors::both(self.compile(body), paging)?;
@@ -162,19 +160,19 @@ impl FilterCache {
         }
     }
 
-    /// The catalogue that the filters are compiled for.
+    /// Returns the catalogue that the filters are compiled for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.builder.catalog()
     }
 
-    /// The limits under which bodies are compiled.
+    /// Returns the limits for bodies.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.builder.limits_in_force()
     }
 
-    /// Returns the counts since the cache was made, and its content now.
+    /// Returns the number of lookups since the cache was created, and its current content.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         let mut stats = CacheStats::default();
@@ -195,13 +193,14 @@ impl std::fmt::Debug for FilterCache {
     }
 }
 
-/// A part of the cache with a lock of its own, and with cache lines of its own. A lock that lets many read would have a
-/// hit wait for three atomic operations, the count of hits among them, where it waits for two.
+/// A part of the cache with its own lock, on its own cache lines.
+///
+/// A mutex is faster than a read-write lock here: a hit takes two atomic operations instead of three, since it must also count.
 #[repr(align(64))]
 struct Shard(Mutex<Entries>);
 
 impl Shard {
-    // Nothing panics while it holds the lock, and if it did, the worst would be a filter missed.
+    // No code panics while it holds the lock. If it did, the cache would at worst miss a filter.
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -211,14 +210,16 @@ struct Entry {
     hash: u64,
     filter: Filter,
     size_bytes: usize,
-    /// Asked for since it came in, or since the hand last passed.
+    /// True if the filter was used since it was inserted, or since the hand last passed it.
     used: bool,
 }
 
-/// Filters in a ring, and a hand that goes round and takes out those that were not used.
+/// The filters of a shard, as a ring for the second-chance (clock) algorithm.
+///
+/// A hand moves around the ring. It clears the mark of a used filter and evicts a filter without the mark.
 #[derive(Default)]
 struct Entries {
-    /// The slots, by the hash of the body.
+    /// The index of the slot of each body, by the hash of the body.
     table: HashTable<usize>,
     slots: Vec<Entry>,
     hand: usize,
@@ -229,12 +230,12 @@ struct Entries {
 }
 
 impl Entries {
-    /// The slot of the body with this hash.
+    /// Returns the index of the slot of the body with this hash.
     fn slot(&self, hash: u64) -> Option<usize> {
         self.table.find(hash, |slot| self.slots.get(*slot).is_some_and(|entry| entry.hash == hash)).copied()
     }
 
-    /// The filter of the body with this hash, noted as used.
+    /// Returns the filter of the body with this hash and marks it as used.
     fn find(&mut self, hash: u64) -> Option<Filter> {
         let Some(entry) = self.slot(hash).and_then(|slot| self.slots.get_mut(slot)) else {
             self.misses = self.misses.wrapping_add(1);
@@ -247,7 +248,7 @@ impl Entries {
 
     fn insert(&mut self, hash: u64, filter: &Filter) {
         let size_bytes = filter.size_bytes().saturating_add(ENTRY_BYTES);
-        // Another thread may have been faster.
+        // Another thread may have inserted the body in the meantime.
         if size_bytes > self.capacity_bytes || self.slot(hash).is_some() {
             return;
         }
@@ -261,7 +262,7 @@ impl Entries {
         self.table.insert_unique(hash, slot, |slot| slots.get(*slot).map_or(0, |entry| entry.hash));
     }
 
-    /// Takes out the next filter that was not used, or the last of [`MOST_SPARED`] that were.
+    /// Evicts the next filter that was not used. After sparing [`MOST_SPARED`] used filters, evicts the next one in any case.
     fn evict(&mut self) {
         for spared in 0..=MOST_SPARED {
             if self.hand >= self.slots.len() {
@@ -278,7 +279,7 @@ impl Entries {
         if let Ok(place) = self.table.find_entry(gone.hash, |slot| *slot == self.hand) {
             place.remove();
         }
-        // The last filter stands in its slot now.
+        // `swap_remove` moved the last filter into the free slot: adjust its index.
         let (last, hand) = (self.slots.len(), self.hand);
         if let Some(moved) = self.slots.get(hand)
             && let Some(slot) = self.table.find_mut(moved.hash, |slot| *slot == last)

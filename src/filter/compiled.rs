@@ -1,4 +1,4 @@
-//! A compiled filter: criteria in normal form, with nothing left that can fail.
+//! [`Filter`]: a compiled filter, whose criteria are in normal form.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -14,10 +14,10 @@ use crate::limits::Limits;
 use crate::operator::Connective;
 use crate::predicate::{self, Asked, Comparison, Leaf, Node, Rounded, Tree, Warning};
 
-/// A compiled filter.
+/// A compiled filter: criteria for selecting cases.
 ///
-/// `Send + Sync`, independent of the request it came from, and without any way to fail: it can be
-/// kept, shared between threads, and asked about any number of cases.
+/// A filter is `Send + Sync` and independent of the request that it was compiled from. It can be kept, shared between threads, and
+/// evaluated on any number of cases. Cloning is cheap.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter};
@@ -33,36 +33,36 @@ use crate::predicate::{self, Asked, Comparison, Leaf, Node, Rounded, Tree, Warni
 #[derive(Clone)]
 pub struct Filter {
     pub(super) inner: Arc<Inner>,
-    /// The criteria as written of each part that is not joined, once they were asked for.
+    /// The criteria as written of each part that is not joined. They are parsed on first use.
     ///
-    /// Each handle has its own cell and a clone takes over the content, so that filters in a cache never grow.
+    /// Each handle has its own cell, and a clone copies its content. The handle in a cache is only cloned, so it does not grow.
     pub(super) written: OnceLock<Arc<[Arc<Written>]>>,
 }
 
 pub(super) struct Inner {
     pub(super) catalog: Catalog,
-    /// The normal form: engines run it and printing shows it.
+    /// The normal form, which engines evaluate and printers print.
     pub(super) predicate: Tree<Leaf>,
-    /// The input that the filter was made from, for warnings and the reference evaluator.
+    /// The input of the filter, for warnings and the reference evaluator.
     pub(super) origin: Origin,
 }
 
-/// The input that a filter was made from.
+/// The input that a filter was compiled or joined from.
 #[derive(Clone)]
 pub(super) enum Origin {
-    /// A body that has no errors.
+    /// A JSON body without errors.
     Json(Box<str>),
-    /// The text syntax, without errors.
+    /// A text in the text syntax without errors.
     Text(Box<str>),
     Constant(bool),
-    /// The cases that all of these filters select, or any of them; at least one filter.
+    /// Filters that are joined by a connective; at least one.
     Joined(Connective, Vec<Filter>),
 }
 
 /// The criteria of a body or text as written.
 pub(super) struct Written {
     pub(super) tree: Tree<Comparison<'static>>,
-    /// The numbers that a double rounds.
+    /// The numbers that change when they are rounded to a double.
     pub(super) rounded: Vec<Rounded>,
 }
 
@@ -72,7 +72,7 @@ impl Filter {
         Self { inner: Arc::new(inner), written: OnceLock::new() }
     }
 
-    /// The filter that selects every case, which no body can say in one word.
+    /// Returns the filter that selects every case.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -84,7 +84,7 @@ impl Filter {
         Self::constant(catalog, true)
     }
 
-    /// The filter that selects no case.
+    /// Returns the filter that selects no case.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -101,9 +101,9 @@ impl Filter {
         Self::new(catalog, Tree::constant(value), Origin::Constant(value))
     }
 
-    /// This filter with its criteria run as written, no rule of the optimiser applied.
+    /// Returns this filter without the rules of the optimiser: engines evaluate its criteria as written.
     ///
-    /// It selects the same cases, more slowly: made for tests that hold the two equal.
+    /// It selects the same cases, but more slowly. It is meant for tests that compare the two.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -121,7 +121,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether the filter selects the case in this JSON document. No engine is needed.
+    /// Returns true if the filter selects the case in this JSON document. Needs no engine.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -132,7 +132,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// The document is not a case, as a strict import would say.
+    /// The document is not a valid case. The error is that of a strict import.
     pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
         let text = utf8(document)?;
         let mut row = Row::default();
@@ -147,16 +147,16 @@ impl Filter {
         self.inner.predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
     }
 
-    /// The catalogue that the filter was compiled for.
+    /// Returns the catalogue that the filter was compiled for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.inner.catalog
     }
 
-    /// Returns what the author of the filter may not have meant, in document order, at most 100.
+    /// Returns warnings: parts of the filter that its author may not have meant. They are in document order, at most 100.
     ///
-    /// The first call parses the body or text once more; the filter, and its clones made after that, keep the criteria for later
-    /// calls and for [`reference::why`](crate::reference::why).
+    /// The first call parses the body or text again. The filter keeps the result for later calls and for
+    /// [`reference::why`](crate::reference::why), and so do clones that are created after the call.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, WarningKind};
@@ -177,24 +177,24 @@ impl Filter {
         warnings
     }
 
-    /// The normal form as a request body on one line. Compiling it gives the same normal form.
+    /// Prints the normal form as a JSON body on one line. Compiling that body gives the same normal form.
     ///
-    /// It may be up to three levels deeper than the body that was compiled, and have up to twice as many
-    /// criteria and two more, two values more; only a body that close to its [`Limits`] grows past them.
+    /// The printed body can be larger than the compiled one: up to three levels deeper, with up to two more values, and with up to
+    /// twice as many criteria and two more. If the compiled body was close to its [`Limits`], the printed one may exceed them.
     #[must_use]
     pub fn to_json(&self) -> String {
         predicate::body_json(&self.inner.predicate, &self.inner.catalog)
     }
 
-    /// The normal form in the text syntax on one line. Compiling it gives the same normal form.
+    /// Prints the normal form in the text syntax on one line. Compiling that text gives the same normal form.
     ///
-    /// For its size see [`to_json`](Self::to_json).
+    /// For its size, see [`to_json`](Self::to_json).
     #[must_use]
     pub fn to_text(&self) -> String {
         predicate::text(&self.inner.predicate, &self.inner.catalog)
     }
 
-    /// The normal form as an indented tree to read, a line for each test.
+    /// Prints the normal form as an indented tree for people, one line per test.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -207,12 +207,12 @@ impl Filter {
         predicate::plan(&self.inner.predicate, &self.inner.catalog)
     }
 
-    /// The lines of [`plan`](Self::plan), the children of a node in the order that `arrange` gives them.
+    /// Returns the lines of [`plan`](Self::plan). `arrange` sorts the children of a node.
     pub(crate) fn lines(&self, arrange: impl Fn(usize, &mut [usize])) -> Vec<predicate::Line> {
         predicate::lines(&self.inner.predicate, &self.inner.catalog, arrange)
     }
 
-    /// True when the filter selects every case.
+    /// Returns true if the filter selects every case.
     #[must_use]
     pub fn is_all(&self) -> bool {
         matches!(self.predicate().get(self.predicate().root()), Some(Node::Constant(true)))
@@ -222,16 +222,17 @@ impl Filter {
         &self.inner.predicate
     }
 
-    /// The values that cases are asked to have, in the order of the body; of a range or a field of other values, without the value.
+    /// Returns the fields and strings that the criteria require cases to have, in the order of the body. Values of other types are
+    /// left out, but not their fields.
     ///
-    /// None of a [joined](Self::and) filter, a part of which may be the host's own.
+    /// Empty for a [joined](Self::and) filter, because hints must not reveal criteria of the host.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         if self.is_joined() { Vec::new() } else { predicate::asked(&self.written()) }
     }
 
-    /// Returns the field that each criterion names, with the place of the criterion, in the order of the body.
+    /// Returns the field of each criterion with the path of the criterion, in the order of the body.
     ///
-    /// None of a [joined](Self::and) filter, as [`asked`](Self::asked).
+    /// Empty for a [joined](Self::and) filter, like [`asked`](Self::asked).
     #[cfg(feature = "store")]
     pub(crate) fn named(&self) -> Vec<(FieldId, String)> {
         if self.is_joined() { Vec::new() } else { predicate::named(&self.written()) }
@@ -245,7 +246,7 @@ impl Filter {
 }
 
 impl fmt::Display for Filter {
-    /// The text syntax.
+    /// Prints the text syntax, like [`to_text`](Filter::to_text).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_text())
     }

@@ -1,4 +1,4 @@
-//! Identity of filters: equality, hashes and fingerprints, all of the normal form.
+//! Identity of filters: equality, hashes and fingerprints. All are computed from the normal form.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::compiled::Filter;
 use crate::catalog::{Field, FieldId};
 use crate::predicate::Node;
 
-/// Begins the text that is hashed. The number changes with the normal form or with what is hashed of a field.
+/// The start of the text that is hashed. The number must change when the normal form or the hashed properties of fields change.
 const VERSION: &str = "casefilter fingerprint 1\n";
 
 impl Filter {
@@ -38,12 +38,12 @@ impl Filter {
     /// Returns a fingerprint of 128 bits. Equal filters have equal fingerprints, and filters with equal fingerprints select the same
     /// documents.
     ///
-    /// It suits as the key of a cache or of a saved filter, also across processes and machines. It is computed from the
-    /// [normal form](Self::to_json) and from name, path, type and default of its fields, so it does not depend on how criteria were
-    /// written. Fields in another order can change it. It stays the same until a release says
-    /// that it changes; store the original body beside it.
+    /// It can be the key of a cache or of a saved filter, also across processes and machines. It is computed from the
+    /// [normal form](Self::to_json) and from the name, path, type and default of its fields. It does not depend on the spelling of
+    /// criteria, but it can depend on the order of the fields in the catalogue. A release that changes fingerprints says so in its
+    /// changelog; store the original body beside the fingerprint.
     ///
-    /// It is the first half of a SHA-256, so that no client can make two filters of one fingerprint.
+    /// It is the first half of a SHA-256, so clients cannot construct two filters with one fingerprint.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -57,7 +57,7 @@ impl Filter {
         let mut hash = Sha256::new();
         hash.update(VERSION);
         for field in self.fields().into_iter().filter_map(|id| self.catalog().get(id)) {
-            // Texts of the catalogue are of any characters: each is written as JSON, so that none runs into the next.
+            // Names in the catalogue may contain any characters. JSON strings keep them apart from each other.
             hash.update(description(field));
             hash.update("\n");
         }
@@ -67,7 +67,7 @@ impl Filter {
     }
 }
 
-/// Returns whatever of a field decides which documents a test of it selects, on one line.
+/// Returns a line with all properties of a field that affect the result of a test.
 fn description(field: &Field) -> String {
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let default = field.default_value().map(text).unwrap_or_default();
@@ -75,7 +75,7 @@ fn description(field: &Field) -> String {
     format!("{} {} {}{form} {default}", text(field.name()), text(field.path()), field.field_type().name())
 }
 
-/// Filters are equal when their normal forms are, and the fields that these test.
+/// Compares the normal forms and the fields that they test.
 impl PartialEq for Filter {
     fn eq(&self, other: &Self) -> bool {
         let have_equal_fields = || {
@@ -104,7 +104,7 @@ mod tests {
     use crate::catalog::{Catalog, FieldType};
 
     #[test]
-    fn filters_of_other_fields_are_other_filters() {
+    fn filters_of_different_fields_are_different() {
         let catalogs = [
             Field::new("level", FieldType::String),
             Field::new("grade", FieldType::String),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_fingerprint_stays_the_same_across_releases() {
-        // If this fails, the fingerprints that hosts have stored are worthless: raise VERSION, and say so in the changelog.
+        // If this fails, the fingerprints that hosts have stored are invalid: raise VERSION and add a line to the changelog.
         let filter =
             Filter::compile_text(&Catalog::cases(), "status = open and createdAt >= '2024-01-01 00:00:00'")
                 .unwrap();

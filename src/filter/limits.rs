@@ -1,8 +1,8 @@
-//! No limits.
+//! The limits for trusted criteria: none.
 
 use crate::limits::Limits;
 
-/// Limits for criteria that the host itself wrote, or that were parsed within limits before.
+/// Returns limits without effect, for criteria of the host itself, or for criteria that were parsed with limits before.
 pub(super) fn no_limits() -> Limits {
     Limits {
         body_bytes: usize::MAX,

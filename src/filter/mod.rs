@@ -1,8 +1,10 @@
-//! Compiled filters, and requests that have one.
+//! Compiled filters, and the requests that contain one.
 //!
-//! [`builder`] compiles a [`Filter`] from a body or a text, [`build`] makes one of values or of other filters, and [`written`] gives its
-//! criteria as written, for warnings, `why` and the reference evaluator. A [`FilterCache`] finds filters by the bytes of their
-//! bodies. A [`SearchRequest`] is a filter, an [`Order`] and a page, before an engine answers it.
+//! - [`builder`] compiles a [`Filter`] from a JSON body or a text.
+//! - [`build`] creates a filter from values or from other filters.
+//! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
+//! - A [`FilterCache`] caches filters by the bytes of their bodies.
+//! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
 
 mod build;
 mod builder;

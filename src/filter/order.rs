@@ -1,24 +1,24 @@
-//! The order in which a search returns its cases.
+//! The order of the cases in the answer to a search.
 
 use std::fmt;
 
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, quote};
 
-/// The direction of an order: the smallest value first, or the greatest.
+/// The direction of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Direction {
-    /// Smallest value first.
+    /// The smallest value first.
     #[default]
     Ascending,
-    /// Greatest value first.
+    /// The greatest value first.
     Descending,
 }
 
-/// The order of an answer: by one single-valued field, ties by `id` ascending.
+/// The order of the cases in an answer: by one single-valued field. Cases with equal values are in ascending order of `id`.
 ///
-/// Cases without the field come last in both directions. An order belongs to the [`Catalog`] that it was made for: a
-/// [`SearchRequest`](crate::SearchRequest) whose filter hides the field, or is of another catalogue, is an error of the search.
+/// Cases without the field are last in both directions. An order belongs to a [`Catalog`]. A search fails if the catalogue of its
+/// filter is another one or hides the field of the order; see [`SearchRequest`](crate::SearchRequest).
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};
@@ -32,7 +32,7 @@ pub struct Order {
     key: SortKey,
 }
 
-/// The field and the direction of an [`Order`], once it is known to fit the catalogue at hand.
+/// The field and the direction of an [`Order`] that was checked against a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SortKey {
     pub(crate) field: FieldId,
@@ -40,7 +40,7 @@ pub(crate) struct SortKey {
 }
 
 impl Order {
-    /// Makes the order by the field of this name or alias.
+    /// Creates the order by the field with this name or alias.
     ///
     /// ```
     /// use casefilter::{Catalog, Direction, ErrorKind, Order};
@@ -54,10 +54,10 @@ impl Order {
         Self::new(catalog, name, direction, 0)
     }
 
-    /// Reads an `order` parameter: a single-valued field, `-` in front for descending.
+    /// Parses an `order` parameter: the name of a single-valued field, with the prefix `-` for descending order.
     ///
-    /// An empty text is no order. A name that begins with `-`, `+-` or `++` itself takes a `+` in front for ascending, so that its
-    /// first character is not taken for the direction.
+    /// An empty text gives `None`. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`. Otherwise
+    /// the first character of the name would be the direction.
     ///
     /// ```
     /// use casefilter::{Catalog, Direction, Field, FieldType, Order};
@@ -83,7 +83,7 @@ impl Order {
         let (direction, name) = signed(text);
         let offset = text.len().saturating_sub(name.len());
         Self::new(catalog, name, direction, offset).map(Some).map_err(|error| {
-            // The sign may have been meant as a part of the name.
+            // The client may have meant the sign as a part of the name.
             let is_name = direction == Direction::Descending && catalog.find(text).is_some();
             if is_name { error.suggest(Some(quote(&format!("+{text}")))) } else { error }
         })
@@ -104,28 +104,28 @@ impl Order {
         Ok(Self { catalog: catalog.clone(), key: SortKey { field, descending } })
     }
 
-    /// The field whose value decides.
+    /// Returns the field that cases are ordered by.
     #[must_use]
     pub fn field(&self) -> &Field {
         self.catalog.field(self.key.field)
     }
 
-    /// Returns the direction: the smallest value first, or the greatest.
+    /// Returns the direction.
     #[must_use]
     pub fn direction(&self) -> Direction {
         if self.key.descending { Direction::Descending } else { Direction::Ascending }
     }
 
-    /// The catalogue that the order was made for.
+    /// Returns the catalogue that the order was created for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The sort key in `catalog`.
+    /// Checks the order against `catalog` and returns its sort key.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] when `catalog` is of other fields, or hides the one of this order.
+    /// [`ErrorKind::CatalogMismatch`] if `catalog` has other fields, or hides the field of this order.
     pub(crate) fn key_in(&self, catalog: &Catalog) -> Result<SortKey, Error> {
         let name = || quote(self.field().name());
         let mismatch = |found: String, expected: String| {
@@ -148,7 +148,7 @@ impl Order {
     }
 }
 
-/// Orders are equal when they sort by the same field in the same direction.
+/// Compares the fields and the directions.
 impl PartialEq for Order {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key && self.field() == other.field()
@@ -158,7 +158,7 @@ impl PartialEq for Order {
 impl Eq for Order {}
 
 impl fmt::Display for Order {
-    /// The text that [`Order::parse`] reads.
+    /// Prints the text that [`Order::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.field().name();
         let sign = match self.direction() {
@@ -172,7 +172,7 @@ impl fmt::Display for Order {
 
 /// Splits the text of an order into its direction and the name of its field.
 ///
-/// `+` is a sign only in front of another one, so that a name such as `+x` stands for itself.
+/// A `+` is a sign only before another sign, so that `+x` is the field with that name.
 fn signed(text: &str) -> (Direction, &str) {
     match text.strip_prefix('-') {
         Some(name) => (Direction::Descending, name),
@@ -183,11 +183,11 @@ fn signed(text: &str) -> (Direction, &str) {
     }
 }
 
-/// The error of a text that other languages have for an order: `createdAt desc`, `createdAt:asc`, `desc(createdAt)`, `+createdAt`, or
-/// several fields; `None` of any other.
+/// Returns the error for an order in the syntax of another language: `createdAt desc`, `createdAt:asc`, `desc(createdAt)`,
+/// `+createdAt`, or several fields. Returns `None` for any other text.
 fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
     let (_, own) = signed(text);
-    // A name with its sign is met later.
+    // The text names a field: it is an order, or `Order::parse` suggests the right sign.
     if catalog.find(own).or_else(|| catalog.find(text)).is_some() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The parameters of a request as text, and what they parse to.
+//! The parameters of a request: as text, and parsed.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::limits::Limits;
 
-/// The number of documents on a page when the request does not say.
+/// The number of documents on a page if the request does not specify `limit`.
 pub const DEFAULT_PAGE: u64 = 100;
 
-/// The parameters of a request as text, as a query string has them.
+/// The parameters of a request as text, as in a query string.
 ///
-/// It deserialises from the members `offset`, `limit`, `order` and `countTotalItems`, each a string and each optional.
+/// The type deserialises from the members `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -36,7 +36,7 @@ pub struct SearchParams<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Paging {
-    /// The order of the documents; `None` is the order in which they were first stored.
+    /// The order of the documents. `None` is the order in which they were first stored.
     pub order: Option<Order>,
     /// The number of documents before the page.
     pub offset: u64,
@@ -47,8 +47,9 @@ pub struct Paging {
 }
 
 impl<'a> SearchParams<'a> {
-    /// Returns parameters that are all absent: the first [`DEFAULT_PAGE`] documents, or [`Limits::page`] if that is less, in stored
-    /// order, not counted.
+    /// Returns parameters that are all absent. They request the first [`DEFAULT_PAGE`] documents in stored order, without a count.
+    ///
+    /// If [`Limits::page`] is smaller, they request that number of documents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -66,7 +67,7 @@ impl<'a> SearchParams<'a> {
         Self { limit: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `order`, as [`Order::parse`] reads it.
+    /// Sets `order`, in the syntax of [`Order::parse`].
     #[must_use]
     pub fn order(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { order: text.into().map(Cow::Borrowed), ..self }
@@ -78,7 +79,7 @@ impl<'a> SearchParams<'a> {
         Self { count: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Parses the parameters. Together with a filter they make a request, by [`SearchRequest::with_paging`](crate::SearchRequest::with_paging).
+    /// Parses the parameters. [`SearchRequest::with_paging`](crate::SearchRequest::with_paging) takes the result.
     ///
     /// ```
     /// use casefilter::{Catalog, Errors, Filter, Limits, SearchRequest, SearchParams};
@@ -92,7 +93,7 @@ impl<'a> SearchParams<'a> {
     /// ```
     ///
     /// # Errors
-    /// Everything wrong with the parameters.
+    /// All errors in the parameters.
     pub fn parse(&self, catalog: &Catalog, limits: &Limits) -> Result<Paging, Errors> {
         let mut errors = Vec::new();
         let mut take = |result: Result<u64, Error>| {
@@ -126,7 +127,7 @@ impl<'a> SearchParams<'a> {
     }
 }
 
-/// Reads `limit`, at most the largest page.
+/// Parses `limit`. It must not exceed the largest page.
 fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(DEFAULT_PAGE.min(limits.page)) };
     match digits("limit", text)?.parse::<u64>() {
@@ -136,7 +137,7 @@ fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     }
 }
 
-/// Reads `offset`, which has to fit 64 bits.
+/// Parses `offset`. It must fit in 64 bits.
 fn offset(text: Option<&str>) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(0) };
     digits("offset", text)?.parse().map_err(|_| {
@@ -145,7 +146,7 @@ fn offset(text: Option<&str>) -> Result<u64, Error> {
     })
 }
 
-/// The integer that a text with separators, or with a `k` for thousands, stands for.
+/// Returns the integer in a text with separators, or with a `k` for thousands, for a suggestion.
 fn meant_integer(text: &str) -> Option<String> {
     let text = text.trim();
     let (digits, thousands) = match text.strip_suffix(['k', 'K']) {
@@ -166,7 +167,7 @@ fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
     Err(error.suggest(meant_integer(text).as_deref().map(quote)).at(name))
 }
 
-/// Returns the error of a page above the largest.
+/// Returns the error for a page that exceeds the largest one.
 pub(super) fn page_too_large(found: String, limits: &Limits) -> Error {
     Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
 }
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_does_not_fit_is_refused() {
+    fn a_number_that_does_not_fit_is_rejected() {
         let unbounded = Limits { page: u64::MAX, ..Limits::default() };
         let of = |text: &str| parsed(&SearchParams::new().offset(text), &unbounded);
         let largest = "18446744073709551615";

@@ -9,9 +9,11 @@ use crate::limits::Limits;
 
 /// A search request: a filter, an order and a page.
 ///
-/// A request of a client is parsed by [`FilterBuilder::request`](crate::FilterBuilder::request) or
-/// [`FilterCache::request`](crate::FilterCache::request). A search checks each request once: the filter must be of the engine's
-/// catalogue, the filter's catalogue must show the field of the order, and the page must be within [`Limits::page`].
+/// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the
+/// request of a client.
+///
+/// A search checks each request once. The filter must be of the engine's catalogue. The filter's catalogue must show the field of
+/// the order. The page must be within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, SearchRequest};
@@ -26,7 +28,7 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchRequest {
-    /// Selects the documents.
+    /// The filter that selects the documents.
     pub filter: Filter,
     /// The order of the documents; `None` is the order in which they were first stored.
     pub order: Option<Order>,
@@ -39,7 +41,7 @@ pub struct SearchRequest {
 }
 
 impl SearchRequest {
-    /// Returns the request for the first [`DEFAULT_PAGE`] documents that the filter selects, in stored order, not counted.
+    /// Creates the request for the first [`DEFAULT_PAGE`] documents that the filter selects, in stored order, without a count.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
         Self { filter, order: None, offset: 0, limit: DEFAULT_PAGE, count: false }
@@ -78,21 +80,21 @@ impl SearchRequest {
 }
 
 impl SearchRequest {
-    /// Checks that the request can be answered from cases of `catalog`, and gives what they are to be sorted by. `whose` says
-    /// what has the catalogue.
+    /// Checks that cases of `catalog` can answer the request, and returns its sort key. `whose` names the owner of the catalogue in the
+    /// message.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] when the filter is of another catalogue, or hides the field of the order.
+    /// [`ErrorKind::CatalogMismatch`] if the filter is of another catalogue, or its catalogue hides the field of the order.
     #[inline]
     pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
         self.filter.catalog().check_within(catalog, whose)?;
         self.order.as_ref().map(|order| order.key_in(self.filter.catalog())).transpose()
     }
 
-    /// Checks the page against the limits of what answers the request.
+    /// Checks the size of the page against the limits.
     ///
     /// # Errors
-    /// [`ErrorKind::PageTooLarge`].
+    /// [`ErrorKind::PageTooLarge`] if it exceeds [`Limits::page`].
     #[inline]
     pub(crate) fn check_page(&self, limits: &Limits) -> Result<(), Error> {
         if self.limit <= limits.page { Ok(()) } else { Err(page_too_large(self.limit.to_string(), limits)) }

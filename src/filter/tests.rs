@@ -1,4 +1,4 @@
-//! Filters made in Rust: of values, and of other filters.
+//! Tests of filters that are created in Rust: from values, and from other filters.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn filters_are_send_and_sync() {
 }
 
 #[test]
-fn a_test_is_what_a_body_with_it_compiles_to() {
+fn a_test_equals_the_filter_of_a_body_with_it() {
     let test = |field, operator, values: &[&str]| {
         Filter::test(&cases(), field, operator, values.iter().copied()).unwrap()
     };
@@ -54,7 +54,7 @@ fn a_test_is_what_a_body_with_it_compiles_to() {
     assert_eq!(amount(7.into()), text("totalAmountInDefaultCurrency = 7"));
     assert_eq!(amount("7".into()), amount(7_u32.into()));
     assert_eq!(amount(Number::new(0.1).unwrap().into()), text("totalAmountInDefaultCurrency = 0.1"));
-    // It warns as a body does.
+    // It has the warnings of a body.
     assert_eq!(test("status", Operator::Equal, &["opened"]).warnings().len(), 1);
 }
 
@@ -86,7 +86,7 @@ fn a_test_has_the_errors_of_a_body() {
     );
     assert_eq!(test("name", Operator::Equal, &[true.into()]), at("values[0]", ErrorKind::WrongType));
     assert_eq!(test("createdAt", Operator::Equal, &[5.into()]), at("values[0]", ErrorKind::WrongType));
-    // Criteria cannot name it, so that the printed filter would not be read back.
+    // Criteria cannot express this instant, so the printed filter would not compile.
     let between = Timestamp::from_millis(1_500);
     assert_eq!(
         test("createdAt", Operator::Equal, &[between.into()]),
@@ -97,7 +97,7 @@ fn a_test_has_the_errors_of_a_body() {
         error.as_slice()[0].message(),
         "found the number `5`, expected a string, since `name` is a string field"
     );
-    // No limits: the host wrote it.
+    // No limits apply to filters of the host.
     let long = "x".repeat(1 << 20);
     assert!(Filter::test(&catalog, "name", Operator::Equal, [&long]).is_ok());
     let many = (0..100_000).map(|number: u32| number.to_string());
@@ -110,7 +110,7 @@ fn a_test_has_the_errors_of_a_body() {
 }
 
 #[test]
-fn joined_filters_are_their_criteria_joined() {
+fn joining_filters_joins_their_criteria() {
     let parts = ["tags = a", "status = open", "name <> x"].map(text);
     let all = Filter::all_of(&cases(), parts.clone()).unwrap();
     let any = Filter::any_of(&cases(), parts.clone()).unwrap();
@@ -161,7 +161,7 @@ fn criteria_are_parsed_once_for_a_filter_and_its_clones_and_kept_out_of_the_cach
 }
 
 #[test]
-fn warnings_of_joined_filters_are_those_of_each_once() {
+fn joined_filters_have_each_warning_of_their_parts_once() {
     let doubtful = text("status = opened");
     let kinds =
         |filter: &Filter| filter.warnings().into_iter().map(|warning| warning.kind).collect::<Vec<_>>();
@@ -173,12 +173,12 @@ fn warnings_of_joined_filters_are_those_of_each_once() {
     assert_eq!(Filter::any_of(&cases(), many).unwrap().warnings().len(), predicate::MOST_WARNINGS);
 }
 
-/// On a small stack: whatever recursed by the depth of a filter would end the process.
+/// Runs on a small stack: recursion by the depth of a filter would overflow it.
 #[test]
 fn filters_joined_ever_deeper_neither_overflow_nor_explode() {
     let work = || {
         let (tag, name) = (text("tags = a"), text("name = b"));
-        // Each is absorbed again, so that the normal form stays small and the sources are 60,000 deep.
+        // The optimiser absorbs each addition. The normal form stays small, while the origins are 60,000 levels deep.
         let mut deep = tag.clone();
         for _ in 0..30_000 {
             deep = deep.or(&name.and(&tag).unwrap()).unwrap().and(&tag).unwrap();
@@ -188,7 +188,7 @@ fn filters_joined_ever_deeper_neither_overflow_nor_explode() {
         assert!(deep.size_bytes() > 60_000 && deep.unoptimized().size() > 60_000);
         assert!(crate::reference::matches(&deep, r#"{"id":"1","tags":["a"]}"#).unwrap());
         drop(deep);
-        // Twice itself, a hundred times.
+        // Each step joins the filter with itself: a tree of 2^100 leaves if parts were not shared.
         let mut doubled = name.clone();
         for _ in 0..100 {
             doubled = doubled.and(&doubled).unwrap();
@@ -212,7 +212,7 @@ fn any_value() -> impl Strategy<Value = Value<'static>> {
 
 proptest! {
     #[test]
-    fn whatever_is_quoted_is_read_back(value in any::<String>(), odd in "[\\\\\"'\u{0}-\u{1f}\u{7f}\u{2028}\u{feff}a ]*") {
+    fn quoted_strings_are_parsed_back(value in any::<String>(), odd in "[\\\\\"'\u{0}-\u{1f}\u{7f}\u{2028}\u{feff}a ]*") {
         for value in [value, odd] {
             let quoted = Filter::quote(&value);
             let expected = Filter::test(&cases(), "clientId", Operator::Equal, [&value]).unwrap();

@@ -1,10 +1,10 @@
-//! The criteria that a filter was made from, as written.
+//! The criteria of a filter as written.
 //!
-//! Filters that are joined one after the other have sources of any depth, and one filter may be part of many. So nothing here
-//! recurses, and each filter is visited once.
+//! A filter keeps its body or text, but not the tree of its criteria. Only warnings, `why`, hints and the reference evaluator need
+//! that tree. The first such call parses the text again, and the filter then keeps the tree.
 //!
-//! Compiling keeps the body or text and not its tree, which only warnings, `why`, hints and the reference evaluator need. The first
-//! such call makes the tree, and the filter then keeps it.
+//! Joined filters form a graph: its depth is unlimited, and one filter may be part of many others. The functions here do not
+//! recurse, and visit each filter once.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -55,7 +55,7 @@ impl Filter {
         matches!(self.inner.origin, Origin::Joined(..))
     }
 
-    /// Returns the filters that this one was joined from, each once and before those that it is in; this one last.
+    /// Returns this filter and all filters that it was joined from, each once. Parts come before the filters that contain them.
     fn parts(&self) -> Vec<&Self> {
         let mut seen = HashSet::new();
         let mut parts = Vec::new();
@@ -78,13 +78,13 @@ impl Filter {
         parts.into_iter().zip(written.iter().map(|written| &**written))
     }
 
-    /// Returns the criteria of a filter that is not joined, which it may have already.
+    /// Returns the criteria as written of a filter that is not joined. Parses them if the filter does not have them.
     fn own_written(&self) -> Arc<Written> {
         let kept = self.written.get().and_then(|written| written.first());
         kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
     }
 
-    /// Returns the criteria as written.
+    /// Returns the criteria as written. For a joined filter, joins those of its parts.
     pub(crate) fn written(&self) -> Cow<'_, Tree<Comparison<'static>>> {
         let mut parts = self.written_parts();
         if !self.is_joined() {
@@ -100,7 +100,7 @@ impl Filter {
                     let children: Children = filters.iter().filter_map(root).collect();
                     nodes.push(Node::Branch(*connective, children));
                 }
-                // Parts come in the same order.
+                // `written_parts` has the same order as `parts`.
                 _ => {
                     if let Some((_, written)) = parts.next() {
                         written.tree.clone().append_to(&mut nodes);
@@ -112,7 +112,7 @@ impl Filter {
         Cow::Owned(Tree::from_nodes(nodes))
     }
 
-    /// Returns the body that the filter was compiled from, if it was one; of joined filters, that of the first.
+    /// Returns the JSON body that the filter was compiled from, if any. For a joined filter, returns that of its first part.
     pub(crate) fn body(&self) -> Option<&[u8]> {
         let mut filter = self;
         loop {
@@ -124,7 +124,7 @@ impl Filter {
         }
     }
 
-    /// Returns about how many bytes of memory the filter takes, without its catalogue and the criteria as written.
+    /// Returns the approximate memory of the filter in bytes, without its catalogue and its criteria as written.
     pub(crate) fn size_bytes(&self) -> usize {
         if self.is_joined() {
             return self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add);
@@ -132,7 +132,7 @@ impl Filter {
         self.own_bytes()
     }
 
-    /// Like [`size_bytes`](Self::size_bytes), without the filters that it was joined from.
+    /// Computes [`size_bytes`](Self::size_bytes) without the filters that this one was joined from.
     fn own_bytes(&self) -> usize {
         let origin = match &self.inner.origin {
             Origin::Json(text) | Origin::Text(text) => text.len(),
@@ -143,7 +143,7 @@ impl Filter {
     }
 }
 
-/// Takes joined filters apart one by one, however deep they lie.
+/// Drops joined filters one by one in a loop. The default recursion could overflow the stack.
 impl Drop for Inner {
     fn drop(&mut self) {
         let take = |origin: &mut Origin| match origin {

@@ -194,8 +194,8 @@ const LATEST_UTC_MS: i64 = 253_402_300_799_000;
 
 /// Returns the days from 1970-01-01 to a date, or `None` if the date does not exist. The year has at most four digits.
 ///
-/// Years start in March here, so that a leap day is the last day of its year. There are then `(153 m + 2) / 5` days before the
-/// month `m`, as in H. Hinnant's `days_from_civil`.
+/// Years start in March here, so that a leap day is the last day of its year. With March as month 0, there are then
+/// `(153 m + 2) / 5` days before the month `m`, as in H. Hinnant's `days_from_civil`.
 fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {

@@ -15,7 +15,7 @@ fn validate(cache: &FilterCache) {
 }
 
 #[test]
-fn what_comes_out_is_what_compiling_gives() {
+fn a_cached_filter_equals_a_compiled_one() {
     let cache = cache(1 << 20);
     for round in 0..3 {
         for n in 0..200 {
@@ -30,7 +30,7 @@ fn what_comes_out_is_what_compiling_gives() {
 }
 
 #[test]
-fn bodies_are_told_apart_by_every_byte() {
+fn bodies_are_distinguished_by_every_byte() {
     let cache = cache(1 << 20);
     let (plain, spaced) = (body(1), format!("{} ", body(1)));
     assert_eq!(cache.compile(plain.as_bytes()), cache.compile(spaced.as_bytes()));
@@ -38,7 +38,7 @@ fn bodies_are_told_apart_by_every_byte() {
 }
 
 #[test]
-fn another_body_of_the_same_hash_is_compiled() {
+fn a_body_with_the_hash_of_another_is_compiled() {
     let cache = cache(1 << 20);
     let (own, other) = (body(1), body(2));
     let fresh = |body: &str| Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
@@ -52,7 +52,7 @@ fn another_body_of_the_same_hash_is_compiled() {
 }
 
 #[test]
-fn a_bound_holds_for_what_is_found_and_for_what_is_compiled() {
+fn a_bound_applies_to_cached_and_to_compiled_filters() {
     let all = Catalog::cases();
     let bound = |text| Filter::compile_text(&all, text).unwrap();
     let narrow = FilterCache::new(FilterBuilder::new(&all.allow(["id", "name"]).unwrap()), 1 << 20);
@@ -81,7 +81,7 @@ fn errors_are_not_kept() {
 }
 
 #[test]
-fn a_flood_of_bodies_stays_within_bounds_and_spares_what_is_used() {
+fn a_flood_of_bodies_stays_within_the_capacity_and_spares_used_filters() {
     let cache = cache(1 << 18);
     let kept = body(usize::MAX);
     cache.compile(kept.as_bytes()).unwrap();
@@ -101,7 +101,7 @@ fn a_flood_of_bodies_stays_within_bounds_and_spares_what_is_used() {
 }
 
 #[test]
-fn what_is_too_large_is_compiled_and_not_kept() {
+fn filters_that_are_too_large_are_not_cached() {
     let cache = cache(SHARDS << 10);
     let large = body(0).replace("\"0\"", &format!("\"{}\"", "x".repeat(2000)));
     for _ in 0..2 {
