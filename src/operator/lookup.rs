@@ -39,7 +39,7 @@ impl Operator {
         self.row().arity
     }
 
-    /// True when criteria may use the operator on fields of this type.
+    /// Returns true if criteria may use the operator on fields of this type.
     pub(crate) fn applies_to(self, kind: FieldType) -> bool {
         match self.row().types {
             Types::All => true,

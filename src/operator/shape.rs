@@ -62,7 +62,7 @@ pub(crate) enum Side {
 }
 
 impl Arity {
-    /// True when this number of operands is too large.
+    /// Returns true if this number of operands is too large.
     pub(crate) const fn is_exceeded_by(self, operands: usize) -> bool {
         matches!(self, Self::One) && operands > 1
     }

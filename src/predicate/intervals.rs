@@ -85,7 +85,7 @@ impl Intervals {
         &self.ranges
     }
 
-    /// True when the value with this ordinal is in the set.
+    /// Returns true if the value with this ordinal is in the set.
     pub(crate) fn contains(&self, ordinal: i64) -> bool {
         in_ranges(&self.ranges, ordinal)
     }

@@ -76,7 +76,7 @@ impl Number {
         if is_json_number(text.as_bytes()) { Self::new(text.parse().ok()?) } else { None }
     }
 
-    /// Fast path of the parser: parses a number at the start of a text and returns it with its length in bytes.
+    /// Parses a number at the start of a text, on a fast path. Returns it with its length in bytes.
     ///
     /// Returns `None` if the number has an exponent or more than fifteen digits, or if it ends at the end of the text. The caller then
     /// calls [`parse`](Self::parse).

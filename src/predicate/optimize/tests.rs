@@ -158,7 +158,7 @@ fn shared_children_are_factored_out() {
     );
 }
 
-/// The known worst case of depth; see `Filter::to_json`.
+/// Tests the known worst case of depth; see `Filter::to_json`.
 #[test]
 fn a_normal_form_nests_at_most_three_levels_deeper() {
     let catalog = catalog();
@@ -229,7 +229,7 @@ fn depth_costs_little_stack() {
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
 }
 
-/// Filters with as many tests and values as the default limits allow. A pairwise comparison would take quadratic time.
+/// Compiles filters with as many tests and values as the default limits allow. A pairwise comparison would take quadratic time.
 #[test]
 fn the_largest_filters_compile_fast() {
     let catalog = catalog();
