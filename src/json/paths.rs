@@ -10,9 +10,9 @@ use crate::error::quote;
 /// Returns the paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
 ///
 /// The path of an offset is that of the innermost member or element that contains the offset; it is empty if there is none. A
-/// member extends from the first byte of its key to the last byte of its value, an element from the first to the last byte of
-/// its value. So the brackets of a value belong to it. Commas and the space between members or elements belong to the array or
-/// object around them.
+/// member extends from the first byte of its key to the last byte of its value. An element extends from the first to the last
+/// byte of its value. So the brackets of a value belong to it. Commas and the space between members or elements belong to the
+/// array or object around them.
 ///
 /// In a text that ends too early or has an error, all later offsets have the path of the innermost member or element that is open
 /// there. A member is open once its key was read, an element once its first byte was seen, even if that byte is wrong.
