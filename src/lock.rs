@@ -43,10 +43,6 @@ impl<T: Default> Lock<T> {
     }
 
     /// Takes the value if no guard has it.
-    #[cfg_attr(
-        not(feature = "store"),
-        expect(dead_code, reason = "the durable store tries to reopen its file")
-    )]
     pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
         let value = self.slot.lock().take()?;
         Some(Held { lock: self, value })

@@ -2,6 +2,7 @@
 //!
 //! Its operations are in other modules: [searches](super::search), [writes](super::write) and [memory](super::memory).
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::Guard;
@@ -43,6 +44,8 @@ pub struct Engine {
     /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes more
     /// instructions and gives the same result.
     pub(super) template: Mutex<DocumentTemplate>,
+    /// The size of the writer's state when [`memory`](Engine::memory) last saw it, in bytes.
+    pub(super) writer_bytes: AtomicUsize,
 }
 
 /// A builder for an [`Engine`].
@@ -99,6 +102,7 @@ impl EngineBuilder {
             sizes: Sizes { batch: self.batch_rows },
             current: current(first, writer),
             template: Mutex::default(),
+            writer_bytes: AtomicUsize::new(0),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::arithmetic_side_effects, reason = "sizes of memory that is there")]
 
+use std::sync::atomic::Ordering;
+
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -42,6 +44,8 @@ pub struct FieldMemory {
 impl Engine {
     /// Returns the memory used by the cases.
     ///
+    /// It waits for no write: while one is under way, the writer's table of recent cases counts with its size at the last call.
+    ///
     /// ```
     /// use casefilter::{Catalog, Engine};
     /// let memory = Engine::new(Catalog::cases()).memory();
@@ -49,15 +53,22 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
-        let lazy_bytes = self.current.write().size_bytes();
+        let writer_bytes = match self.current.try_write() {
+            Some(writer) => {
+                let bytes = writer.size_bytes();
+                self.writer_bytes.store(bytes, Ordering::Relaxed);
+                bytes
+            }
+            None => self.writer_bytes.load(Ordering::Relaxed),
+        };
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        MemoryUsage::new(view, lazy_bytes, &self.catalog)
+        MemoryUsage::new(view, writer_bytes, &self.catalog)
     }
 }
 
 impl MemoryUsage {
-    fn new(view: &View, lazy_bytes: usize, catalog: &Catalog) -> Self {
+    fn new(view: &View, writer_bytes: usize, catalog: &Catalog) -> Self {
         let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 { view.slots().map(|slot| size(slot) as u64).sum() };
         let index = |field| view.index().size_bytes(field) as u64;
         let fields: Vec<FieldMemory> = catalog
@@ -81,7 +92,7 @@ impl MemoryUsage {
                 columns + slot.batch.places_bytes() + slot.live.size_bytes()
             })
             .saturating_add(catalog.field_ids().map(index).sum::<u64>())
-            .saturating_add(lazy_bytes as u64),
+            .saturating_add(writer_bytes as u64),
             documents_bytes: sum(&|slot| slot.batch.documents_bytes()),
             fields,
         }

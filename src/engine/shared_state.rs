@@ -65,6 +65,17 @@ impl SharedState {
     }
 }
 
+impl SharedState {
+    /// Takes the writer lock; `None` while a write is under way.
+    pub(crate) fn try_write(&self) -> Option<Writing<'_>> {
+        match self {
+            Self::Swapped(current, writer) => Some(Writing::Swapped(current, writer.try_lock()?)),
+            #[cfg(test)]
+            Self::Modelled(current, writer) => Some(Writing::Modelled(current, writer.try_lock().ok()?)),
+        }
+    }
+}
+
 /// The writer lock, held by one write at a time. It may move to another thread.
 #[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
 pub(crate) enum Writing<'e> {

@@ -483,3 +483,15 @@ fn a_batch_without_rows_selects_nothing() {
         assert!(engine.explain(&request).is_ok(), "{text}");
     }
 }
+
+#[test]
+fn memory_waits_for_no_write() {
+    let engine = numbered(64).build();
+    let cases: Vec<(String, u64)> = (0..500).map(|n| (format!("case {n}"), n)).collect();
+    let cases: Vec<(&str, u64)> = cases.iter().map(|(id, n)| (id.as_str(), *n)).collect();
+    store(&engine, &cases, true);
+    let before = engine.memory();
+    let txn = WriteTxn::new(&engine);
+    assert_eq!(engine.memory(), before);
+    drop(txn);
+}

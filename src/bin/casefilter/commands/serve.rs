@@ -236,8 +236,8 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
-        // Half of it has to hold the largest case twice.
-        let mut least = options.limits.document_bytes.saturating_mul(4);
+        // A token has half of it. That has to hold the largest case twice, and three times the largest record.
+        let mut least = options.limits.document_bytes.saturating_mul(6);
         if self.source.is_some() {
             least = least.max(self.answer_bytes.saturating_mul(2));
         }
