@@ -35,7 +35,7 @@ fn import<'f>(
     let engine = Engine::builder(Catalog::cases()).limits(limits).build();
     let mut import = engine.import(mode);
     let outcome = import
-        .source("fuzz")
+        .begin_source("fuzz")
         .and_then(|()| pieces.into_iter().try_for_each(|piece| import.push(piece)))
         .and_then(|()| import.commit());
     engine.validate().expect("the engine keeps its invariants");

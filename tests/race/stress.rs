@@ -33,9 +33,9 @@ fn write(engine: &Engine, writer: usize, done: &AtomicUsize) {
 fn read(engine: &Engine, reader: usize, done: &[AtomicUsize]) {
     let filters = ["w0", "w1"].map(|tag| Filter::compile_text(engine.catalog(), &format!("tags = {tag}")).unwrap());
     let all = SearchRequest::new(Filter::all(engine.catalog()))
-        .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency").unwrap())
-        .limit(20)
-        .count(true);
+        .with_order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency").unwrap())
+        .with_limit(20)
+        .with_count(true);
     let mut seen = [0; 2];
     for turn in reader.. {
         let writer = turn % 2;
