@@ -268,7 +268,7 @@ impl Errors {
     /// Returns both values, or the errors of both, the first ones first, up to ten in all.
     ///
     /// # Errors
-    /// Those of the two.
+    /// The errors of both results.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Ok(first), Ok(second)) => Ok((first, second)),

@@ -22,7 +22,7 @@ use crate::value::ValueClass;
 
 /// Zone maps, values and keys of all covered batches, by field.
 ///
-/// A covered batch has a number of its own as long as it is covered. Keys name rows by that number, so
+/// A covered batch keeps one number until it is no longer covered. Keys name rows by that number, so
 /// that of a retired batch stays unused until what names it is swept out, which is [work](KeyWork) done in steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchIndex {

@@ -277,7 +277,7 @@ mod tests {
             let values: usize =
                 covered.iter().map(|(_, column)| column.in_order(true).unwrap().count()).sum();
             let is_one_value = spread(0) == spread(1);
-            // Where they are many, so are the rows, unless all have one value.
+            // Many values mean many top rows, unless all are equal.
             let least = if is_one_value { 0 } else { values.min(MOST / 2) };
             assert!(rows.first(true).rows.len() >= least && rows.first(false).rows.len() >= least);
             assert!(rows.first(false).rows.len() <= MOST && rows.size_bytes() <= 2 * MOST * (16 + 4 + 1));

@@ -8,7 +8,7 @@ use crate::filter::SearchRequest;
 /// The page that a search found, and the total if the request asked for it.
 ///
 /// The answer keeps the documents as they were during the search: later writes do not change it.
-/// Those of an [`Engine`](crate::Engine) are borrowed from it, never copied; those of a store or a server were read into the answer.
+/// An answer of an [`Engine`](crate::Engine) borrows its documents. An answer of a store or a server has a copy of them.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};

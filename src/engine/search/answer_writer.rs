@@ -41,7 +41,7 @@ impl AnswerWriter {
 impl SearchAnswer {
     /// Returns the answer to a request from documents that another system found: ids and documents, in order.
     ///
-    /// A document is a JSON object, which is copied as it is, or empty: then its item is an object with the id alone.
+    /// A document is a JSON object, which is copied unchanged. For an empty text the item is an object with the id alone.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};

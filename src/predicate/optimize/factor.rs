@@ -34,9 +34,9 @@ impl Builder<'_> {
                 let from = leaves.partition_point(|id| rank(id) < of_field);
                 let siblings = leaves.get(from..).unwrap_or_default().iter().map_while(leaf);
                 siblings.take_while(|(rank, _)| *rank == of_field).any(|(_, outer)| match connective {
-                    // Where the sibling is true, so is an alternative of the branch, and thus the branch.
+                    // If the sibling is true, an alternative of the branch is true, and so is the branch.
                     Connective::And => implies(outer, inner),
-                    // Where the branch is true, so is its child, and thus the sibling.
+                    // If the branch is true, its child is true, and so is the sibling.
                     Connective::Or => implies(inner, outer),
                 })
             })

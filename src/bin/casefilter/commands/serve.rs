@@ -417,7 +417,7 @@ impl Signals {
                 }
                 ask.send_modify(|asked| *asked = asked.saturating_add(1));
                 if *ask.borrow() > 2 {
-                    // What was acknowledged is on disk; the next opening repairs the rest.
+                    // Acknowledged writes are on disk; the next opening repairs the rest.
                     AtomicFile::abandon_all(|| {
                         let _ = signal_hook::low_level::emulate_default_handler(signal);
                     });
