@@ -81,7 +81,7 @@
 //! |---|---|---|---|
 //! | Russian | | `RUS`; `KGZ`, `MNG`, `TJK`, `TKM`, `UZB`, whose letters are written as the Russian ones are | ICAO Doc 9303 part 3, section 6 |
 //! | Ukrainian | `і ї є ґ`, `-ський` | `UKR` | Resolution 55 of the Cabinet of Ministers, 2010 |
-//! | Belarusian | `ў` | `BLR` | ICAO, with its exceptions for Belarusian |
+//! | Belarusian | `ў` | `BLR` | Instructions 288 (2008) and 200 (2010) of the Ministry of the Interior |
 //! | Serbian | `ђ ћ` | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO, with its exceptions for Serbian, except that `г` is G; `ђ` is D |
 //! | Macedonian | `ѓ ќ ѕ` | `MKD` | ICAO, with its exceptions for Macedonian |
 //! | Bulgarian | `ъ` as a vowel | `BGR` | Transliteration Act, 2009 |
@@ -93,10 +93,10 @@
 //! `tests/data/domain/names` has at least ten surnames in each of these languages except Russian, and the sources of the rules. Three of
 //! them are less certain than the others:
 //!
-//! - *Belarusian*: Instruction 288 of the Ministry of the Interior (2008), made for the population register, has other letters: J for `й`,
-//!   JA for `я` at the start and after vowels, W for `ў`. Names in passports have ICAO's letters, such as Maryia, so this library has them.
+//! - *Belarusian*: Instruction 288 is for the population register, from which passports are made. Instruction 200 drops its marks and
+//!   writes `г` as H. Older passports have ICAO's letters: Maryia, not Maryja.
 //! - *Armenian*: Government Decision 725-N (2017) governs passports. Its table was not available to the authors.
-//! - *Kazakh*: no regulation with a table was available to the authors.
+//! - *Kazakh*: Kazakhstan has no national standard, says the UNGEGN Working Group on Romanization Systems (version 4.0, 2016).
 //!
 //! # Status of a step
 //!

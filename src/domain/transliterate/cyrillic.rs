@@ -14,9 +14,10 @@ pub(super) struct Place {
 /// Returns a Cyrillic letter in Latin letters, as the documents of the language's country have it.
 pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<&'static str> {
     let own = match language {
+        Language::Belarusian => belarusian(small, place),
         Language::Bulgarian => bulgarian(small, place),
         Language::Ukrainian => ukrainian(small, place),
-        _ => exception(small, language, place),
+        _ => exception(small, language),
     };
     own.or_else(|| common(small))
 }
@@ -24,19 +25,40 @@ pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<
 /// The letters for which ICAO's table names a language.
 ///
 /// The table also has H for the Serbian Г. Serbia's passports have G, and so has this function.
-fn exception(small: char, language: Language, place: Place) -> Option<&'static str> {
-    use Language::{Belarusian, Macedonian, Serbian};
+fn exception(small: char, language: Language) -> Option<&'static str> {
+    use Language::{Macedonian, Serbian};
     Some(match (small, language) {
-        ('г', Belarusian) | ('х', Serbian | Macedonian) => "h",
+        ('х', Serbian | Macedonian) => "h",
         ('ц', Serbian | Macedonian) | ('ч', Serbian) => "c",
-        ('ё', Belarusian) => "io",
         ('ж', Serbian) => "z",
         ('ш', Serbian) => "s",
         ('ѓ', Macedonian) => "gj",
         ('ќ', Macedonian) => "kj",
         ('џ', Macedonian) => "dj",
-        // The apostrophe only separates the sounds around it.
-        (c, Belarusian) if is_apostrophe(c) && !place.starts_word => "",
+        _ => return None,
+    })
+}
+
+/// The letters of Belarusian that differ from ICAO's table for all languages (Instruction 288 of the Ministry of the Interior, 2008).
+///
+/// The instruction marks soft consonants and has G for Г. In passports the marks are dropped and Г is H (Instruction 200, 2010).
+fn belarusian(small: char, place: Place) -> Option<&'static str> {
+    let is_after_consonant =
+        !place.starts_word && place.before.is_some_and(|c| c.is_alphabetic() && !"аеёіоуўыьэюя".contains(c));
+    Some(match (small, is_after_consonant) {
+        ('г', _) => "h",
+        ('й', _) => "j",
+        ('ў', _) => "w",
+        ('е', true) => "ie",
+        ('е', false) => "je",
+        ('ё', true) => "io",
+        ('ё', false) => "jo",
+        ('ю', true) => "iu",
+        ('ю', false) => "ju",
+        ('я', true) => "ia",
+        ('я', false) => "ja",
+        // The vowel after the apostrophe begins with J.
+        (c, _) if is_apostrophe(c) && !place.starts_word => "",
         _ => return None,
     })
 }
