@@ -59,6 +59,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("  {errors}");
     let [error] = errors.as_slice() else { return Err("expected one error".into()) };
     assert_eq!(error.kind.code(), "unknown_field");
-    assert!(error.suggestion.as_ref().is_some_and(|suggestion| suggestion.contains("status")));
+    assert!(error.suggestion.as_ref().is_some_and(|suggestion| suggestion.to_string().contains("status")));
     Ok(())
 }

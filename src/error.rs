@@ -1,9 +1,17 @@
-//! Errors in requests and case documents, with their positions.
+//! Errors in requests and documents, with their positions.
+
+mod found;
+mod quote;
+mod suggestion;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 use smallvec::{SmallVec, smallvec};
+
+pub use self::found::Found;
+pub(crate) use self::quote::{Quoted, escaped, quote, quote_all, quote_whole};
+pub use self::suggestion::Suggestion;
 
 /// The stable kind of an [`Error`].
 ///
@@ -141,28 +149,33 @@ pub struct Error {
     pub path: String,
     /// The position in bytes from the start of the input.
     pub offset: usize,
-    /// The text found, clipped, with control characters escaped.
-    pub found: String,
+    /// The text found, or a description of it.
+    pub found: Found,
     /// A description of the allowed input.
     pub expected: String,
-    /// A suggestion: the probable meaning.
+    /// The correction that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub suggestion: Option<String>,
+    pub suggestion: Option<Suggestion>,
 }
 
 impl Error {
-    /// Returns an error at a place of the input, for hosts that check something of their own.
+    /// Returns an error at a place of the input, for hosts that check something of their own. A string as `found` is a description.
     ///
     /// ```
-    /// use casefilter::{Error, ErrorKind};
-    /// let error = Error::new(ErrorKind::BadValue, 0, "`mars`", "a planet with clients").at("planet");
-    /// assert_eq!(error.to_string(), "planet (byte 0): found `mars`, expected a planet with clients");
+    /// use casefilter::{Error, ErrorKind, Found, Suggestion};
+    /// let error = Error::new(ErrorKind::BadValue, 0, Found::text("Erth"), "a planet with clients")
+    ///     .at("planet")
+    ///     .suggest(Some(Suggestion::replace_by("Earth")));
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "planet (byte 0): found `Erth`, expected a planet with clients; did you mean `Earth`?"
+    /// );
     /// ```
     #[must_use]
     pub fn new(
         kind: ErrorKind,
         offset: usize,
-        found: impl Into<String>,
+        found: impl Into<Found>,
         expected: impl Into<String>,
     ) -> Self {
         Self {
@@ -184,8 +197,8 @@ impl Error {
 
     /// Sets the suggestion.
     #[must_use]
-    pub fn suggest(mut self, suggestion: Option<String>) -> Self {
-        self.suggestion = suggestion;
+    pub fn suggest(mut self, suggestion: Option<impl Into<Suggestion>>) -> Self {
+        self.suggestion = suggestion.map(Into::into);
         self
     }
 
@@ -194,9 +207,7 @@ impl Error {
     pub fn message(&self) -> String {
         let mut message = format!("found {}, expected {}", self.found, self.expected);
         if let Some(suggestion) = &self.suggestion {
-            message.push_str("; did you mean ");
-            message.push_str(suggestion);
-            message.push('?');
+            message.push_str(&format!("; did you mean {suggestion}?"));
         }
         message
     }
@@ -321,41 +332,6 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// The longest echo of the input in a message, in characters.
-const ECHO_CHARS: usize = 60;
-
-/// Returns `text` in backquotes, clipped, with control characters escaped, safe for a terminal.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::from("`");
-    for (i, c) in text.chars().enumerate() {
-        if i == ECHO_CHARS {
-            quoted.push('…');
-            break;
-        }
-        if is_unprintable(c) {
-            quoted.extend(c.escape_unicode());
-        } else {
-            quoted.push(c);
-        }
-    }
-    quoted.push('`');
-    quoted
-}
-
-/// Like [`quote`], for a suggested replacement. Returns `None` for a text that [`quote`] would change, since that would be
-/// another text.
-pub(crate) fn quote_whole(text: &str) -> Option<String> {
-    const LONGEST: usize = 200;
-    let is_whole = text.len() <= LONGEST && !text.chars().any(is_unprintable) && !text.contains('`');
-    is_whole.then(|| format!("`{text}`"))
-}
-
-/// Returns true for control characters, and for characters that reorder or hide the text around them.
-fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 /// Returns the candidate most similar to `word`: equal except for case, with the same last path segment, or a few edits away.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     nearest_two(word, candidates).first().copied()
@@ -427,11 +403,5 @@ mod tests {
             let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
             assert_eq!(kind.code(), name);
         }
-    }
-
-    #[test]
-    fn quote_clips_and_escapes() {
-        assert_eq!(quote("a\u{1b}[31m"), "`a\\u{1b}[31m`");
-        assert_eq!(quote(&"x".repeat(100)), format!("`{}…`", "x".repeat(60)));
     }
 }

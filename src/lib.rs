@@ -135,7 +135,7 @@ pub use engine::{
     DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
     ImportReport, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
 };
-pub use error::{Error, ErrorKind, Errors};
+pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
 pub use filter::{
     CacheStats, DEFAULT_PAGE, Direction, Filter, FilterBuilder, FilterCache, Order, Paging, SearchParams,

@@ -457,7 +457,7 @@ fn check(errors: &Errors, text: &str) {
     assert!(errors.is_sorted_by_key(|error| error.offset), "{text}");
     for error in errors {
         assert!(error.offset <= text.len() && text.is_char_boundary(error.offset), "{error} in {text}");
-        assert!(!error.found.is_empty() && !error.expected.is_empty(), "{error}");
+        assert!(!error.found.to_string().is_empty() && !error.expected.is_empty(), "{error}");
         assert!(!error.to_string().contains(['\n', '\u{1b}']), "{error}");
     }
 }

@@ -13,13 +13,22 @@ fn error_of(text: &str) -> Error {
     error.clone()
 }
 
+/// Returns the suggestion of an error as messages have it.
+fn displayed(error: &Error) -> Option<String> {
+    error.suggestion.as_ref().map(ToString::to_string)
+}
+
 /// Applies the suggestion of an error to its text.
 fn applied(text: &str, error: &Error) -> Option<String> {
-    let suggestion = error.suggestion.as_deref()?;
+    let suggestion = displayed(error)?;
+    // Of a choice between two texts, the first one.
     let suggested = suggestion.split('`').nth(1)?;
+    if let Some(replacement) = error.suggestion.as_ref()?.replacement() {
+        assert_eq!(replacement, suggested, "{error}");
+    }
     // A value or a phrase of one is found with its quotes off.
-    let found =
-        error.found.strip_prefix('`').and_then(|found| found.strip_suffix('`')).unwrap_or(&error.found);
+    let found = error.found.to_string();
+    let found = error.found.as_text().unwrap_or(&found);
     let (before, at) = text.split_at(error.offset);
     let raw_len = match at.chars().next() {
         _ if at.starts_with(found) => found.len(),
@@ -225,14 +234,14 @@ fn a_json_body_gets_the_same_advice() {
         ("totalAmountInDefaultCurrency", ">", "10,000", Some("`10000`")),
     ] {
         let error = error(field, op, value);
-        assert_eq!(error.suggestion.as_deref(), suggestion, "{field} {op} {value}: {error}");
+        assert_eq!(displayed(&error).as_deref(), suggestion, "{field} {op} {value}: {error}");
     }
     assert!(error("name", "contains", "x").expected.contains("no search inside a string"));
     assert!(error("name", "$exists", "x").expected.contains("a test for absence is not in the language"));
     let many = br#"{"criteria":[{"field":"tags","op":"=","values":["a","b"]}]}"#;
     let errors = Filter::compile(&Catalog::cases(), many).unwrap_err();
     let both = "`$contains` for any of them, or `$all` for all of them";
-    assert_eq!(errors.as_slice()[0].suggestion.as_deref(), Some(both));
+    assert_eq!(displayed(&errors.as_slice()[0]).as_deref(), Some(both));
 }
 
 #[test]
@@ -251,7 +260,7 @@ fn an_order_in_another_syntax_gets_a_suggestion() {
     ] {
         let error = Order::parse(&catalog, text).unwrap_err();
         let suggestion = error.suggestion.clone().unwrap_or_else(|| panic!("{text}: {error}"));
-        assert_eq!(suggestion, format!("`{intended}`"), "{text}");
+        assert_eq!((suggestion.replacement(), suggestion.explanation()), (Some(intended), None), "{text}");
         assert!(Order::parse(&catalog, intended).is_ok());
     }
     for text in ["createdAt,-id", "createdAt, updatedAt", "tags desc", "createdAt sideways", "nothing desc"] {
@@ -760,7 +769,7 @@ fn a_habit_gets_its_meaning_or_the_reason_why_it_has_none() {
         let first = &errors.as_slice()[0];
         match told {
             Meant(suggestion, meant) => {
-                assert_eq!(first.suggestion.as_deref(), Some(*suggestion), "{text}: {errors}");
+                assert_eq!(displayed(first).as_deref(), Some(*suggestion), "{text}: {errors}");
                 let (made, error) = followed(text).unwrap();
                 assert_eq!(error, None, "{text}: {made}");
                 let [made, meant] =
@@ -1105,7 +1114,7 @@ fn a_json_body_gets_no_misleading_operator() {
             serde_json::json!({"criteria": [{"field": field, "op": op, "values": values}]}).to_string();
         let errors = Filter::compile(&catalog(), body.as_bytes()).expect_err(&body);
         let first = &errors.as_slice()[0];
-        assert_eq!(first.suggestion.as_deref(), expected.ok(), "{body}: {first}");
+        assert_eq!(displayed(first).as_deref(), expected.ok(), "{body}: {first}");
         if let Err(note) = expected {
             assert!(first.expected.ends_with(note), "{body}: {first}");
         }
@@ -1121,7 +1130,7 @@ fn a_json_body_gets_no_misleading_operator() {
         let body = serde_json::json!({"criteria": [{"op": op, "children": [child]}]}).to_string();
         let errors = Filter::compile(&catalog(), body.as_bytes()).expect_err(&body);
         let first = &errors.as_slice()[0];
-        assert_eq!((first.expected.as_str(), first.suggestion.as_deref()), (expected, suggestion), "{op}");
+        assert_eq!((first.expected.as_str(), displayed(first).as_deref()), (expected, suggestion), "{op}");
     }
     let null = br#"{"criteria":[{"field":"name","op":"=","values":[null]}]}"#;
     let errors = Filter::compile(&catalog(), null).unwrap_err();

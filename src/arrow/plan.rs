@@ -8,7 +8,7 @@ use super::json::push_json_string;
 use super::types::canonical_schema;
 use super::value::{allowed, fits, scalar_kind};
 use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found, quote};
 
 /// The greatest nesting depth of structs and lists.
 const MAX_DEPTH: usize = 64;
@@ -172,7 +172,7 @@ struct ColumnInserter<'c> {
 }
 
 impl ColumnInserter<'_> {
-    fn error(&self, kind: ErrorKind, found: impl Into<String>, expected: impl Into<String>) -> Error {
+    fn error(&self, kind: ErrorKind, found: impl Into<Found>, expected: impl Into<String>) -> Error {
         Error::new(kind, 0, found, expected).at(self.name.clone())
     }
 

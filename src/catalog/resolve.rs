@@ -5,17 +5,19 @@ use std::sync::Arc;
 use super::catalogue::Catalog;
 use super::error::CatalogError;
 use super::id::FieldId;
-use crate::error::{Error, ErrorKind, nearest_two, quote};
+use crate::error::{Error, ErrorKind, Suggestion, nearest_two, quote, quote_all};
 
 impl Catalog {
     /// Resolves a name in a request. The error has suggestions.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
-            let meant: Vec<String> = self.meant_by(name).into_iter().map(quote).collect();
-            let suggestion = match meant.as_slice() {
+            let suggestion = match self.meant_by(name).as_slice() {
                 [] => None,
-                [only] => Some(only.clone()),
-                [first @ .., last] => Some(format!("{} or {last}", first.join(", "))),
+                [only] => Some(Suggestion::replace_by(*only)),
+                [first @ .., last] => {
+                    let first = quote_all(first.iter().copied());
+                    Some(Suggestion::explain(format!("{first} or {}", quote(last))))
+                }
             };
             Error::new(ErrorKind::UnknownField, offset, quote(name), "a field of the catalogue")
                 .suggest(suggestion)

@@ -5,7 +5,7 @@
 //! into an [`Unsupported`] test. When a new operator supports such a test, only the rows that name the test change.
 
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
-use crate::error::quote;
+use crate::error::{Suggestion, quote};
 use crate::operator::{Connective, Operator, Syntax};
 use crate::value::Timestamp;
 
@@ -265,31 +265,29 @@ pub(super) enum Advice {
 
 impl Advice {
     /// Returns the suggestion for the message; `None` if no operator means the same.
-    pub(super) fn in_words(self, syntax: Syntax) -> Option<String> {
-        let each = |connective: Connective| {
-            format!("one `<>` for each value, joined by {}", quote(connective.spelled(syntax)))
+    pub(super) fn in_words(self, syntax: Syntax) -> Option<Suggestion> {
+        let joined = |parts: &str, connective: Connective| {
+            Some(Suggestion::explain(format!("{parts} joined by {}", quote(connective.spelled(syntax)))))
         };
         match self {
-            Self::Operator(operator) => Some(quote(operator.spelled(syntax))),
-            Self::NoneOf => Some(each(Connective::And)),
-            Self::NotAllOf => Some(each(Connective::Or)),
-            Self::Between => {
-                Some(format!("`>=` and `<=` joined by {}", quote(Connective::And.spelled(syntax))))
-            }
-            Self::Connective(connective) => Some(quote(connective.spelled(syntax))),
+            Self::Operator(operator) => Some(Suggestion::replace_by(operator.spelled(syntax))),
+            Self::NoneOf => joined("one `<>` for each value,", Connective::And),
+            Self::NotAllOf => joined("one `<>` for each value,", Connective::Or),
+            Self::Between => joined("`>=` and `<=`", Connective::And),
+            Self::Connective(connective) => Some(Suggestion::replace_by(connective.spelled(syntax))),
             Self::Cannot(_) | Self::Nothing => None,
         }
     }
 }
 
 /// Returns the operators to write instead of `=` with several values.
-pub(super) fn for_several(holds: Option<Holds>, syntax: Syntax) -> String {
-    let any = quote(Operator::Contains.spelled(syntax));
+pub(super) fn for_several(holds: Option<Holds>, syntax: Syntax) -> Suggestion {
+    let [any, all] = [Operator::Contains, Operator::All].map(|operator| operator.spelled(syntax));
     match holds {
         Some(Holds { is_list: true, .. }) => {
-            format!("{any} for any of them, or {} for all of them", quote(Operator::All.spelled(syntax)))
+            Suggestion::explain(format!("{} for any of them, or {} for all of them", quote(any), quote(all)))
         }
-        _ => any,
+        _ => Suggestion::replace_by(any),
     }
 }
 

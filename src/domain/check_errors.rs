@@ -2,7 +2,7 @@
 
 use super::schema::Kind;
 use super::schemas::STEPS;
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found, quote};
 
 pub(super) fn repeated(key: &str, offset: usize) -> Box<Error> {
     let found = format!("{} again", quote(key));
@@ -10,10 +10,10 @@ pub(super) fn repeated(key: &str, offset: usize) -> Box<Error> {
 }
 
 pub(super) fn wrong_type(offset: usize, found: &str, kind: &Kind) -> Error {
-    wrong(ErrorKind::WrongType, offset, found.to_owned(), kind)
+    wrong(ErrorKind::WrongType, offset, found, kind)
 }
 
-pub(super) fn wrong(error_kind: ErrorKind, offset: usize, found: String, kind: &Kind) -> Error {
+pub(super) fn wrong(error_kind: ErrorKind, offset: usize, found: impl Into<Found>, kind: &Kind) -> Error {
     Error::new(error_kind, offset, found, expected(kind))
 }
 

@@ -13,7 +13,7 @@ use super::records::APPLICANTS;
 use super::room::Room;
 use super::time::date;
 use super::transliterate::{Evidence, to_latin};
-use crate::error::{Error, ErrorKind, Errors, nearest, quote};
+use crate::error::{Error, ErrorKind, Errors, Found, nearest, quote};
 use crate::filter::utf8;
 use crate::json::{JsonType, Reader, paths_at};
 use crate::limits::Limits;
@@ -216,16 +216,16 @@ fn check(
     value: &str,
     limits: &Limits,
     today: NaiveDate,
-) -> Result<(), (ErrorKind, String, String)> {
+) -> Result<(), (ErrorKind, Found, String)> {
     if value.len() > limits.string_bytes {
         let found = format!("a string of {} bytes", value.len());
-        return Err((ErrorKind::StringTooLong, found, format!("at most {} bytes", limits.string_bytes)));
+        return Err((ErrorKind::StringTooLong, found.into(), format!("at most {} bytes", limits.string_bytes)));
     }
     if let Some(found) = unreadable(value) {
         let expected = format!("readable text, or `null`, which clears `{field}`");
-        return Err((ErrorKind::BadValue, found, expected));
+        return Err((ErrorKind::BadValue, found.into(), expected));
     }
-    let bad = |kind, expected: &str| Err((kind, quote(value), expected.to_owned()));
+    let bad = |kind, expected: &str| Err((kind, Found::text(value), expected.to_owned()));
     match field {
         "dob" => match date(value) {
             None => bad(ErrorKind::BadTimestamp, "a date `yyyy-MM-dd`"),

@@ -2,11 +2,11 @@
 
 use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
 use super::schemas::ACTIONS_LEVEL;
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found, quote};
 
 /// Checks that the steps of a level fit together.
 pub(super) fn check_level(level: &Level) -> Result<(), Error> {
-    let unfit = |at: usize, member: &str, found: String, expected: &str| {
+    let unfit = |at: usize, member: &str, found: Found, expected: &str| {
         Error::new(ErrorKind::BadValue, 0, found, expected).at(format!("docSets[{at}].{member}"))
     };
     let steps: Vec<&str> = level.steps().map(|step| &*step.name).collect();
@@ -14,19 +14,19 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     for (at, step) in level.steps().enumerate() {
         let name = "idDocSetType";
         if steps.get(..at).unwrap_or_default().contains(&&*step.name) {
-            return Err(unfit(at, name, format!("{} again", quote(&step.name)), "each step once"));
+            return Err(unfit(at, name, format!("{} again", quote(&step.name)).into(), "each step once"));
         }
         if step.name == "COMPANY"
             && let Some(successor) = successor
         {
             let found = format!("`COMPANY` beside {}", quote(successor));
             let expected = "either `COMPANY` (KYB 1.0) or the three steps that replace it (KYB 2.0)";
-            return Err(unfit(at, name, found, expected));
+            return Err(unfit(at, name, found.into(), expected));
         }
         if step.name == PAYMENT_METHODS && !level.is_for_actions() {
             let found = format!("`{PAYMENT_METHODS}` in a level that is not for applicant actions");
             let expected = format!("that step only in a level with `\"type\":\"{ACTIONS_LEVEL}\"`");
-            return Err(unfit(at, name, found, &expected));
+            return Err(unfit(at, name, found.into(), &expected));
         }
         // A chain of dependencies longer than the level has a cycle.
         let mut dependency = step.depends_on.as_deref();
@@ -35,7 +35,7 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
             let next = level.steps().find(|other| other.name == name);
             length = length.saturating_add(1);
             if next.is_none() || length > steps.len() {
-                let found = quote(step.depends_on.as_deref().unwrap_or_default());
+                let found = Found::text(step.depends_on.as_deref().unwrap_or_default());
                 let expected = "a step of this level that does not depend on this one";
                 return Err(unfit(at, "dependsOn", found, expected));
             }

@@ -11,7 +11,7 @@ use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LE
 use super::replaced_levels::ReplacedLevels;
 use super::report::{ImportNote, ImportNoteKind, Imported};
 use crate::engine::{ImportError, ImportMode};
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found, quote};
 use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, trim};
 use crate::store::{RecordWrite, Store, StoreError};
@@ -74,7 +74,7 @@ impl From<StoreError> for Fault {
 }
 
 /// Returns the error for a member whose value does not fit the rest of the record, or the stored records.
-fn unfit(path: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Error {
+fn unfit(path: impl Into<String>, found: impl Into<Found>, expected: impl Into<String>) -> Error {
     Error::new(ErrorKind::BadValue, 0, found, expected).at(path)
 }
 

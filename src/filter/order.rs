@@ -274,7 +274,7 @@ mod tests {
         }
         let catalog = Catalog::new([Field::new("-x", FieldType::Number)]).unwrap();
         let error = Order::parse(&catalog, "-x").unwrap_err();
-        assert_eq!(error.suggestion.as_deref(), Some("`+-x`"));
+        assert_eq!(error.suggestion.unwrap().replacement(), Some("+-x"));
         assert!(Order::parse(&catalog, "+-x").is_ok());
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::order::Order;
 use crate::catalog::Catalog;
-use crate::error::{Error, ErrorKind, Errors, quote};
+use crate::error::{Error, ErrorKind, Errors, Found, quote};
 use crate::limits::Limits;
 
 /// The number of documents on a page if the request does not specify `limit`.
@@ -132,8 +132,8 @@ fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(DEFAULT_PAGE.min(limits.page)) };
     match digits("limit", text)?.parse::<u64>() {
         Ok(limit) if limit <= limits.page => Ok(limit),
-        Ok(limit) => Err(page_too_large(limit.to_string(), limits)),
-        Err(_) => Err(page_too_large(quote(text), limits)),
+        Ok(limit) => Err(page_too_large(limit.to_string().into(), limits)),
+        Err(_) => Err(page_too_large(Found::text(text), limits)),
     }
 }
 
@@ -168,7 +168,7 @@ fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
 }
 
 /// Returns the error for a page that exceeds the largest one.
-pub(super) fn page_too_large(found: String, limits: &Limits) -> Error {
+pub(super) fn page_too_large(found: Found, limits: &Limits) -> Error {
     Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
 }
 

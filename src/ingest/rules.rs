@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::ordered_form::OrderedForm;
 use crate::batch::{MAX_DOCUMENT_BYTES, Row};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Found};
 use crate::limits::Limits;
 use crate::value::Value;
 
@@ -42,19 +42,19 @@ pub(crate) fn case_limit(limits: &Limits) -> usize {
 
 /// Checks the `id`. The reader has already recorded an `id` of a wrong type as a fault.
 fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
-    let bad = |offset, found: String| {
+    let bad = |offset, found: Found| {
         let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
         Err(Error::new(ErrorKind::BadId, offset, found, expected))
     };
     match row.values(FieldId::ID).next() {
-        Some(Value::String(id)) if id.is_empty() => bad(offset, "an empty `id`".to_owned()),
+        Some(Value::String(id)) if id.is_empty() => bad(offset, "an empty `id`".into()),
         Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
-            bad(offset, format!("an `id` of {} bytes", id.len()))
+            bad(offset, format!("an `id` of {} bytes", id.len()).into())
         }
         Some(_) => Ok(()),
         None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
             Some(fault) => bad(fault.offset, fault.found.clone()),
-            None => bad(0, "no `id`".to_owned()),
+            None => bad(0, "no `id`".into()),
         },
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::brackets::Brackets;
 use super::reader::Reader;
 use super::types::{JsonType, Result};
-use crate::error::quote;
+use crate::error::escaped;
 
 /// Returns the paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
 ///
@@ -133,9 +133,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
                     if depth > 0 {
                         path.push('.');
                     }
-                    let quoted = quote(key);
-                    let bare = quoted.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-                    path.push_str(bare.unwrap_or(&quoted));
+                    path.push_str(&escaped(key));
                 }
                 Segment::Index(index) => {
                     path.push('[');

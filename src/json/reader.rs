@@ -6,7 +6,7 @@ use super::brackets::Brackets;
 use super::plain::plain_len;
 use super::text::is_space;
 use super::types::{JsonType, Result};
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found, quote};
 
 /// A pull parser that reads one JSON value from the start of a text.
 #[derive(Clone, Debug)]
@@ -51,11 +51,11 @@ impl<'a> Reader<'a> {
 
     /// Returns the error for an unexpected character at the current offset.
     pub(super) fn unexpected<T>(&self, expected: &str) -> Result<T> {
-        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            None => "the end of the text".to_owned(),
-            Some('\u{feff}') => "a byte-order mark".to_owned(),
-            Some(c) if c.is_alphabetic() => quote(&self.letters()),
-            Some(c) => quote(c.encode_utf8(&mut [0; 4])),
+        let found: Found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            None => "the end of the text".into(),
+            Some('\u{feff}') => "a byte-order mark".into(),
+            Some(c) if c.is_alphabetic() => quote(&self.letters()).into(),
+            Some(c) => quote(c.encode_utf8(&mut [0; 4])).into(),
         };
         Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
     }

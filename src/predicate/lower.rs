@@ -17,7 +17,9 @@ use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
+use crate::error::{
+    Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_all, quote_whole,
+};
 use crate::operator::{Connective, Operator, Ray, Side, Syntax};
 use crate::value::{Number, Span, Timestamp, Value};
 
@@ -177,7 +179,6 @@ fn comparison<'b>(
         && !operator.applies_to(field.field_type())
     {
         let fitting = Operator::ALL.into_iter().filter(|operator| operator.applies_to(field.field_type()));
-        let fitting: Vec<String> = fitting.map(|operator| quote(operator.spelled(syntax))).collect();
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
@@ -187,7 +188,7 @@ fn comparison<'b>(
                 quote(field.name()),
                 field.field_type()
             ),
-            format!("one of {}", fitting.join(", ")),
+            format!("one of {}", quote_all(fitting.map(|operator| operator.spelled(syntax)))),
         ));
         valid = false;
     }
@@ -271,11 +272,12 @@ fn noted(
 /// equivalent to the intended one.
 ///
 /// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
-fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<String> {
+fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<Suggestion> {
     let string = |text: &str| format!("\"{text}\"");
+    let replace_by = |text: &str| quote_whole(text).map(Suggestion::from);
     let start = string(&span.start);
     if span.end.is_none() && !span.is_within {
-        return quote_whole(&start);
+        return replace_by(&start);
     }
     let operator = operator?;
     if span.is_within {
@@ -284,27 +286,28 @@ fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written
             return None;
         }
         return match operator.ray()?.side {
-            Side::Above => quote_whole(&format!("> {start}")),
-            Side::Below => quote_whole(&format!("<= {start}")),
+            Side::Above => replace_by(&format!("> {start}")),
+            Side::Below => replace_by(&format!("<= {start}")),
         };
     }
     let end = span.end.as_deref().map(string)?;
-    let written = quote(written);
-    let written = written.trim_matches('`');
+    let written = escaped(written);
     match operator.ray() {
         Some(Ray { side: Side::Above, inclusive: true } | Ray { side: Side::Below, inclusive: false }) => {
-            quote_whole(&start)
+            replace_by(&start)
         }
         Some(Ray { side: Side::Below, inclusive: true }) => {
-            quote_whole(&format!("< {end}")).map(|meant| format!("{meant}, all of {written} included"))
+            let explanation = format!("all of {written} included");
+            replace_by(&format!("< {end}")).map(|meant| meant.with_explanation(explanation))
         }
         Some(Ray { side: Side::Above, inclusive: false }) => {
-            quote_whole(&format!(">= {end}")).map(|meant| format!("{meant}, all of {written} left out"))
+            let explanation = format!("all of {written} left out");
+            replace_by(&format!(">= {end}")).map(|meant| meant.with_explanation(explanation))
         }
         // On a many-valued field, two different values could satisfy the two bounds.
         None if operator == Operator::Equal && !field.is_many() => {
-            let both = quote_whole(&format!(">= {start} and {} < {end}", field.name()));
-            both.map(|both| format!("{both}, which is all of {written}"))
+            let both = replace_by(&format!(">= {start} and {} < {end}", field.name()));
+            both.map(|both| both.with_explanation(format!("which is all of {written}")))
         }
         // `<>` has no equivalent range: it also selects cases without the field.
         None => None,

@@ -63,7 +63,7 @@ impl Store {
                 continue;
             };
             let have = if count == 1 { "has" } else { "have" };
-            let meant: Vec<String> = meant.iter().map(|name| quote(name)).collect();
+            let meant: Vec<String> = meant.iter().map(|name| quote(name).to_string()).collect();
             let message = format!(
                 "{count} of {cases}{of_what} {have} the member {}, which is no field and is not searched; did you mean {}?",
                 quote(&member),

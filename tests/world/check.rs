@@ -205,7 +205,7 @@ fn check_restricted(
         // hide.
         Err(errors) => assert!(
             both.catalog().names().all(|name| name != "id")
-                && errors.as_slice().iter().all(|error| error.found == "`id`"),
+                && errors.as_slice().iter().all(|error| error.found.as_text() == Some("id")),
             "{errors}: {}",
             note()
         ),

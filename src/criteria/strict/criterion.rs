@@ -5,7 +5,7 @@ use super::super::ast::{Criterion, Text};
 use super::super::unsupported::{Unsupported, meant_by_value};
 use super::open::{CRITERION_KEYS, OpenCriterion, Slot};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, quote, quote_all};
 use crate::operator::{Arity, Connective, Operator, Syntax};
 
 /// Returns the advice for an unknown operator with these values.
@@ -135,7 +135,7 @@ impl<'a> Parser<'a, '_> {
             Slot::Given(op) => {
                 let operator = Operator::find(&op.text);
                 if operator.is_none() {
-                    let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
+                    let names = quote_all(Operator::ALL.map(Operator::name));
                     let values = match &open.values {
                         Slot::Given(values) => self.body.texts(values),
                         _ => &[],

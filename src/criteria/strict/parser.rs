@@ -6,7 +6,7 @@ use super::super::bounds::over_limit;
 use super::super::keys::suggest_key;
 use super::super::unsupported::Unsupported;
 use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_all};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 
@@ -120,7 +120,7 @@ impl<'a> Parser<'a, '_> {
             if at > self.cutoff {
                 self.faults = self.faults.saturating_add(1);
             } else {
-                let allowed = known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+                let allowed = quote_all(known.iter().copied());
                 let found = format!("the key {}", quote(key));
                 let error = Error::new(ErrorKind::UnknownKey, at, found, format!("one of {allowed}"))
                     .suggest(suggest_key(key, known).map(quote));

@@ -8,7 +8,7 @@ use super::super::unsupported::Unsupported;
 use super::lexer::{Result, Token};
 use super::operator::{Reading, operators};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::error::{Error, ErrorKind, Found, quote, quote_whole};
 use crate::operator::Arity;
 use crate::value::is_reserved_word;
 
@@ -23,7 +23,7 @@ impl<'a> Parser<'a, '_> {
                 let (expected, suggestion) = match word.to_ascii_lowercase().as_str() {
                     "not" => return Err(self.not()),
                     "true" | "false" => ("a criterion; `true` and `false` stand alone", None),
-                    "ids" => ("a criterion; `ids (…)` stands at the start", Some("`id in (…)`".to_owned())),
+                    "ids" => ("a criterion; `ids (…)` stands at the start", Some(quote("id in (…)"))),
                     _ => (A_CRITERION, None),
                 };
                 return Err(self.unexpected(expected).suggest(suggestion));
@@ -74,7 +74,7 @@ impl<'a> Parser<'a, '_> {
         match meant {
             Some((stop, meant)) => {
                 let found = self.lexer.text.get(self.lexer.start..stop).unwrap_or_default();
-                Error { found: quote(found), ..error }.suggest(quote_whole(&meant))
+                Error { found: Found::text(found), ..error }.suggest(quote_whole(&meant))
             }
             None => error,
         }

@@ -10,7 +10,7 @@ use nom::multi::many0_count;
 use nom::sequence::delimited;
 use nom::{IResult, Parser as _};
 
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found};
 use crate::json::Reader;
 use crate::operator::{Connective, Operator};
 use crate::value::is_bare_char;
@@ -153,11 +153,11 @@ impl<'a> Lexer<'a> {
     }
 
     /// Returns the text of `next`, for a message.
-    pub(super) fn found(&self) -> String {
+    pub(super) fn found(&self) -> Found {
         match &self.next {
-            Token::End => "the end of the text".to_owned(),
-            Token::Other('\u{feff}') => "a byte-order mark".to_owned(),
-            _ => quote(self.next_text()),
+            Token::End => "the end of the text".into(),
+            Token::Other('\u{feff}') => "a byte-order mark".into(),
+            _ => Found::text(self.next_text()),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operand, Operands, ends_value};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::error::{Error, ErrorKind, Found, quote, quote_all, quote_whole};
 use crate::operator::{Operator, Syntax};
 use crate::value::is_reserved_word;
 
@@ -21,8 +21,7 @@ pub(super) enum Reading {
 
 /// Returns the part of a message that lists all operators.
 pub(super) fn operators() -> String {
-    let all = Operator::ALL.map(|operator| quote(operator.spelled(Syntax::Text)));
-    format!("one of {}", all.join(", "))
+    format!("one of {}", quote_all(Operator::ALL.map(|operator| operator.spelled(Syntax::Text))))
 }
 
 /// A habit found in a text: one or more tokens.
@@ -178,9 +177,9 @@ impl<'a> Parser<'a, '_> {
             (Advice::Operator(_), None) => ends_value(&phrase.rest.next),
             _ => false,
         };
-        let written = |start: usize, stop: usize| quote(text.get(start..stop).unwrap_or_default());
+        let written = |start: usize, stop: usize| Found::text(text.get(start..stop).unwrap_or_default());
         let alone = written(phrase.start, phrase.stop);
-        let error = |start: usize, found: String, expected: String| {
+        let error = |start: usize, found: Found, expected: String| {
             Error::new(ErrorKind::UnknownOperator, start, found, expected)
         };
         if let Advice::Cannot(unsupported) = advice {

@@ -9,7 +9,7 @@ use super::habits::CURLY_QUOTES;
 use super::lexer::{Result, Token};
 use super::operands::{Join, Operands, ends_value};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::error::{Error, ErrorKind, Found, quote, quote_whole};
 use crate::operator::{Operator, Syntax};
 use crate::value::is_reserved_word;
 
@@ -85,7 +85,7 @@ impl<'a> Parser<'a, '_> {
             if !is_meant {
                 written = self.lexer.next_text();
             }
-            let error = Error { found: quote(written), ..error };
+            let error = Error { found: Found::text(written), ..error };
             self.report(error.suggest(quote_whole(&format!("{word} ({written})")).filter(|_| is_meant)));
             if is_meant {
                 self.lexer = operands.rest;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Remark, Row};
 use crate::catalog::Catalog;
-use crate::error::quote;
+use crate::error::{escaped, quote};
 
 /// The kind of a [`DocumentNote`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl DocumentNote {
                 format!("{} {cases} Unix milliseconds that look like a year, a date or seconds", self.count)
             }
             DocumentNoteKind::UnknownMember => {
-                let meant: Vec<String> = self.meant.iter().map(|name| quote(name)).collect();
+                let meant: Vec<String> = self.meant.iter().map(|name| quote(name).to_string()).collect();
                 format!(
                     "{} {cases} this member, which is not a field and is not searched; did you mean {}?",
                     self.count,
@@ -142,7 +142,7 @@ impl DocumentNote {
 
 impl fmt::Display for DocumentNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", quote(&self.path).trim_matches('`'), self.message())?;
+        write!(f, "{}: {}", escaped(&self.path), self.message())?;
         let source = if self.source.is_empty() { "line " } else { &self.source };
         let colon = if self.source.is_empty() { "" } else { ":" };
         match (self.found.is_empty(), self.count) {

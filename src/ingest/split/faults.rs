@@ -2,7 +2,7 @@
 
 use super::piece::FileFault;
 use super::position::Position;
-use crate::error::{Error, ErrorKind, quote};
+use crate::error::{Error, ErrorKind, Found};
 use crate::ingest::envelope::expected_case;
 
 /// The expectation of a fault after an array or a search answer.
@@ -17,8 +17,8 @@ pub(super) fn no_answer(position: Position) -> FileFault {
 /// Returns the fault of a byte after an array or an answer that starts neither.
 pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     let found = match byte.is_ascii_graphic() {
-        true => quote(char::from(byte).encode_utf8(&mut [0; 4])),
-        false => format!("the byte 0x{byte:02X}"),
+        true => Found::text(char::from(byte)),
+        false => format!("the byte 0x{byte:02X}").into(),
     };
     let error = Error::new(ErrorKind::Syntax, position.offset, found, MORE);
     FileFault { line: position.line, error }

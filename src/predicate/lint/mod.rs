@@ -12,7 +12,7 @@ use super::optimize::test;
 use super::places::Places;
 use super::tree::{Comparison, Leaf, Node, NodeId, Rounded, Tree};
 use crate::catalog::Catalog;
-use crate::error::{nearest, quote};
+use crate::error::{nearest, quote, quote_all};
 use crate::value::{Number, Value};
 
 /// The largest number of warnings of one filter.
@@ -104,13 +104,11 @@ fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut imp
     for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
         let Value::String(text) = value else { continue };
         if field.known_rank(text).is_none() {
-            let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");
+            let known = quote_all(field.known_values());
             let mut message =
                 format!("{} is not among the known values of {}: {known}", quote(text), quote(field.name()));
             if let Some(near) = nearest(text, field.known_values()) {
-                message.push_str("; did you mean ");
-                message.push_str(&quote(near));
-                message.push('?');
+                message.push_str(&format!("; did you mean {}?", quote(near)));
             }
             warn(at, message);
         }

@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-use crate::error::{Error, ErrorKind, Errors, quote};
+use crate::error::{Error, ErrorKind, Errors, quote, quote_all};
 
 /// The query parameters that an endpoint knows, in the order of the OpenAPI document.
 pub(in crate::service) struct Parameters {
@@ -45,8 +45,8 @@ pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
     let found = format!("the query parameter {}", quote(name));
     if let Some(meant) = nearest(name, known) {
         let expected = match known {
-            [one] => quote(one),
-            _ => format!("one of {}", known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")),
+            [one] => quote(one).to_string(),
+            _ => format!("one of {}", quote_all(known.iter().copied())),
         };
         return Some(Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(Some(quote(meant))));
     }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use casefilter::domain::{DomainErrorKind, mint_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
 use casefilter::{
-    Catalog, CatalogError, Error, ErrorKind, Errors, FilterBuilder, Limits, Store, StoreOptions,
+    Catalog, CatalogError, Error, ErrorKind, Errors, FilterBuilder, Limits, Store, StoreOptions, Suggestion,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -242,7 +242,7 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     for field in fields {
         if let Err(CatalogError::UnknownField(_, near)) = catalog.allow([field.as_str()]) {
             let error = Error::new(ErrorKind::UnknownField, offset, quote(field), "a field of the catalogue");
-            faults.push((error.suggest(near.as_deref().map(quote)).into(), listed.clone()));
+            faults.push((error.suggest(near.map(Suggestion::replace_by)).into(), listed.clone()));
         }
         offset = offset.saturating_add(field.len()).saturating_add(1);
     }

@@ -3,7 +3,7 @@
 use casefilter::envelope::Envelope;
 use casefilter::{
     Catalog, Error, ErrorKind, Errors, Filter, FilterBuilder, FilterCache, Limits, SearchParams,
-    SearchRequest,
+    SearchRequest, Suggestion,
 };
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -64,7 +64,7 @@ impl Line {
             if !KEYS.contains(&name.as_str()) {
                 let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
                 let error = Error::new(ErrorKind::UnknownKey, at, quote(&name), expected);
-                errors.push(error.suggest(near_key(&name).map(quote)));
+                errors.push(error.suggest(near_key(&name).map(Suggestion::replace_by)));
                 continue;
             }
             if seen.contains(&name) {
@@ -301,7 +301,7 @@ mod tests {
         let told = |name: &str| {
             let line = format!("{{\"body\":{{\"ids\":[]}},\"{name}\":1}}");
             let line = Line::read(line.as_bytes()).unwrap();
-            line.faults[0].suggestion.clone()
+            line.faults[0].suggestion.as_ref().map(ToString::to_string)
         };
         for (name, meant) in [
             ("oder", Some("`order`")),

@@ -256,7 +256,8 @@ mod rows {
                 (u64::MAX, Some(1200), (1200, "no case")),
             ] {
                 let refusal = import(threads, 9, bound, refused).unwrap_err();
-                assert_eq!((refusal.line, refusal.error.found.as_str()), expected, "{threads} threads");
+                let found = refusal.error.found.to_string();
+                assert_eq!((refusal.line, found.as_str()), expected, "{threads} threads");
             }
         }
     }

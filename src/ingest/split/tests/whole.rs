@@ -2,7 +2,7 @@
 
 use super::start::BYTE_ORDER_MARK;
 use super::{Error, ErrorKind, FileFault, Output, Piece, detect_layout, start, trim, trim_start};
-use crate::error::quote;
+use crate::error::{Found, quote};
 use crate::json::{JsonType, Reader, Result};
 
 /// Splits a file without any part that is longer than the limit.
@@ -109,7 +109,7 @@ fn texts(
     loop {
         let end = elements(bytes, first, start, objects, output)?;
         let next = bytes.len() - trim_start(&bytes[end..]).len();
-        let fault = |found: &str| {
+        let fault = |found: Found| {
             let expected = "another array, another search answer or the end of the file";
             FileFault { line: line(next), error: Error::new(ErrorKind::Syntax, next, found, expected) }
         };
@@ -117,14 +117,14 @@ fn texts(
             None => return Ok(()),
             Some(b'{' | b'[') => {}
             Some(byte) if byte.is_ascii_graphic() => {
-                return Err(fault(&quote(&char::from(*byte).to_string())));
+                return Err(fault(Found::text(char::from(*byte))));
             }
-            Some(byte) => return Err(fault(&format!("the byte 0x{byte:02X}"))),
+            Some(byte) => return Err(fault(format!("the byte 0x{byte:02X}").into())),
         }
         let mut reader = Reader::new(utf8_prefix(&bytes[next..]));
         match objects_around(&mut reader) {
             Ok(Some(more)) => objects = more,
-            _ => return Err(fault("an object that is not a search answer")),
+            _ => return Err(fault("an object that is not a search answer".into())),
         }
         start = next + reader.offset();
     }

@@ -1,0 +1,90 @@
+//! Texts of the input in messages: in backquotes, clipped, with control characters escaped.
+
+use std::fmt;
+
+/// The longest echo of the input in a message, in characters.
+const ECHO_CHARS: usize = 60;
+
+/// The longest text that a suggestion shows whole, in bytes.
+const WHOLE_BYTES: usize = 200;
+
+/// A text that displays in backquotes, clipped and [escaped](escaped). It holds the text itself.
+///
+/// In an error, it converts to a [`Found`](super::Found) or a [`Suggestion`](super::Suggestion) with the same text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Quoted(pub(super) String);
+
+impl fmt::Display for Quoted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quoted(&self.0, f)
+    }
+}
+
+/// Returns `text` in a form that displays in backquotes, clipped, with control characters escaped, safe for a terminal.
+pub(crate) fn quote(text: &str) -> Quoted {
+    Quoted(text.to_owned())
+}
+
+/// Like [`quote`], for a suggested replacement. Returns `None` for a text that would display as another text.
+pub(crate) fn quote_whole(text: &str) -> Option<Quoted> {
+    is_whole(text).then(|| quote(text))
+}
+
+/// Returns these texts, each displayed as [`quote`] does, joined by commas.
+pub(crate) fn quote_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    texts.into_iter().map(|text| quote(text).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns `text` clipped, with control characters escaped, without backquotes around it.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == ECHO_CHARS {
+            escaped.push('…');
+            break;
+        }
+        if is_unprintable(c) {
+            escaped.extend(c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Writes `text` in backquotes, clipped and escaped.
+pub(super) fn write_quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "`{}`", escaped(text))
+}
+
+/// Returns true if a suggestion displays `text` as it is written.
+pub(super) fn is_whole(text: &str) -> bool {
+    text.len() <= WHOLE_BYTES && !text.chars().any(is_unprintable) && !text.contains('`')
+}
+
+/// Returns true for control characters, and for characters that reorder or hide the text around them.
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quote_clips_and_escapes() {
+        assert_eq!(quote("a\u{1b}[31m").to_string(), "`a\\u{1b}[31m`");
+        assert_eq!(quote(&"x".repeat(100)).to_string(), format!("`{}…`", "x".repeat(60)));
+        assert_eq!(escaped("a\nb"), "a\\u{a}b");
+        assert_eq!(quote_all(["a", "b"]), "`a`, `b`");
+    }
+
+    #[test]
+    fn a_replacement_that_displays_as_another_text_is_not_suggested() {
+        assert_eq!(quote_whole(&"x".repeat(200)).map(|whole| whole.0), Some("x".repeat(200)));
+        for text in ["x".repeat(201), "a\u{1b}".to_owned(), "a`b".to_owned()] {
+            assert_eq!(quote_whole(&text), None);
+        }
+    }
+}

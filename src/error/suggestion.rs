@@ -1,0 +1,147 @@
+//! The correction that an error suggests.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::quote::{Quoted, is_whole, write_quoted};
+
+/// A correction that an [`Error`](crate::Error) suggests: a text to write instead, an explanation, or both.
+///
+/// It displays as in messages: the text in backquotes, then the explanation after a comma. Serde uses the displayed form, in both
+/// directions.
+///
+/// ```
+/// use casefilter::{Catalog, Filter};
+/// let suggestion = |text: &str| {
+///     let errors = Filter::compile_text(&Catalog::cases(), text).unwrap_err();
+///     errors.as_slice()[0].suggestion.clone().unwrap()
+/// };
+/// let name = suggestion("creatdAt >= \"2024-01-01 00:00:00\"");
+/// assert_eq!((name.replacement(), name.explanation()), (Some("createdAt"), None));
+///
+/// let day = suggestion("createdAt <= 2024-02-28");
+/// assert_eq!(day.replacement(), Some("< \"2024-02-29 00:00:00\""));
+/// assert_eq!(day.to_string(), "`< \"2024-02-29 00:00:00\"`, all of 2024-02-28 included");
+///
+/// let several = suggestion("tags = (vip, cash)");
+/// assert_eq!(several.replacement(), None);
+/// assert_eq!(several.explanation(), Some("`in` for any of them, or `all` for all of them"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Suggestion {
+    replacement: Option<String>,
+    explanation: Option<String>,
+}
+
+impl Suggestion {
+    /// Creates the suggestion to write `text` instead of the text found.
+    ///
+    /// ```
+    /// use casefilter::Suggestion;
+    /// assert_eq!(Suggestion::replace_by("createdAt").to_string(), "`createdAt`");
+    /// ```
+    #[must_use]
+    pub fn replace_by(text: impl Into<String>) -> Self {
+        Self { replacement: Some(text.into()), explanation: None }
+    }
+
+    /// Creates a suggestion that one replacement cannot express, such as a choice between two.
+    ///
+    /// ```
+    /// use casefilter::Suggestion;
+    /// assert_eq!(Suggestion::explain("`a` or `b`").to_string(), "`a` or `b`");
+    /// ```
+    #[must_use]
+    pub fn explain(explanation: impl Into<String>) -> Self {
+        Self { replacement: None, explanation: Some(explanation.into()) }
+    }
+
+    /// Sets the explanation.
+    #[must_use]
+    pub fn with_explanation(self, explanation: impl Into<String>) -> Self {
+        Self { explanation: Some(explanation.into()), ..self }
+    }
+
+    /// Returns the text to write instead of the text found, without quotes; `None` if there is only an explanation.
+    #[must_use]
+    pub fn replacement(&self) -> Option<&str> {
+        self.replacement.as_deref()
+    }
+
+    /// Returns the explanation. It may quote texts in backquotes.
+    #[must_use]
+    pub fn explanation(&self) -> Option<&str> {
+        self.explanation.as_deref()
+    }
+
+    /// Returns the value that displays as `shown`.
+    pub(crate) fn from_displayed(shown: String) -> Self {
+        let parts = shown.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+        match parts.filter(|(text, _)| is_whole(text)) {
+            Some((text, "")) => Self::replace_by(text),
+            Some((text, rest)) => match rest.strip_prefix(", ") {
+                Some(explanation) => Self::replace_by(text).with_explanation(explanation),
+                None => Self::explain(shown),
+            },
+            None => Self::explain(shown),
+        }
+    }
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.replacement {
+            Some(text) if is_whole(text) => write!(f, "`{text}`")?,
+            Some(text) => write_quoted(text, f)?,
+            None => {}
+        }
+        match &self.explanation {
+            Some(explanation) if self.replacement.is_some() => write!(f, ", {explanation}"),
+            Some(explanation) => f.write_str(explanation),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<Quoted> for Suggestion {
+    fn from(quoted: Quoted) -> Self {
+        Self::replace_by(quoted.0)
+    }
+}
+
+impl Serialize for Suggestion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Suggestion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from_displayed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_displayed_form_is_read_back() {
+        for suggestion in [
+            Suggestion::replace_by("<>"),
+            Suggestion::replace_by("x".repeat(150)),
+            Suggestion::replace_by("< \"2024\"").with_explanation("all of 2023 included"),
+            Suggestion::explain("`a` or `b`"),
+            Suggestion::explain("one `<>` for each value, joined by `and`"),
+            Suggestion::explain("`>=` and `<=` joined by `and`"),
+        ] {
+            assert_eq!(Suggestion::from_displayed(suggestion.to_string()), suggestion);
+        }
+        // These display as another text, which is read back as it is displayed.
+        for text in ["a\u{1b}".to_owned(), "a`b".to_owned(), "x".repeat(300)] {
+            let shown = Suggestion::replace_by(text).to_string();
+            assert_eq!(Suggestion::from_displayed(shown.clone()).to_string(), shown);
+        }
+    }
+}
