@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use super::error::{PostgresError, PostgresErrorKind};
 use crate::error::quote;
@@ -39,6 +39,12 @@ impl ColumnDef {
         }
     }
 
+    /// Reads the name and the definition of a column from a row of [`COLUMNS`].
+    fn read(row: &Row) -> Result<(String, Self), tokio_postgres::Error> {
+        let own = Self { kind: row.try_get(1)?, is_not_null: row.try_get(2)?, collation: row.try_get(3)? };
+        Ok((row.try_get(0)?, own))
+    }
+
     fn text(&self) -> String {
         let collation = match self.collation.as_str() {
             "" => String::new(),
@@ -62,16 +68,16 @@ impl ColumnDef {
 /// Returns [`Table`](PostgresErrorKind::Table) for the first difference.
 pub(super) async fn check(client: &Client, table: &Table) -> Result<(), PostgresError> {
     let fault = |message: String| PostgresError::new(PostgresErrorKind::Table, message);
-    let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
+    let encoding = client.query_one("SHOW server_encoding", &[]).await;
+    let encoding: String = encoding.and_then(|row| row.try_get(0)).map_err(PostgresError::of_driver)?;
     if encoding != "UTF8" {
         return Err(fault(format!("found a database of encoding {}, expected UTF8", quote(&encoding))));
     }
     let name = table.qualified_name();
     let mut columns = HashMap::new();
-    for row in client.query(COLUMNS, &[&name]).await? {
-        let shape =
-            ColumnDef { kind: row.try_get(1)?, is_not_null: row.try_get(2)?, collation: row.try_get(3)? };
-        columns.insert(row.try_get::<_, String>(0)?, shape);
+    for row in client.query(COLUMNS, &[&name]).await.map_err(PostgresError::of_driver)? {
+        let (name, column) = ColumnDef::read(&row).map_err(PostgresError::of_driver)?;
+        columns.insert(name, column);
     }
     if columns.is_empty() {
         return Err(fault(format!(

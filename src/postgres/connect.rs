@@ -60,14 +60,14 @@ impl Manager {
     }
 
     async fn connect(&self) -> Result<Connection, PostgresError> {
-        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+        let (client, connection) = self.config.connect(self.tls.clone()).await.map_err(PostgresError::of_driver)?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                let error = PostgresError::from(error);
+                let error = PostgresError::of_driver(error);
                 tracing::warn!(%error, "a connection to PostgreSQL was lost");
             }
         });
-        client.batch_execute(&self.session_setup).await?;
+        client.batch_execute(&self.session_setup).await.map_err(PostgresError::of_driver)?;
         Ok(Connection { client, prepared: Prepared::new(self.statements) })
     }
 }

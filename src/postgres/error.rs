@@ -2,9 +2,12 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::sync::Arc;
 
 use deadpool::managed::{PoolError, TimeoutType};
 use tokio_postgres::error::SqlState;
+
+use crate::error::Error;
 
 /// The kind of a [`PostgresError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,16 +70,54 @@ impl PostgresErrorKind {
 
 /// An error of a [`PostgresSource`](super::PostgresSource): a kind, and a message for the operator.
 ///
-/// The message includes the message of the server, and never the connection string.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The message includes the message of the server, and never the connection string. [`source`](std::error::Error::source) returns the
+/// error of the driver or of the request, if there is one.
+#[derive(Clone, Debug)]
 pub struct PostgresError {
     kind: PostgresErrorKind,
     message: String,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl PostgresError {
     pub(super) fn new(kind: PostgresErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), source: None }
+    }
+
+    /// Converts an error of the server or of the connection.
+    ///
+    /// A function instead of `From`, because the driver is not a part of the public API.
+    pub(super) fn of_driver(error: tokio_postgres::Error) -> Self {
+        let kind = kind_of(&error);
+        let message = match error.as_db_error() {
+            Some(error) => format!("PostgreSQL says: {} [{}]", error.message(), error.code().code()),
+            None => {
+                let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+                format!("{error}{cause}")
+            }
+        };
+        Self { source: Some(Arc::new(error)), ..Self::new(kind, message) }
+    }
+
+    /// Converts an error of the pool of connections.
+    pub(super) fn of_pool(error: PoolError<Self>) -> Self {
+        let (kind, message) = match error {
+            PoolError::Backend(error) => return error,
+            PoolError::Timeout(TimeoutType::Wait) => {
+                (PostgresErrorKind::Exhausted, "all connections to PostgreSQL are in use".to_owned())
+            }
+            PoolError::Timeout(_) => {
+                (PostgresErrorKind::Unavailable, "connecting to PostgreSQL took too long".to_owned())
+            }
+            other => (PostgresErrorKind::Unavailable, other.to_string()),
+        };
+        Self::new(kind, message)
+    }
+
+    /// Converts the error of a request for another catalogue.
+    pub(super) fn of_request(error: Error) -> Self {
+        let message = error.to_string();
+        Self { source: Some(Arc::new(error)), ..Self::new(PostgresErrorKind::Request, message) }
     }
 
     /// Returns the kind of the error.
@@ -92,7 +133,11 @@ impl fmt::Display for PostgresError {
     }
 }
 
-impl std::error::Error for PostgresError {}
+impl std::error::Error for PostgresError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as _)
+    }
+}
 
 /// Classifies an error by its SQLSTATE code. An error without a code is one of the connection.
 fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
@@ -113,35 +158,5 @@ fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
         Some("08" | "28" | "40" | "53" | "55" | "57" | "58" | "3D") => PostgresErrorKind::Unavailable,
         Some("42") => PostgresErrorKind::Table,
         _ => PostgresErrorKind::Refused,
-    }
-}
-
-impl From<tokio_postgres::Error> for PostgresError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        let kind = kind_of(&error);
-        let message = match error.as_db_error() {
-            Some(error) => format!("PostgreSQL says: {} [{}]", error.message(), error.code().code()),
-            None => {
-                let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-                format!("{error}{cause}")
-            }
-        };
-        Self::new(kind, message)
-    }
-}
-
-impl From<PoolError<PostgresError>> for PostgresError {
-    fn from(error: PoolError<PostgresError>) -> Self {
-        let (kind, message) = match error {
-            PoolError::Backend(error) => return error,
-            PoolError::Timeout(TimeoutType::Wait) => {
-                (PostgresErrorKind::Exhausted, "all connections to PostgreSQL are in use".to_owned())
-            }
-            PoolError::Timeout(_) => {
-                (PostgresErrorKind::Unavailable, "connecting to PostgreSQL took too long".to_owned())
-            }
-            other => (PostgresErrorKind::Unavailable, other.to_string()),
-        };
-        Self::new(kind, message)
     }
 }

@@ -21,7 +21,6 @@ use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, SearchAnswer};
-use crate::error::Error;
 use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 
@@ -213,14 +212,16 @@ impl PostgresSource {
         mut take: impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<Option<u64>, PostgresError> {
         let table = &self.inner.table;
-        let mismatch = |error: Error| PostgresError::new(PostgresErrorKind::Request, error.to_string());
-        let page = table.page(Dialect::Postgres, request).map_err(mismatch)?;
+        let page = table.page(Dialect::Postgres, request).map_err(PostgresError::of_request)?;
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
-        let count = count.transpose().map_err(mismatch)?;
+        let count = count.transpose().map_err(PostgresError::of_request)?;
         self.with_connection(async |connection| {
             let page = self.prepare(connection, page).await?;
             match count {
-                None => page.each(&connection.client, &mut take).await.map(|()| None),
+                None => {
+                    let taken = page.each(&connection.client, &mut take).await;
+                    taken.map(|()| None).map_err(PostgresError::of_driver)
+                }
                 Some(count) => {
                     let count = self.prepare(connection, count).await?;
                     page_and_count(&connection.client, &page, &count, &mut take).await.map(Some)
@@ -238,7 +239,7 @@ impl PostgresSource {
         let exhausted =
             || PostgresError::new(PostgresErrorKind::Exhausted, "too many searches wait for PostgreSQL");
         let _permit = self.inner.permits.try_acquire().map_err(|_| exhausted())?;
-        let mut pooled = PooledConnection::new(self.inner.pool.get().await?);
+        let mut pooled = PooledConnection::new(self.inner.pool.get().await.map_err(PostgresError::of_pool)?);
         let outcome = tokio::time::timeout(self.inner.timeout, work(pooled.connection()?)).await;
         let result = outcome.map_err(|_| {
             PostgresError::new(PostgresErrorKind::Timeout, "PostgreSQL did not answer in time")
@@ -254,7 +255,8 @@ impl PostgresSource {
         connection: &mut Connection,
         statement: Statement,
     ) -> Result<PreparedStatement, PostgresError> {
-        let (prepared, is_cached) = connection.prepared.get(&connection.client, statement.sql()).await?;
+        let prepared = connection.prepared.get(&connection.client, statement.sql()).await;
+        let (prepared, is_cached) = prepared.map_err(PostgresError::of_driver)?;
         add(if is_cached { &self.inner.counts.reused } else { &self.inner.counts.prepared });
         Ok(PreparedStatement { prepared, statement })
     }
@@ -282,7 +284,7 @@ impl PreparedStatement {
         &self,
         client: &Client,
         take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
-    ) -> Result<(), PostgresError> {
+    ) -> Result<(), tokio_postgres::Error> {
         let params = self.statement.params().iter().map(Bound);
         let mut rows = pin!(client.query_raw(&self.prepared, params).await?);
         while let Some(row) = poll_fn(|context| rows.as_mut().poll_next(context)).await {
@@ -309,12 +311,11 @@ async fn page_and_count(
         count.rows(client),
         client.batch_execute("COMMIT")
     );
-    begun?;
-    taken?;
-    let counted = counted?;
-    ended?;
+    let counted = begun.and(taken).and(counted);
+    let counted = counted.and_then(|counted| ended.map(|()| counted)).map_err(PostgresError::of_driver)?;
     let no_row = || PostgresError::new(PostgresErrorKind::Refused, "the count returned no row");
-    let count: i64 = counted.first().ok_or_else(no_row)?.try_get(0)?;
+    let count = counted.first().ok_or_else(no_row)?.try_get(0);
+    let count: i64 = count.map_err(PostgresError::of_driver)?;
     Ok(u64::try_from(count).unwrap_or_default())
 }
 

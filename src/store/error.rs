@@ -113,7 +113,15 @@ impl fmt::Display for StoreError {
     }
 }
 
-impl std::error::Error for StoreError {}
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match (&self.refusal, &self.request) {
+            (Some(refusal), _) => Some(&**refusal),
+            (None, Some(request)) => Some(&**request),
+            (None, None) => None,
+        }
+    }
+}
 
 /// A fault that does not know the name of its file yet.
 #[derive(Debug)]
