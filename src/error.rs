@@ -54,7 +54,7 @@ pub enum ErrorKind {
     BadTimestamp,
     /// A value that is not `true` or `false`.
     BadBoolean,
-    /// Criteria, or a case document, nested too deeply.
+    /// Criteria, or a document, nested too deeply.
     TooDeep,
     /// More criteria than the limit.
     TooManyCriteria,
@@ -72,15 +72,16 @@ pub enum ErrorKind {
     PageTooLarge,
     /// A `countTotalItems` that is not `true` or `false`.
     BadFlag,
-    /// A case without a usable `id`.
+    /// A document without a usable `id`.
     BadId,
-    /// A case document larger than the limit.
-    CaseTooLarge,
+    /// A document larger than the limit.
+    #[serde(rename = "case_too_large")]
+    DocumentTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
     /// A value that is not one of the allowed ones, or that contradicts other values.
     BadValue,
-    /// A file of an unknown format or encoding, or whose columns are not those of cases.
+    /// A file of an unknown format or encoding, or whose columns are not those of documents.
     BadFile,
     /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
     CatalogMismatch,
@@ -122,7 +123,7 @@ impl ErrorKind {
             Self::PageTooLarge => "page_too_large",
             Self::BadFlag => "bad_flag",
             Self::BadId => "bad_id",
-            Self::CaseTooLarge => "case_too_large",
+            Self::DocumentTooLarge => "case_too_large",
             Self::TooManyBatches => "too_many_batches",
             Self::BadValue => "bad_value",
             Self::BadFile => "bad_file",
@@ -137,7 +138,7 @@ impl Serialize for ErrorKind {
     }
 }
 
-/// An error in a request or a case document.
+/// An error in a request or a document.
 ///
 /// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

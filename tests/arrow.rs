@@ -12,7 +12,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-use casefilter::arrow::{CaseEncoder, ParquetWriter};
+use casefilter::arrow::{DocumentEncoder, ParquetWriter};
 use casefilter::{
     Catalog, Engine, ErrorKind, Filter, FilterBuilder, ImportMode, Order, SearchAnswer, SearchParams,
     SearchRequest,
@@ -38,7 +38,7 @@ fn all(engine: &Engine) -> SearchAnswer {
 }
 
 fn encode<'d>(catalog: &Catalog, documents: impl Iterator<Item = &'d str>) -> RecordBatch {
-    let mut encoder = CaseEncoder::new(catalog);
+    let mut encoder = DocumentEncoder::new(catalog);
     documents.for_each(|document| encoder.push(document).unwrap());
     encoder.finish()
 }
@@ -201,7 +201,7 @@ fn arrow_json_lines(batch: &RecordBatch) -> Vec<String> {
 
 #[test]
 fn an_encoder_rejects_invalid_cases_and_accepts_further_ones() {
-    let mut encoder = CaseEncoder::new(&Catalog::cases());
+    let mut encoder = DocumentEncoder::new(&Catalog::cases());
     encoder.push(r#"{"id":"a"}"#).unwrap();
     for (document, kind) in [
         ("{}", ErrorKind::BadId),

@@ -538,7 +538,7 @@ fn an_array_with_a_fault_after_its_cases_stores_nothing() {
         (
             format!("{{\n\"list\":{{\"items\":[{cases}],\"x\":\"{}\"}}}}", "x".repeat(17 << 20)),
             70_001,
-            ErrorKind::CaseTooLarge,
+            ErrorKind::DocumentTooLarge,
         ),
     ] {
         for mode in [ImportMode::Strict, ImportMode::Lenient] {
@@ -567,7 +567,7 @@ fn an_element_over_the_limit_is_skipped_like_a_line() {
         let report = report.unwrap();
         let refusal = &report.refusals[0];
         assert_eq!((report.stored, report.skipped, cases), (2, 1, 2));
-        assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::CaseTooLarge));
+        assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::DocumentTooLarge));
         assert_eq!(import(ImportMode::Strict, file.as_bytes(), 1 << 16).0.unwrap_err(), *refusal);
     }
 }

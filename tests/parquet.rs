@@ -425,7 +425,7 @@ fn a_document_over_the_limit_is_rejected() {
     let mut import = engine.import(ImportMode::Lenient);
     import.parquet("", parquet(&batch)).unwrap();
     let report = import.commit().unwrap();
-    assert_eq!((report.stored, report.refusals[0].error.kind), (1, ErrorKind::CaseTooLarge));
+    assert_eq!((report.stored, report.refusals[0].error.kind), (1, ErrorKind::DocumentTooLarge));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Encodes cases as record batches.
+//! Encodes documents as record batches.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::ingest::read_case;
 use crate::json::Reader;
 use crate::limits::Limits;
 
-/// Returns the Arrow schema of cases: structs and lists nest as in documents, in the order of the catalogue.
+/// Returns the Arrow schema of the documents of a catalogue: structs and lists nest as in documents, in the order of the catalogue.
 ///
 /// Strings are `Utf8`, numbers `Float64`, booleans `Boolean`, timestamps `Timestamp(Millisecond, "+00:00")`. Fields
 /// [in Unix milliseconds](crate::Field::unix_millis) remain text, as in documents. All columns are nullable.
@@ -21,26 +21,26 @@ use crate::limits::Limits;
 /// ```
 /// use casefilter::{Catalog, arrow};
 /// let catalog = Catalog::cases().allow(["status", "amlCases.amlCaseId"])?;
-/// let schema = arrow::schema(&catalog);
+/// let schema = arrow::schema_of(&catalog);
 /// let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
 /// assert_eq!(names, ["caseReview", "amlCases"]);
 /// # Ok::<(), casefilter::CatalogError>(())
 /// ```
 #[must_use]
-pub fn schema(catalog: &Catalog) -> SchemaRef {
+pub fn schema_of(catalog: &Catalog) -> SchemaRef {
     let members = Members::new(catalog).list;
     Arc::new(Schema::new(members.iter().map(Member::field).collect::<Vec<_>>()))
 }
 
-/// An encoder that converts documents to record batches with the [schema] of a catalogue.
+/// An encoder that converts documents to record batches with the [schema](schema_of) of a catalogue.
 ///
 /// Arrays keep their order and their `null` elements. A field with an invalid value counts as absent, so it is null. Members
 /// that are not fields are omitted.
 ///
 /// ```
 /// use arrow_array::cast::AsArray;
-/// use casefilter::{Catalog, arrow::CaseEncoder};
-/// let mut encoder = CaseEncoder::new(&Catalog::cases());
+/// use casefilter::{Catalog, arrow::DocumentEncoder};
+/// let mut encoder = DocumentEncoder::new(&Catalog::cases());
 /// encoder.push(r#"{"id":"a","name":"first","unknown":1}"#)?;
 /// encoder.push(r#"{"id":"b","name":5}"#)?;
 /// let batch = encoder.finish();
@@ -48,7 +48,7 @@ pub fn schema(catalog: &Catalog) -> SchemaRef {
 /// assert_eq!(names.iter().collect::<Vec<_>>(), [Some("first"), None]);
 /// # Ok::<(), casefilter::Error>(())
 /// ```
-pub struct CaseEncoder {
+pub struct DocumentEncoder {
     catalog: Catalog,
     limits: Limits,
     schema: SchemaRef,
@@ -57,18 +57,18 @@ pub struct CaseEncoder {
     /// The total size of the documents so far, which limits the size of every column.
     bytes: usize,
     spare: Row<'static>,
-    /// By field number: true if the current case has a valid value.
+    /// By field number: true if the current document has a valid value.
     has_value: Vec<bool>,
 }
 
-impl std::fmt::Debug for CaseEncoder {
+impl std::fmt::Debug for DocumentEncoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CaseEncoder").field("rows", &self.rows).finish_non_exhaustive()
+        f.debug_struct("DocumentEncoder").field("rows", &self.rows).finish_non_exhaustive()
     }
 }
 
-impl CaseEncoder {
-    /// Creates an encoder without cases.
+impl DocumentEncoder {
+    /// Creates an encoder without documents.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         // No limits: the documents come from an engine, which has checked its own.
@@ -76,7 +76,7 @@ impl CaseEncoder {
         Self {
             catalog: catalog.clone(),
             limits,
-            schema: schema(catalog),
+            schema: schema_of(catalog),
             members: Members::new(catalog),
             rows: 0,
             bytes: 0,
@@ -91,13 +91,13 @@ impl CaseEncoder {
         Arc::clone(&self.schema)
     }
 
-    /// Returns the number of cases in the current batch.
+    /// Returns the number of documents in the current batch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Returns true if the current batch has no cases.
+    /// Returns true if the current batch has no documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
@@ -109,7 +109,7 @@ impl CaseEncoder {
         self.bytes >= MAX_DOCUMENT_BYTES
     }
 
-    /// Adds a case to the current batch.
+    /// Adds a document to the current batch.
     ///
     /// # Errors
     /// Returns an error for a document that a lenient import would reject, and if the batch [is full](Self::is_full). Then
@@ -120,7 +120,7 @@ impl CaseEncoder {
     pub fn push(&mut self, document: &str) -> Result<(), Error> {
         if self.is_full() {
             let found = format!("documents of {} bytes in one batch", self.bytes);
-            return Err(Error::new(ErrorKind::CaseTooLarge, 0, found, "a call of `finish` first"));
+            return Err(Error::new(ErrorKind::DocumentTooLarge, 0, found, "a call of `finish` first"));
         }
         let mut row = std::mem::take(&mut self.spare).recycle();
         let read = read_case(document, &self.catalog, &self.limits, &mut row);

@@ -1,7 +1,7 @@
 //! Reads and writes Arrow record batches and Parquet files.
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
-//! - Export: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as those of an
+//! - Export: [`DocumentEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as those of an
 //!   [`SearchAnswer`](crate::SearchAnswer). An engine's columns would not be enough: they are sets, so they lose the order of arrays and
 //!   the pairing of members in arrays of objects.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
@@ -52,9 +52,9 @@ pub use arrow_array;
 pub use arrow_schema;
 pub use parquet;
 
-pub use encode::{CaseEncoder, schema};
+pub use encode::{DocumentEncoder, schema_of};
 pub use parquet_writer::ParquetWriter;
-pub use types::TABLE_KEY;
+pub use types::SQL_TABLE_KEY;
 
 use arrow_array::RecordBatchReader;
 use parquet::file::reader::ChunkReader;
@@ -130,7 +130,7 @@ impl Import<'_> {
     /// As [`push`](Self::push). The following errors fail the import in both modes:
     ///
     /// - a damaged file, or a file of another format;
-    /// - [`TABLE_KEY`] in the schema;
+    /// - [`SQL_TABLE_KEY`] in the schema;
     /// - a field whose column has a type that is not listed above.
     ///
     /// # Complexity
@@ -165,7 +165,7 @@ impl Import<'_> {
     /// As [`push`](Self::push). The following errors fail the import in both modes:
     ///
     /// - a field whose column has an invalid type; the path of the error is the column;
-    /// - [`TABLE_KEY`] in the schema;
+    /// - [`SQL_TABLE_KEY`] in the schema;
     /// - an error of the reader, or a batch whose schema differs from the reader's.
     ///
     /// # Complexity

@@ -13,7 +13,7 @@ use parquet::file::reader::ChunkReader;
 
 use super::footer;
 use super::plan::Plan;
-use super::types::{TABLE_KEY, canonical_schema};
+use super::types::{SQL_TABLE_KEY, canonical_schema};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, quote};
 
@@ -60,7 +60,7 @@ fn is_supported(codec: Compression) -> bool {
 
 /// Makes the plan for a schema. Also returns the canonical schema to read the columns with.
 pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
-    if schema.metadata().contains_key(TABLE_KEY) {
+    if schema.metadata().contains_key(SQL_TABLE_KEY) {
         let expected = "cases: nested as in JSON, or columns named by field paths";
         return Err(Error::new(ErrorKind::BadFile, 0, "rows laid out for SQL engines", expected));
     }

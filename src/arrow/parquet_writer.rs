@@ -10,7 +10,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
 
-use super::encode::CaseEncoder;
+use super::encode::DocumentEncoder;
 use crate::catalog::Catalog;
 use crate::filter::Order;
 
@@ -40,7 +40,7 @@ const BATCH_ROWS: usize = 8192;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ParquetWriter<W: Write + Send> {
-    encoder: CaseEncoder,
+    encoder: DocumentEncoder,
     writer: ArrowWriter<W>,
 }
 
@@ -56,7 +56,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// Returns errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
     pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
-        let encoder = CaseEncoder::new(catalog);
+        let encoder = DocumentEncoder::new(catalog);
         let schema = encoder.schema();
         let order = order.map(|order| order.key_in(catalog)).transpose();
         let order = order.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;

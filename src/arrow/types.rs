@@ -4,8 +4,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 /// The metadata key that marks a Parquet schema as a table for SQL engines, with one flat column per field.
 ///
-/// An import rejects such a file: its rows are not cases, and most of its column names are not paths of fields.
-pub const TABLE_KEY: &str = "casefilter.table";
+/// An import rejects such a file: its rows are not documents, and most of its column names are not paths of fields.
+pub const SQL_TABLE_KEY: &str = "casefilter.table";
 
 /// Returns the type that a column is cast to before it is read: `Utf8View` for all strings, `List` for all lists.
 pub(super) fn canonical_type(kind: &DataType) -> DataType {

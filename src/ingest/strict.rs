@@ -50,7 +50,7 @@ pub(super) fn read_case_with<'a>(
     if text.len() > limit {
         let found = format!("a case of {} bytes", text.len());
         let expected = format!("at most {limit} bytes");
-        return Err(Error::new(ErrorKind::CaseTooLarge, 0, found, expected));
+        return Err(Error::new(ErrorKind::DocumentTooLarge, 0, found, expected));
     }
     let mut walk = Walk {
         reader: Reader::new(text),

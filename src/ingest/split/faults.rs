@@ -32,5 +32,5 @@ pub(super) fn no_items(line: u64, limit: usize, envelope: Option<&str>) -> FileF
     let expected = expected.unwrap_or_else(|| {
         "a document on each line, or a search answer whose `items` come earlier".to_owned()
     });
-    FileFault { line, error: Error::new(ErrorKind::CaseTooLarge, limit, found, expected) }
+    FileFault { line, error: Error::new(ErrorKind::DocumentTooLarge, limit, found, expected) }
 }

@@ -31,7 +31,7 @@ impl Output {
         let errors = self.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
         errors
             .chain(self.fault.iter().map(|(_, error)| error))
-            .any(|error| matches!(error.kind, ErrorKind::CaseTooLarge))
+            .any(|error| matches!(error.kind, ErrorKind::DocumentTooLarge))
     }
 }
 
@@ -163,7 +163,7 @@ fn only_json_whitespace_is_whitespace() {
 #[test]
 fn arrays_and_answers_may_be_longer_than_any_case() {
     let cases = vec![r#"{"id":"a","name":"é"}"#; 1000].join(",");
-    let (long, too_long) = ("x".repeat(99), Err(ErrorKind::CaseTooLarge));
+    let (long, too_long) = ("x".repeat(99), Err(ErrorKind::DocumentTooLarge));
     let texts = [
         (format!("[{cases}]"), Ok(1000)),
         (format!("[\n {cases}\n]\n"), Ok(1000)),
@@ -253,7 +253,7 @@ fn an_overlong_line_is_skipped_and_not_held() {
     }
     splitter.push(b"\n{}\n", &mut sink).unwrap();
     splitter.finish(&mut sink).unwrap();
-    assert_eq!(kinds, [(1, None), (2, Some(ErrorKind::CaseTooLarge)), (3, None)]);
+    assert_eq!(kinds, [(1, None), (2, Some(ErrorKind::DocumentTooLarge)), (3, None)]);
 }
 
 /// Files of every layout, well-formed and malformed.
@@ -480,7 +480,7 @@ proptest! {
 fn held_bytes_are_bounded_wherever_a_file_is_long() {
     let limit = 10_000;
     let (spaces, xs, ones) = (" \n".repeat(50_000), "x".repeat(100_000), "1,".repeat(50_000));
-    let too_large = Some(ErrorKind::CaseTooLarge);
+    let too_large = Some(ErrorKind::DocumentTooLarge);
     for (file, pieces, element, fault) in [
         (format!("{spaces}[{spaces}1{spaces},{spaces}2{spaces}]{spaces}"), 2, None, None),
         (format!("[{{\"id\":\"{xs}\"}},2]"), 2, too_large, None),
@@ -659,7 +659,7 @@ fn an_envelope_that_is_too_long_is_reported_as_an_envelope() {
         let output = split(1000, [text.as_bytes()]);
         let errors = output.pieces.into_iter().filter_map(|(_, bytes)| bytes.err());
         let error = errors.chain(output.fault.map(|(_, error)| error)).next().unwrap();
-        assert_eq!(error.kind, ErrorKind::CaseTooLarge);
+        assert_eq!(error.kind, ErrorKind::DocumentTooLarge);
         assert_eq!(error.expected, format!("a case; extract those in `{name}` with `jq -c '.{name}[]'`"));
     }
 }

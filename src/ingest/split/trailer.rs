@@ -85,7 +85,7 @@ impl Trailer {
             _ => {
                 let found = format!("more than {} bytes after the array", self.limit);
                 Err(self.fault(Error::new(
-                    ErrorKind::CaseTooLarge,
+                    ErrorKind::DocumentTooLarge,
                     0,
                     found,
                     "the few members of a search answer",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use casefilter::arrow::TABLE_KEY;
+use casefilter::arrow::SQL_TABLE_KEY;
 use casefilter::sql::{Column, ColumnType, Datum};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -25,7 +25,7 @@ const BATCH_ROWS: usize = 8_192;
 pub(super) fn write(source: &Source<'_>, file: &File, failure: &mut Option<Failure>) -> io::Result<()> {
     let table = source.table;
     let fields: Vec<Field> = table.columns().iter().map(field).collect();
-    let schema = Schema::new(fields).with_metadata([(TABLE_KEY, "")]);
+    let schema = Schema::new(fields).with_metadata([(SQL_TABLE_KEY, "")]);
     let schema = Arc::new(schema);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
