@@ -40,7 +40,7 @@ fn main() -> Result<(), AnyError> {
     let pushed = import.push(b"{\"id\": \"c-101\"}\n{\"id\": \"c-102\", \"tags\": \"cash\"}\n");
     let Err(error) = pushed.and_then(|()| import.commit()) else { return Err("`tags` is an array".into()) };
     println!("rejected: {error}");
-    assert_eq!((error.kind(), store.len()), (StoreErrorKind::Refused, 100));
+    assert_eq!((error.kind(), store.len()), (StoreErrorKind::RejectedDocument, 100));
 
     // A backup is a database of its own. Searches and writes go on while it is made.
     store.backup(&backup)?;

@@ -300,7 +300,7 @@ fn sessions_are_read_only() {
         let options = options(&format!("s_{name}.cases"));
         let source = PostgresSource::connect(&server_as, &Catalog::cases(), &options).await.unwrap();
         let error = source.search(&all(source.catalog())).await.unwrap_err();
-        assert_eq!(error.kind(), PostgresErrorKind::Refused);
+        assert_eq!(error.kind(), PostgresErrorKind::Rejected);
         assert!(error.to_string().contains("cannot execute DELETE in a read-only transaction"), "{error}");
     });
 }

@@ -201,8 +201,8 @@ fn answers_are_those_of_an_engine() {
     }
     let refused = store.upsert(br#"{"id":"a","tags":"x"}"#, Durability::Synced).unwrap_err();
     assert_eq!(
-        (refused.kind(), refused.refusal().unwrap().error.path.as_str()),
-        (StoreErrorKind::Refused, "tags")
+        (refused.kind(), refused.import_error().unwrap().error.path.as_str()),
+        (StoreErrorKind::RejectedDocument, "tags")
     );
     assert_eq!(all(&store)[0].as_bytes(), again);
 }

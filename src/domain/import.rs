@@ -37,7 +37,7 @@ pub struct RecordImport<'i, 's> {
 /// ```
 ///
 /// # Errors
-/// The error that `read` returns; a rejected record ([`Refused`](crate::StoreErrorKind::Refused)); faults of the file.
+/// The error that `read` returns; a rejected record ([`RejectedDocument`](crate::StoreErrorKind::RejectedDocument)); faults of the file.
 pub fn import_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,

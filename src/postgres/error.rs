@@ -24,7 +24,7 @@ pub enum PostgresErrorKind {
     /// The table differs from the data definition, or the role may not read it.
     Table,
     /// The server rejected a statement, or sent an invalid response.
-    Refused,
+    Rejected,
     /// The filter or the order belongs to another catalogue than the table. This is a bug of the host.
     Request,
 }
@@ -37,7 +37,7 @@ impl PostgresErrorKind {
         Self::Timeout,
         Self::Exhausted,
         Self::Table,
-        Self::Refused,
+        Self::Rejected,
         Self::Request,
     ];
 
@@ -50,7 +50,7 @@ impl PostgresErrorKind {
             Self::Timeout => "timeout",
             Self::Exhausted => "exhausted",
             Self::Table => "table",
-            Self::Refused => "refused",
+            Self::Rejected => "refused",
             Self::Request => "request",
         }
     }
@@ -143,7 +143,7 @@ impl std::error::Error for PostgresError {
 fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
     let Some(state) = error.code() else {
         let is_bad_value = error.to_string().starts_with("error deserializing column");
-        return if is_bad_value { PostgresErrorKind::Refused } else { PostgresErrorKind::Unavailable };
+        return if is_bad_value { PostgresErrorKind::Rejected } else { PostgresErrorKind::Unavailable };
     };
     if *state == SqlState::QUERY_CANCELED {
         return PostgresErrorKind::Timeout;
@@ -157,6 +157,6 @@ fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
         // missing database.
         Some("08" | "28" | "40" | "53" | "55" | "57" | "58" | "3D") => PostgresErrorKind::Unavailable,
         Some("42") => PostgresErrorKind::Table,
-        _ => PostgresErrorKind::Refused,
+        _ => PostgresErrorKind::Rejected,
     }
 }

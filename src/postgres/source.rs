@@ -145,7 +145,7 @@ impl PostgresSource {
     ///
     /// # Errors
     /// - [Transient](PostgresErrorKind::is_transient) kinds: a retry may succeed.
-    /// - [`Table`](PostgresErrorKind::Table) and [`Refused`](PostgresErrorKind::Refused): the table must be repaired.
+    /// - [`Table`](PostgresErrorKind::Table) and [`Rejected`](PostgresErrorKind::Rejected): the table must be repaired.
     /// - [`SearchRequest`](PostgresErrorKind::Request): the catalogue of the filter is not [within](Catalog::is_within) that of the
     ///   table, or hides the field of the order.
     ///
@@ -313,7 +313,7 @@ async fn page_and_count(
     );
     let counted = begun.and(taken).and(counted);
     let counted = counted.and_then(|counted| ended.map(|()| counted)).map_err(PostgresError::of_driver)?;
-    let no_row = || PostgresError::new(PostgresErrorKind::Refused, "the count returned no row");
+    let no_row = || PostgresError::new(PostgresErrorKind::Rejected, "the count returned no row");
     let count = counted.first().ok_or_else(no_row)?.try_get(0);
     let count: i64 = count.map_err(PostgresError::of_driver)?;
     Ok(u64::try_from(count).unwrap_or_default())

@@ -32,8 +32,8 @@ pub enum StoreErrorKind {
     Failed,
     /// The store was opened for reading alone.
     ReadOnly,
-    /// A case was rejected; nothing was stored.
-    Refused,
+    /// A document was rejected; nothing was stored.
+    RejectedDocument,
     /// The request does not fit the store: its filter or order is of another catalogue, or its page too large.
     Request,
 }
@@ -53,7 +53,7 @@ impl StoreErrorKind {
             Self::Io => "io",
             Self::Failed => "failed",
             Self::ReadOnly => "read_only",
-            Self::Refused => "refused",
+            Self::RejectedDocument => "refused",
             Self::Request => "request",
         }
     }
@@ -76,7 +76,7 @@ impl StoreError {
 
     pub(super) fn refused(file: &str, refusal: ImportError) -> Self {
         let detail = refusal.to_string();
-        Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::Refused, file, detail) }
+        Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::RejectedDocument, file, detail) }
     }
 
     /// Returns the error of a request that does not fit the store.
@@ -91,9 +91,9 @@ impl StoreError {
         self.kind
     }
 
-    /// Returns the rejected case of an error of the kind [`Refused`](StoreErrorKind::Refused).
+    /// Returns the error in the document of an error of the kind [`RejectedDocument`](StoreErrorKind::RejectedDocument).
     #[must_use]
-    pub fn refusal(&self) -> Option<&ImportError> {
+    pub fn import_error(&self) -> Option<&ImportError> {
         self.refusal.as_deref()
     }
 
@@ -107,7 +107,7 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            StoreErrorKind::Refused | StoreErrorKind::Request => f.write_str(&self.detail),
+            StoreErrorKind::RejectedDocument | StoreErrorKind::Request => f.write_str(&self.detail),
             _ => write!(f, "{}: {}", self.file, self.detail),
         }
     }

@@ -49,5 +49,5 @@ fn an_export_of_many_records_has_each_once() {
     let stopped = each_record(&world, RecordKind::Applicants, |_| {
         Err(import(&world, RecordKind::Levels, "{}").unwrap_err())
     });
-    assert_eq!(stopped.unwrap_err().kind(), StoreErrorKind::Refused);
+    assert_eq!(stopped.unwrap_err().kind(), StoreErrorKind::RejectedDocument);
 }

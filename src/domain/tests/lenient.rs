@@ -110,7 +110,7 @@ fn a_lenient_import_leaves_out_the_smallest_faulty_part_or_skips_the_record() {
     ] {
         let before = world.records().unwrap().with_prefix(kind.table(), "").unwrap();
         let strict = import(&world, kind, &record.to_string()).unwrap_err();
-        assert_eq!(strict.kind(), StoreErrorKind::Refused, "{record}");
+        assert_eq!(strict.kind(), StoreErrorKind::RejectedDocument, "{record}");
         assert_eq!(world.records().unwrap().with_prefix(kind.table(), "").unwrap(), before);
         let imported = import_leniently(&world, kind, &format!("\n{record}\n"));
         let found: Vec<&str> = imported.refusals.iter().map(|own| &*own.error.path).collect();
@@ -168,7 +168,7 @@ fn a_lenient_import_continues_after_every_kind_of_faulty_line() {
     let broken = import_records_in(&world, RecordKind::Applicants, ImportMode::Lenient, |import| {
         import.push(b"[{\"id\":\"k\",\"type\":\"company\"}, {")
     });
-    assert_eq!(broken.map(drop).unwrap_err().kind(), StoreErrorKind::Refused);
+    assert_eq!(broken.map(drop).unwrap_err().kind(), StoreErrorKind::RejectedDocument);
     assert_eq!(world.records().unwrap().get("applicant", "k").unwrap(), None);
 }
 

@@ -399,13 +399,13 @@ fn a_rejected_import_names_line_and_path_and_stores_nothing() {
         (AmlCases, "{\"id\":\"x\",\"createdAt\":\"2026-01-01 00:00:00\",\"targetEntityType\":\"applicant\",\"targetEntityId\":\"zoe\"}".to_owned(), "targetEntityId"),
     ] {
         let error = import(&world, kind, &text).unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Refused);
+        assert_eq!(error.kind(), StoreErrorKind::RejectedDocument);
         assert!(error.to_string().contains(expected), "{text:.200}\n{error}");
     }
     let error = import(&world, Applicants, "{\"id\":\"a\",\"type\":\"company\",\"lang\":7}").unwrap_err();
-    assert_eq!(error.refusal().unwrap().error.kind, ErrorKind::WrongType);
+    assert_eq!(error.import_error().unwrap().error.kind, ErrorKind::WrongType);
     let error = import(&world, Applicants, "{\"id\":\"a\",\"type\":\"x\"}").unwrap_err();
-    assert_eq!(error.refusal().unwrap().error.kind, ErrorKind::BadValue);
+    assert_eq!(error.import_error().unwrap().error.kind, ErrorKind::BadValue);
     assert_eq!(world.records().unwrap().with_prefix("applicant", "").unwrap(), before);
     // The store remains usable, and a record replaces the one with its key.
     let imported = import(

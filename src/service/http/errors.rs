@@ -107,14 +107,14 @@ impl Failure {
     #[cfg(unix)]
     pub(in crate::service) fn of_store(error: &StoreError) -> Self {
         let status = match error.kind() {
-            StoreErrorKind::Refused => StatusCode::UNPROCESSABLE_ENTITY,
+            StoreErrorKind::RejectedDocument => StatusCode::UNPROCESSABLE_ENTITY,
             StoreErrorKind::Exists => StatusCode::CONFLICT,
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
             // The store recovers by itself.
             StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let refusal = error.refusal().cloned().map(Box::new);
+        let refusal = error.import_error().cloned().map(Box::new);
         Self { refusal, ..Self::new(status, error.to_string()).typed(error.kind().code()) }
     }
 
@@ -122,7 +122,7 @@ impl Failure {
     #[cfg(all(unix, feature = "arrow"))]
     pub(in crate::service) fn of_refusal(refusal: &ImportError) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
-        Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::Refused.code()) }
+        Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::RejectedDocument.code()) }
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {

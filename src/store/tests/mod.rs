@@ -128,7 +128,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
                     Ok(()) => import.commit().unwrap_err(),
                     Err(refused) => refused,
                 };
-                assert!([StoreErrorKind::Refused, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
+                assert!([StoreErrorKind::RejectedDocument, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
                 return Ok(false);
             }
             if dice.one_in(4) {

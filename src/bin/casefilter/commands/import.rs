@@ -215,7 +215,7 @@ fn import(store: &Store, args: &Args) -> Result<ImportReport, Failure> {
     import.check().map_err(|error| failed(&error))?;
     read?;
     let _working = Working::on("writing the database");
-    import.commit().map_err(|error| match error.refusal() {
+    import.commit().map_err(|error| match error.import_error() {
         Some(refusal) => case_refused(refusal, mode),
         None => failed(&error),
     })

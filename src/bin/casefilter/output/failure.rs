@@ -66,7 +66,7 @@ pub(crate) fn failed(error: &StoreError) -> Failure {
             let advice = text.rsplit_once(": ").and_then(|(name, _)| windows_path(name));
             Failure::Failed(format!("{}{}", escape(&text), advice.unwrap_or_default()))
         }
-        StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
+        StoreErrorKind::RejectedDocument => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
             "{}; stop it, or, if it is a service, ask that or take a copy by `casefilter backup`",
             escape(&error.to_string())

@@ -41,7 +41,7 @@ impl Importing {
 
     /// Returns the failure for an error of an import of records into a database.
     pub(crate) fn failed(self, error: &StoreError) -> Failure {
-        error.refusal().map_or_else(|| failed(error), |refusal| self.refused(refusal))
+        error.import_error().map_or_else(|| failed(error), |refusal| self.refused(refusal))
     }
 }
 
