@@ -404,7 +404,7 @@ fn pages_over_many_overlapping_batches_are_right_after_writes() {
                     let found: Vec<&str> = answer.documents().collect();
                     assert_eq!(found, wanted, "{filter}, {order:?} from {offset}, {batch_rows} rows a batch");
                     let explanation = engine.analyze(&request, &|| std::time::Duration::ZERO).unwrap();
-                    listed += u64::from(explanation.page.by == PageStrategy::Listed);
+                    listed += u64::from(explanation.page.by == PageStrategy::KeyIndex);
                     let analysis = explanation.analysis.unwrap();
                     assert_eq!(analysis.on_page, wanted.len() as u64);
                     ranked += u64::from(analysis.work.rows_ranked > 0);

@@ -89,7 +89,7 @@ impl Catalog {
             Some(at) => {
                 let id = fields.remove(at);
                 if id.key() != Self::id_field() {
-                    return Err(CatalogError::BadIdentity);
+                    return Err(CatalogError::BadIdField);
                 }
                 fields.insert(0, Self::id_field());
             }

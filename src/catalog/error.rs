@@ -31,7 +31,7 @@ pub enum CatalogError {
         is_many: bool,
     },
     /// The field `id` is not a plain string field: it has another type, many values or a setting.
-    BadIdentity,
+    BadIdField,
     /// There are more than 65,535 fields.
     TooManyFields,
 }
@@ -60,7 +60,7 @@ impl fmt::Display for CatalogError {
                     quote(field)
                 )
             }
-            Self::BadIdentity => f.write_str("field `id` must be a plain string at path `id`"),
+            Self::BadIdField => f.write_str("field `id` must be a plain string at path `id`"),
             Self::TooManyFields => f.write_str("more than 65,535 fields"),
         }
     }

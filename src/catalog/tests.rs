@@ -93,7 +93,7 @@ fn conflicting_fields_are_rejected() {
     assert_eq!(err(vec![text("a.b"), text("a")]), CatalogError::PathConflict("a".into()));
     assert_eq!(err(vec![text("a.b"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
     assert_eq!(err(vec![text("a[]"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
-    assert_eq!(err(vec![text("id[]")]), CatalogError::BadIdentity);
+    assert_eq!(err(vec![text("id[]")]), CatalogError::BadIdField);
     assert_eq!(err(vec![text("")]), CatalogError::BadPath("".into()));
     assert_eq!(err(vec![text("a..b")]), CatalogError::BadPath("a..b".into()));
     assert_eq!(err(vec![text("[].b")]), CatalogError::BadPath("[].b".into()));

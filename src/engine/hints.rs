@@ -37,7 +37,7 @@ impl Engine {
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert("{\"id\":\"a\",\"name\":\"jose\u{301} \"}".as_bytes())?;
     /// let hints = engine.hints(&Filter::compile_text(engine.catalog(), "name = José")?);
-    /// assert_eq!(hints[0].kind, WarningKind::StoredOtherwise);
+    /// assert_eq!(hints[0].kind, WarningKind::SimilarValue);
     /// # Ok::<(), casefilter::Errors>(())
     /// ```
     ///
@@ -68,7 +68,7 @@ impl Engine {
             if let Some((path, value)) = value
                 && let Some(message) = self.stored_otherwise(&slots, field, &value)
             {
-                hints.push(Warning { kind: WarningKind::StoredOtherwise, path, message });
+                hints.push(Warning { kind: WarningKind::SimilarValue, path, message });
             }
         }
         hints

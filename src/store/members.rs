@@ -52,10 +52,10 @@ impl Store {
         let is_sample = cases < self.len() as u64;
         let of_what = if is_sample { " cases that were looked at" } else { " cases" };
         let mut hints = Vec::new();
-        for DocumentNote { kind, path: member, count, meant, .. } in notes {
+        for DocumentNote { kind, path: member, count, similar_fields, .. } in notes {
             let is_meant = |(field, _): &&(_, String)| {
                 let name = self.catalog().field(*field).name();
-                meant.iter().any(|meant| meant == name)
+                similar_fields.iter().any(|similar| similar == name)
             };
             let Some((_, path)) =
                 named.iter().find(is_meant).filter(|_| kind == DocumentNoteKind::UnknownMember)
@@ -63,11 +63,11 @@ impl Store {
                 continue;
             };
             let have = if count == 1 { "has" } else { "have" };
-            let meant: Vec<String> = meant.iter().map(|name| quote(name).to_string()).collect();
+            let similar: Vec<String> = similar_fields.iter().map(|name| quote(name).to_string()).collect();
             let message = format!(
                 "{count} of {cases}{of_what} {have} the member {}, which is no field and is not searched; did you mean {}?",
                 quote(&member),
-                meant.join(" or ")
+                similar.join(" or ")
             );
             hints.push(Warning { kind: WarningKind::UnknownMember, path: path.clone(), message });
         }

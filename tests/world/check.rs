@@ -342,8 +342,8 @@ fn check_explanation(
     }
     let root = &analyzed.nodes[0];
     match analyzed.total.by {
-        TotalStrategy::Directory => assert_eq!(analyzed.total.cases, root.kept, "{}", about(root)),
-        TotalStrategy::NotAsked => assert!(!request.count),
+        TotalStrategy::Index => assert_eq!(analyzed.total.cases, root.kept, "{}", about(root)),
+        TotalStrategy::NotRequested => assert!(!request.count),
         _ => assert!(request.count),
     }
     let work = &analyzed.analysis.as_ref().unwrap().work;

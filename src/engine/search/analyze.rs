@@ -102,7 +102,7 @@ impl Engine {
                 BatchWalk::Strings(_) => &mut page.by_strings,
                 BatchWalk::Gather => &mut page.by_gathering,
             };
-            if let PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted = page_by {
+            if let PageStrategy::Seek | PageStrategy::Estimated | PageStrategy::Sorted = page_by {
                 *walk += 1;
             }
         }
@@ -118,7 +118,7 @@ impl Engine {
         let all = view.slots().count() as u64;
         let known_batches = plans[root].exact;
         let selected = measured.as_ref().map_or(0, |nodes| nodes[root].rows);
-        let from_index = (total_by == TotalStrategy::Directory).then(|| bound.index_total()).flatten();
+        let from_index = (total_by == TotalStrategy::Index).then(|| bound.index_total()).flatten();
         Ok(Explanation {
             cases: view.cases() as u64,
             batches: Batches { all, ruled_out: all - asked },

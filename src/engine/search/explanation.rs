@@ -35,7 +35,7 @@ pub struct Explanation {
 pub struct Batches {
     /// All batches.
     pub all: u64,
-    /// The batches that the index rules out, so that they are not evaluated. The strategy [`Beside`](TotalStrategy::Beside) may
+    /// The batches that the index rules out, so that they are not evaluated. The strategy [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may
     /// evaluate even fewer.
     pub ruled_out: u64,
 }

@@ -67,16 +67,16 @@ impl Explanation {
             }
         };
         match by {
-            TotalStrategy::NotAsked => writeln!(f, "Total: not requested."),
-            TotalStrategy::Directory => {
+            TotalStrategy::NotRequested => writeln!(f, "Total: not requested."),
+            TotalStrategy::Index => {
                 let cases = grouped(cases.unwrap_or_default());
                 writeln!(f, "Total: {cases}, from the index.")
             }
             TotalStrategy::Ranges => {
                 writeln!(f, "Total: counted separately from the page, by binary searches in sorted rows.")
             }
-            TotalStrategy::Counting => writeln!(f, "Total: counted separately from the page, {known}."),
-            TotalStrategy::Beside => {
+            TotalStrategy::Scan => writeln!(f, "Total: counted separately from the page, {known}."),
+            TotalStrategy::PartlyIndexed => {
                 writeln!(f, "Total: the index lists some cases, and the others are counted.")
             }
             TotalStrategy::WithPage => writeln!(f, "Total: counted along with the page, {known}."),
@@ -115,18 +115,18 @@ impl fmt::Display for Page {
         let order = self.order.as_deref().unwrap_or("insertion order");
         match self.by {
             PageStrategy::Empty => return write!(f, "Page: not requested."),
-            PageStrategy::Listed => {
+            PageStrategy::KeyIndex => {
                 return write!(f, "{page} by {order}, from the list of the key index.");
             }
-            PageStrategy::Stored => write!(f, "{page} in stored order, batch by batch")?,
+            PageStrategy::InsertionOrder => write!(f, "{page} in stored order, batch by batch")?,
             PageStrategy::TopRows => {
                 return write!(f, "{page} by {order}, from the top rows of all batches; until it is full.");
             }
-            PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted => {
+            PageStrategy::Seek | PageStrategy::Estimated | PageStrategy::Sorted => {
                 write!(f, "{page} by {order}; batches by their first value")?;
                 match self.by {
                     PageStrategy::Seek => f.write_str(", from a key shortly before the offset")?,
-                    PageStrategy::Shares => f.write_str(", each up to its share")?,
+                    PageStrategy::Estimated => f.write_str(", each up to its share")?,
                     _ => {}
                 }
                 let ways = [

@@ -6,12 +6,12 @@
 //!
 //! | total | page |
 //! |---|---|
-//! | [not requested](TotalStrategy::NotAsked) | [empty](PageStrategy::Empty) |
-//! | [from the index](TotalStrategy::Directory) | [listed](PageStrategy::Listed) |
-//! | [with the page](TotalStrategy::WithPage) | [stored order](PageStrategy::Stored) |
-//! | [beside the key index](TotalStrategy::Beside) | [top rows](PageStrategy::TopRows) |
+//! | [not requested](TotalStrategy::NotRequested) | [empty](PageStrategy::Empty) |
+//! | [from the index](TotalStrategy::Index) | [key index](PageStrategy::KeyIndex) |
+//! | [with the page](TotalStrategy::WithPage) | [insertion order](PageStrategy::InsertionOrder) |
+//! | [partly indexed](TotalStrategy::PartlyIndexed) | [top rows](PageStrategy::TopRows) |
 //! | [ranges](TotalStrategy::Ranges) | [seek](PageStrategy::Seek) |
-//! | [scan](TotalStrategy::Counting) | [shares](PageStrategy::Shares) |
+//! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 
 use serde::Serialize;
@@ -28,22 +28,26 @@ use crate::topk::{LEAST_SOUGHT, PageRows};
 #[non_exhaustive]
 pub enum TotalStrategy {
     /// The request has no total.
-    NotAsked,
+    #[serde(rename = "not_asked")]
+    NotRequested,
     /// The index determines the total: the filter is one test of strings, which the index counts or lists. Deleted rows are
     /// subtracted per string, and recent small batches are evaluated. It takes one look-up per string, for any number of cases
     /// (lines c1 and p5).
-    Directory,
+    #[serde(rename = "directory")]
+    Index,
     /// Each batch is evaluated once, for its part of the page and for its count. The request has a page too, and evaluating twice
     /// would cost more.
     WithPage,
     /// The filter is an `or`, and the key index lists the rows of some branches. These are counted from the index. Batches are
     /// evaluated only for the other branches, which often rule batches out (line p6).
-    Beside,
+    #[serde(rename = "beside")]
+    PartlyIndexed,
     /// The filter is a range, or a range and a string. Each batch is counted without a plan: by two binary searches in its sorted
     /// rows and, for the string, one count of bits (lines c2 and c7).
     Ranges,
     /// Each batch is planned and counted, on several threads if that takes long (lines c3 to c6).
-    Counting,
+    #[serde(rename = "counting")]
+    Scan,
 }
 
 /// A strategy to find the cases of the page.
@@ -54,10 +58,12 @@ pub enum PageStrategy {
     /// The page is empty.
     Empty,
     /// The key index lists the few matching cases, which are sorted. Only recent small batches are evaluated (line p4).
-    Listed,
+    #[serde(rename = "listed")]
+    KeyIndex,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
     /// order.
-    Stored,
+    #[serde(rename = "stored")]
+    InsertionOrder,
     /// The top rows of all batches, which the index keeps in order, are evaluated one by one until the page is full. The cost
     /// depends on the number of rows skipped, not on the number of batches. Without this strategy, each overlapping batch is read
     /// for its first rows (line p3). It fails if the selected rows are too rare, or if the batches do not overlap.
@@ -69,7 +75,8 @@ pub enum PageStrategy {
     /// Each overlapping batch is read in the order of its sorted rows, up to an estimate of the page's last key. Without it, the
     /// first batches are read as if they had the whole page (criterion bench `page/overlapping batches`). It fails if the
     /// estimate is too small.
-    Shares,
+    #[serde(rename = "shares")]
+    Estimated,
     /// Top-k: batches in the order of their smallest possible key, with the best rows so far in a heap, until no later batch can
     /// have a better one. Batches completely before the offset are counted, not sorted (lines p1 and p2).
     Sorted,
@@ -78,31 +85,31 @@ pub enum PageStrategy {
 impl TotalStrategy {
     /// All strategies, in the order in which they are tried.
     const ALL: [Self; 6] =
-        [Self::NotAsked, Self::Directory, Self::WithPage, Self::Beside, Self::Ranges, Self::Counting];
+        [Self::NotRequested, Self::Index, Self::WithPage, Self::PartlyIndexed, Self::Ranges, Self::Scan];
 
     /// Returns the first strategy that applies.
     pub(super) fn of(bound: &BoundRequest<'_>) -> Self {
-        Self::ALL.into_iter().find(|strategy| strategy.applies(bound)).unwrap_or(Self::Counting)
+        Self::ALL.into_iter().find(|strategy| strategy.applies(bound)).unwrap_or(Self::Scan)
     }
 
     fn applies(self, bound: &BoundRequest<'_>) -> bool {
         match self {
-            Self::NotAsked => !bound.request().count,
-            Self::Directory => bound.index_total().is_some(),
+            Self::NotRequested => !bound.request().count,
+            Self::Index => bound.index_total().is_some(),
             Self::WithPage => bound.request().limit > 0 && !bound.query().is_listed(),
-            Self::Beside => bound.query().is_partly_listed(),
+            Self::PartlyIndexed => bound.query().is_partly_listed(),
             Self::Ranges => RangeCount::new(bound.query()).is_some(),
-            Self::Counting => true,
+            Self::Scan => true,
         }
     }
 
     /// Returns the total; `None` if the request has none, or if it is counted with the page.
     fn run(self, bound: &BoundRequest<'_>) -> Option<Counted> {
         match self {
-            Self::NotAsked | Self::WithPage => None,
-            Self::Directory => bound.index_total(),
-            Self::Beside => Some(bound.counted_beside()),
-            Self::Ranges | Self::Counting => Some(bound.counted()),
+            Self::NotRequested | Self::WithPage => None,
+            Self::Index => bound.index_total(),
+            Self::PartlyIndexed => Some(bound.counted_beside()),
+            Self::Ranges | Self::Scan => Some(bound.counted()),
         }
     }
 }
@@ -110,7 +117,7 @@ impl TotalStrategy {
 impl PageStrategy {
     /// All strategies, in the order in which they are tried.
     const ALL: [Self; 7] =
-        [Self::Empty, Self::Listed, Self::Stored, Self::TopRows, Self::Seek, Self::Shares, Self::Sorted];
+        [Self::Empty, Self::KeyIndex, Self::InsertionOrder, Self::TopRows, Self::Seek, Self::Estimated, Self::Sorted];
 
     /// Returns the strategies that apply, in the order in which they are tried. `total` is the strategy for the total.
     pub(super) fn candidates(bound: &BoundRequest<'_>, total: TotalStrategy) -> impl Iterator<Item = Self> {
@@ -122,11 +129,11 @@ impl PageStrategy {
         let (offset, limit) = bound.page();
         match self {
             Self::Empty => limit == 0,
-            Self::Listed => bound.query().listed().is_some(),
-            Self::Stored => !bound.is_sorted() && bound.view().is_ordered(),
+            Self::KeyIndex => bound.query().listed().is_some(),
+            Self::InsertionOrder => !bound.is_sorted() && bound.view().is_ordered(),
             Self::TopRows => !with_total && bound.may_have_top_rows(),
             Self::Seek => offset >= LEAST_SOUGHT && bound.numbers().len() > 1,
-            Self::Shares => !with_total && bound.is_sorted() && bound.numbers().len() > 1,
+            Self::Estimated => !with_total && bound.is_sorted() && bound.numbers().len() > 1,
             Self::Sorted => true,
         }
     }
@@ -145,14 +152,14 @@ fn page<'q>(
     for strategy in candidates {
         let found = match strategy {
             PageStrategy::Empty => Some((Vec::new(), None)),
-            PageStrategy::Listed => Some((bound.listed_page(scan), None)),
-            PageStrategy::Stored => Some(bound.stored_page(scan, with_total)),
+            PageStrategy::KeyIndex => Some((bound.listed_page(scan), None)),
+            PageStrategy::InsertionOrder => Some(bound.stored_page(scan, with_total)),
             PageStrategy::TopRows => bound.top_rows_page(scan).map(|rows| (rows, None)),
-            PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted => {
+            PageStrategy::Seek | PageStrategy::Estimated | PageStrategy::Sorted => {
                 let search = sorted.get_or_insert_with(|| bound.sorted_search(scan, with_total));
                 match strategy {
                     PageStrategy::Seek => search.sought(),
-                    PageStrategy::Shares => search.estimated(),
+                    PageStrategy::Estimated => search.estimated(),
                     _ => Some(search.walked()),
                 }
             }
@@ -234,7 +241,7 @@ mod tests {
         for engine in [engine(17..40), engine(0..0)] {
             check_pages(&engine, &mut led);
         }
-        assert_eq!(Vec::from_iter(led), ["Listed", "Seek", "Shares", "Sorted", "Stored", "TopRows"]);
+        assert_eq!(Vec::from_iter(led), ["Estimated", "InsertionOrder", "KeyIndex", "Seek", "Sorted", "TopRows"]);
     }
 
     /// Checks that all strategies find the same page, and adds those that did to `led`.
@@ -309,6 +316,6 @@ mod tests {
                 assert_eq!(total, with_page, "{strategy:?}: {text}");
             }
         }
-        assert_eq!(Vec::from_iter(led), ["Beside", "Counting", "Directory", "Ranges"]);
+        assert_eq!(Vec::from_iter(led), ["Index", "PartlyIndexed", "Ranges", "Scan"]);
     }
 }

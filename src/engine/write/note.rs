@@ -14,11 +14,13 @@ use crate::error::{escaped, quote};
 #[non_exhaustive]
 pub enum DocumentNoteKind {
     /// A timestamp without an offset from UTC. It counts as UTC.
-    NoZone,
+    #[serde(rename = "no_zone")]
+    MissingTimeZone,
     /// A number that is not a double. It was rounded to the nearest one.
     RoundedNumber,
     /// Unix milliseconds that look like a year, a date or seconds.
-    MistakenMillis,
+    #[serde(rename = "mistaken_millis")]
+    ImplausibleMillis,
     /// An unknown member whose name is similar to a field's. It is not searched.
     UnknownMember,
 }
@@ -30,7 +32,7 @@ pub enum DocumentNoteKind {
 /// let report = Engine::new(Catalog::cases()).upsert_many(br#"{"id":"a","status":"open"}"#)?;
 /// let note = &report.notes[0];
 /// assert_eq!((note.kind, note.path.as_str(), note.count), (DocumentNoteKind::UnknownMember, "status", 1));
-/// assert_eq!(note.meant, ["caseReview.status"]);
+/// assert_eq!(note.similar_fields, ["caseReview.status"]);
 /// # Ok::<(), casefilter::ImportError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +50,9 @@ pub struct DocumentNote {
     pub line: u64,
     /// The value in that document, clipped, with control characters escaped; empty for a member.
     pub found: String,
-    /// The fields with a similar name, one to three; empty for a value.
-    pub meant: Vec<String>,
+    /// The fields with a name similar to the member's, one to three; empty for a value.
+    #[serde(rename = "meant")]
+    pub similar_fields: Vec<String>,
 }
 
 /// The most notes of a report. A catalogue with many fields may cause more.
@@ -61,21 +64,21 @@ impl DocumentNote {
     pub fn message(&self) -> String {
         let cases = if self.count == 1 { "case has" } else { "cases have" };
         match self.kind {
-            DocumentNoteKind::NoZone => {
+            DocumentNoteKind::MissingTimeZone => {
                 format!("{} {cases} a timestamp without a time zone, which counts as UTC", self.count)
             }
             DocumentNoteKind::RoundedNumber => {
                 format!("{} {cases} a number that a double cannot hold, which is rounded", self.count)
             }
-            DocumentNoteKind::MistakenMillis => {
+            DocumentNoteKind::ImplausibleMillis => {
                 format!("{} {cases} Unix milliseconds that look like a year, a date or seconds", self.count)
             }
             DocumentNoteKind::UnknownMember => {
-                let meant: Vec<String> = self.meant.iter().map(|name| quote(name).to_string()).collect();
+                let similar = self.similar_fields.iter().map(|name| quote(name).to_string());
                 format!(
                     "{} {cases} this member, which is not a field and is not searched; did you mean {}?",
                     self.count,
-                    meant.join(" or ")
+                    similar.collect::<Vec<_>>().join(" or ")
                 )
             }
         }
@@ -88,10 +91,10 @@ impl DocumentNote {
         let mut likely = 0;
         for remark in row.remarks() {
             let (kind, path) = match remark {
-                Remark::NoZone(field, _) => (DocumentNoteKind::NoZone, catalog.field(*field).name()),
+                Remark::NoZone(field, _) => (DocumentNoteKind::MissingTimeZone, catalog.field(*field).name()),
                 Remark::Rounded(field, _) => (DocumentNoteKind::RoundedNumber, catalog.field(*field).name()),
                 Remark::Mistaken(field, _) => {
-                    (DocumentNoteKind::MistakenMillis, catalog.field(*field).name())
+                    (DocumentNoteKind::ImplausibleMillis, catalog.field(*field).name())
                 }
                 Remark::Stray(stray) => {
                     // Some sources have both members, one of them for other programs.
@@ -112,7 +115,7 @@ impl DocumentNote {
                     note.count += 1;
                 }
             } else if notes.len() < MOST_NOTES {
-                let (found, meant) = match remark {
+                let (found, similar_fields) = match remark {
                     Remark::NoZone(_, text) | Remark::Rounded(_, text) | Remark::Mistaken(_, text) => {
                         (quote(text), Vec::new())
                     }
@@ -122,7 +125,7 @@ impl DocumentNote {
                     }
                 };
                 let (path, source) = (path.to_owned(), source.to_owned());
-                notes.push(Self { kind, path, count: 1, source, line, found, meant });
+                notes.push(Self { kind, path, count: 1, source, line, found, similar_fields });
             }
         }
     }

@@ -28,7 +28,8 @@ pub enum WarningKind {
     /// A string that is not in the composed form of Unicode (NFC).
     NotComposed,
     /// A value that no case has, while cases have it in a similar form; see [`Engine::hints`](crate::Engine::hints).
-    StoredOtherwise,
+    #[serde(rename = "stored_otherwise")]
+    SimilarValue,
     /// A field in which no case has a value; see [`Engine::hints`](crate::Engine::hints).
     NoValues,
     /// A member of stored cases that is not a field, but that looks like a field in the filter. It is not searched; see

@@ -78,8 +78,8 @@ fn print_notes_on(report: &ImportReport, request: &SearchRequest) {
         fields_in(body, &mut fields);
     }
     let is_about = |told: &&DocumentNote| match told.kind {
-        DocumentNoteKind::NoZone => false,
-        DocumentNoteKind::UnknownMember => told.meant.iter().any(|meant| fields.contains(meant)),
+        DocumentNoteKind::MissingTimeZone => false,
+        DocumentNoteKind::UnknownMember => told.similar_fields.iter().any(|field| fields.contains(field)),
         _ => fields.contains(&told.path),
     };
     for told in report.notes.iter().filter(is_about).take(MOST_NOTES) {
