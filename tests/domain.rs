@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use casefilter::domain::{
-    RecordKind, import_records, mint_share_token, preview, update_info, use_share_token,
+    RecordKind, import_records, create_share_token, preview, update_info, redeem_share_token,
 };
 use casefilter::{Catalog, Store, StoreError, StoreOptions};
 use chrono::{DateTime, TimeDelta};
@@ -33,10 +33,10 @@ fn update_until_killed(path: &Path) {
     for round in 0_u64.. {
         update(&store, &format!("{{\"firstName\":\"Ян {round}\",\"stateOfBirth\":\"{round}\"}}"));
         writeln!(out, "updated {round}").unwrap();
-        let token = mint_share_token(&store, "a", TimeDelta::hours(1), now).unwrap();
+        let token = create_share_token(&store, "a", TimeDelta::hours(1), now).unwrap();
         writeln!(out, "made {token}").unwrap();
         if round % 2 == 0 {
-            use_share_token(&store, &token, now).unwrap();
+            redeem_share_token(&store, &token, now).unwrap();
             writeln!(out, "used {token}").unwrap();
         }
         out.flush().unwrap();

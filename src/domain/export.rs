@@ -11,7 +11,7 @@ const PAGE_RECORDS: usize = 256;
 /// Importing them again stores the same records. An applicant has `infoChangedAt` if operation 5 changed members of its `info`.
 ///
 /// ```
-/// use casefilter::domain::{RecordKind, each_record, import_records};
+/// use casefilter::domain::{RecordKind, export_records, import_records};
 /// use casefilter::{Catalog, Store, StoreError, StoreOptions};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("cases.db");
@@ -19,7 +19,7 @@ const PAGE_RECORDS: usize = 256;
 /// let applicant = r#"{"id":"a1","type":"individual"}"#;
 /// import_records(&store, RecordKind::Applicants, |import| import.push(applicant.as_bytes()))?;
 /// let mut records = Vec::new();
-/// each_record(&store, RecordKind::Applicants, |record| {
+/// export_records(&store, RecordKind::Applicants, |record| {
 ///     records.push(record.to_owned());
 ///     Ok::<_, StoreError>(())
 /// })?;
@@ -29,7 +29,7 @@ const PAGE_RECORDS: usize = 256;
 ///
 /// # Errors
 /// The error that `take` returns; faults of the file.
-pub fn each_record<E: From<StoreError>>(
+pub fn export_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
     mut take: impl FnMut(&str) -> Result<(), E>,

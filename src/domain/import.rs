@@ -5,7 +5,7 @@ use std::fmt;
 use super::kind::RecordKind;
 use super::record_import::{Importer, Noted};
 use super::replaced_levels::ReplacedLevels;
-use super::report::Imported;
+use super::report::RecordImportReport;
 use crate::engine::ImportMode;
 use crate::ingest::{Piece, Splitter};
 use crate::limits::Limits;
@@ -42,7 +42,7 @@ pub fn import_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
     read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
-) -> Result<Imported, E> {
+) -> Result<RecordImportReport, E> {
     import_records_in(store, kind, ImportMode::Strict, read)
 }
 
@@ -72,7 +72,7 @@ pub fn import_records_in<E: From<StoreError>>(
     kind: RecordKind,
     mode: ImportMode,
     read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
-) -> Result<Imported, E> {
+) -> Result<RecordImportReport, E> {
     store.write_records(|records| {
         let importer = Importer {
             store,
@@ -84,7 +84,7 @@ pub fn import_records_in<E: From<StoreError>>(
             last_level: None,
             noted: Noted::default(),
             replaced_levels: ReplacedLevels::default(),
-            imported: Imported::default(),
+            imported: RecordImportReport::default(),
         };
         let mut import = RecordImport { splitter: Splitter::new(&Limits::default()), importer };
         read(&mut import)?;

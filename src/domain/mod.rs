@@ -6,7 +6,7 @@
 //! | operation | function |
 //! |---|---|
 //! | 2, required documents status | [`step_status`] |
-//! | 3, preview by share token | [`preview`], with [`mint_share_token`] and [`use_share_token`] |
+//! | 3, preview by share token | [`preview`], with [`create_share_token`] and [`redeem_share_token`] |
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
 //!
@@ -14,7 +14,7 @@
 //!
 //! # Records
 //!
-//! [`import_records`] and `casefilter import --kind …` import records, one a line. [`each_record`] and `casefilter export --kind …`
+//! [`import_records`] and `casefilter import --kind …` import records, one a line. [`export_records`] and `casefilter export --kind …`
 //! export them. A record is imported after the records that it refers to: first levels, then applicants, then documents and AML cases.
 //! `docs/operations.md` describes each kind with examples. `tests/data/domain` has samples of all four.
 //!
@@ -151,14 +151,14 @@ pub use aml::aml_case;
 pub(crate) use aml::aml_case_in;
 pub(crate) use error::Cause;
 pub use error::{DomainError, DomainErrorKind};
-pub use export::each_record;
+pub use export::export_records;
 pub use import::{RecordImport, import_records, import_records_in};
 pub use info::update_info;
 pub(crate) use info::update_info_in;
 pub use kind::RecordKind;
 pub(crate) use profile::preview_in;
-pub use profile::{mint_share_token, preview, use_share_token};
-pub use report::{ImportNote, ImportNoteKind, Imported};
+pub use profile::{create_share_token, preview, redeem_share_token};
+pub use report::{ImportNote, ImportNoteKind, RecordImportReport};
 pub(crate) use room::Room;
 pub use steps::step_status;
 pub(crate) use steps::step_status_in;

@@ -43,7 +43,7 @@ fn hex(bytes: &[u8]) -> String {
 /// The store keeps only its hash. The call also removes expired tokens.
 ///
 /// ```
-/// use casefilter::domain::{RecordKind, import_records, mint_share_token, preview, use_share_token};
+/// use casefilter::domain::{RecordKind, import_records, create_share_token, preview, redeem_share_token};
 /// use casefilter::{Catalog, Store, StoreOptions};
 /// use chrono::{DateTime, TimeDelta};
 /// # let folder = tempfile::tempdir()?;
@@ -52,9 +52,9 @@ fn hex(bytes: &[u8]) -> String {
 /// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
 /// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
 /// let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
-/// let token = mint_share_token(&store, "a1", TimeDelta::hours(1), now)?;
+/// let token = create_share_token(&store, "a1", TimeDelta::hours(1), now)?;
 /// assert_eq!(preview(&store, &token, now)?, r#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#);
-/// assert_eq!(use_share_token(&store, &token, now)?, "a1");
+/// assert_eq!(redeem_share_token(&store, &token, now)?, "a1");
 /// assert!(preview(&store, &token, now).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -63,7 +63,7 @@ fn hex(bytes: &[u8]) -> String {
 /// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant;
 /// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is not positive or too long; faults of the store, and of the system's
 /// source of random numbers.
-pub fn mint_share_token(
+pub fn create_share_token(
     store: &Store,
     applicant_id: &str,
     lifetime: TimeDelta,
@@ -100,7 +100,7 @@ pub fn mint_share_token(
 ///
 /// # Errors
 /// As [`preview`].
-pub fn use_share_token(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
+pub fn redeem_share_token(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     let key = hash(share_token);
     store.write_records(|records| {
         let text = records.get(SHARE_TOKENS, &key)?.ok_or_else(DomainError::unauthorized)?;

@@ -9,7 +9,7 @@ use super::levels::{check_level, excluded_steps, sentence};
 use super::members::Members;
 use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key};
 use super::replaced_levels::ReplacedLevels;
-use super::report::{ImportNote, ImportNoteKind, Imported};
+use super::report::{ImportNote, ImportNoteKind, RecordImportReport};
 use crate::engine::{ImportError, ImportMode};
 use crate::error::{Error, ErrorKind, Found, quote};
 use crate::filter::utf8;
@@ -30,7 +30,7 @@ pub(super) struct Importer<'i, 's> {
     /// The steps and levels that have a note already.
     pub(super) noted: Noted,
     pub(super) replaced_levels: ReplacedLevels,
-    pub(super) imported: Imported,
+    pub(super) imported: RecordImportReport,
 }
 
 /// The things that a report notes only once.
@@ -107,7 +107,7 @@ impl Importer<'_, '_> {
     }
 
     /// Ends the import, and returns its report.
-    pub(super) fn finish(mut self) -> Result<Imported, StoreError> {
+    pub(super) fn finish(mut self) -> Result<RecordImportReport, StoreError> {
         let notes = std::mem::take(&mut self.replaced_levels).notes(self.store, self.records)?;
         notes.into_iter().for_each(|note| self.imported.note(note));
         Ok(self.imported)
@@ -191,7 +191,7 @@ impl Importer<'_, '_> {
         };
         *count = count.saturating_add(1);
         let imported = &mut self.imported;
-        imported.without_zone = imported.without_zone.saturating_add(without_zone);
+        imported.times_without_zone = imported.times_without_zone.saturating_add(without_zone);
         if !faults.is_empty() {
             imported.incomplete = imported.incomplete.saturating_add(1);
         }
@@ -257,7 +257,7 @@ impl Importer<'_, '_> {
         {
             let of = format!("the level {} of {}", quote(name), kind.in_words());
             let message = sentence(&of, kind, &steps);
-            self.note(lines.first, ImportNoteKind::StepsOfOthers, format!("review.levelName: {message}"));
+            self.note(lines.first, ImportNoteKind::InapplicableSteps, format!("review.levelName: {message}"));
         }
         Ok(())
     }

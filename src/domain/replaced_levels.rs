@@ -113,7 +113,7 @@ impl ReplacedLevels {
 impl Place {
     fn note(&self, message: String) -> ImportNote {
         let Self { source, line, .. } = self;
-        ImportNote { source: source.clone(), line: *line, kind: ImportNoteKind::StepsOfOthers, message }
+        ImportNote { source: source.clone(), line: *line, kind: ImportNoteKind::InapplicableSteps, message }
     }
 }
 

@@ -13,7 +13,7 @@ const LISTED: usize = 100_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct Imported {
+pub struct RecordImportReport {
     /// The number of new records.
     pub stored: u64,
     /// The number of records that replaced one with the same key, a stored one or an earlier one of this import.
@@ -27,7 +27,8 @@ pub struct Imported {
     /// The number of members of applicants' info that operation 5 had changed and that later data of the import replaced.
     pub overwritten_changes: u64,
     /// The number of times without an offset in members that have one in the interface document. They count as UTC.
-    pub without_zone: u64,
+    #[serde(rename = "without_zone")]
+    pub times_without_zone: u64,
     /// The faults in the order of the sources, at most ten of a record and 100,000 in all.
     pub refusals: Vec<ImportError>,
     /// The notes on stored records in the order of the sources, at most 100,000. Notes on replaced levels come last.
@@ -59,7 +60,8 @@ pub enum ImportNoteKind {
     UnknownStep,
     /// A level with steps that its applicants cannot have, and that answers leave out. Both imports can note it: of an applicant, and of
     /// a level that replaces the level of stored applicants. It is noted once for each level and type of applicants.
-    StepsOfOthers,
+    #[serde(rename = "steps_of_others")]
+    InapplicableSteps,
     /// Members that operation 5 had changed, and that the import kept.
     KeptChanges,
     /// Members that operation 5 had changed, and that later data replaced.
@@ -69,7 +71,7 @@ pub enum ImportNoteKind {
     Other,
 }
 
-impl Imported {
+impl RecordImportReport {
     pub(super) fn list(&mut self, refusal: ImportError) {
         if self.refusals.len() < LISTED {
             self.refusals.push(refusal);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use casefilter::domain::{RecordKind, import_records, mint_share_token, use_share_token};
+use casefilter::domain::{RecordKind, import_records, create_share_token, redeem_share_token};
 use casefilter::postgres::{PostgresOptions, PostgresSource};
 #[cfg(unix)]
 use casefilter::service::AdminSocket;
@@ -94,9 +94,9 @@ impl Database {
             import_records(&store, kind, |import| import.push(&text)).unwrap();
         }
         let now = SystemTime::now().into();
-        let mint = |at| mint_share_token(&store, "anna", TimeDelta::hours(1), at).unwrap();
+        let mint = |at| create_share_token(&store, "anna", TimeDelta::hours(1), at).unwrap();
         let used_share_token = mint(now);
-        use_share_token(&store, &used_share_token, now).unwrap();
+        redeem_share_token(&store, &used_share_token, now).unwrap();
         // Creating a token removes expired ones, so the expired one is created last.
         let share_token = mint(now);
         let expired_share_token = mint(now - TimeDelta::hours(2));

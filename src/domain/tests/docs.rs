@@ -46,7 +46,7 @@ fn the_examples_are_imported_unchanged_and_answered_as_the_page_says() {
         let imported = import(&world, kind, text).unwrap_or_else(|error| panic!("{words}: {error}"));
         let mut records: Vec<Value> =
             serde_json::Deserializer::from_str(text).into_iter().map(Result::unwrap).collect();
-        let counts = (imported.stored, imported.replaced, imported.without_zone, imported.notes.len());
+        let counts = (imported.stored, imported.replaced, imported.times_without_zone, imported.notes.len());
         assert_eq!(counts, (records.len() as u64, 0, 0, 0), "{words}: {imported:?}");
         let stored = world.records().unwrap().with_prefix(kind.table(), "").unwrap();
         let mut stored: Vec<Value> = stored.iter().map(|(_, text)| parsed(text)).collect();

@@ -5,7 +5,7 @@ use super::*;
 /// Returns all records of a kind, one a line.
 fn exported(store: &Store, kind: RecordKind) -> String {
     let mut lines = String::new();
-    let done: Result<(), StoreError> = each_record(store, kind, |record| {
+    let done: Result<(), StoreError> = export_records(store, kind, |record| {
         lines.push_str(record);
         lines.push('\n');
         Ok(())
@@ -46,7 +46,7 @@ fn an_export_of_many_records_has_each_once() {
     import(&world, RecordKind::Applicants, &lines).unwrap();
     assert_eq!(exported(&world, RecordKind::Applicants), lines);
     assert_eq!(exported(&world, RecordKind::Documents), "");
-    let stopped = each_record(&world, RecordKind::Applicants, |_| {
+    let stopped = export_records(&world, RecordKind::Applicants, |_| {
         Err(import(&world, RecordKind::Levels, "{}").unwrap_err())
     });
     assert_eq!(stopped.unwrap_err().kind(), StoreErrorKind::RejectedDocument);

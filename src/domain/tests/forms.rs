@@ -10,7 +10,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
         r#"{"createDate":"2024-01-01 00:00:00","reviewDate":"2024-01-01 05:30:00+05:30"}}"#
     );
     let imported = import(&world, RecordKind::Applicants, applicant).unwrap();
-    assert_eq!((imported.stored, imported.without_zone), (1, 1));
+    assert_eq!((imported.stored, imported.times_without_zone), (1, 1));
     let expected = json!({"id": "a", "type": "individual", "createdAt": "2024-01-01 00:00:00", "review":
         {"createDate": "2024-01-01 00:00:00+0000", "reviewDate": "2024-01-01 05:30:00+0530"}});
     assert_eq!(parsed(&preview_of(&world, "a")), expected);
@@ -31,7 +31,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
         r#""sources":[{"startDate":"2026-01-01 02:00:00+0200","endDate":"2026-01-01 00:00:00","#,
         r#""publishedDate":"2025-12-31 23:00:00-0100"}],"review":{"modifiedAt":"2026-01-01 02:00:00+0200"}}]}"#
     );
-    assert_eq!(import(&world, RecordKind::AmlCases, cases).unwrap().without_zone, 0);
+    assert_eq!(import(&world, RecordKind::AmlCases, cases).unwrap().times_without_zone, 0);
     let time = "2026-01-01 00:00:00";
     // The other case is an hour earlier, although its text sorts after this one.
     let expected = json!({"id": "m0", "createdAt": time, "targetEntityType": "applicant", "targetEntityId": "a",

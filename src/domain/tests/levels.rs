@@ -8,7 +8,7 @@ const ACTIONS: &str =
     r#"{"name":"actions","type":"applicantActions","docSets":[{"idDocSetType":"PAYMENT_METHODS"}]}"#;
 
 /// Imports an applicant of a type and a level. Returns its steps, which status and preview agree on, and the report.
-fn steps_of(world: &World, kind: &str, level: &str) -> (Vec<String>, Imported) {
+fn steps_of(world: &World, kind: &str, level: &str) -> (Vec<String>, RecordImportReport) {
     let applicant = format!(r#"{{"id":"x","type":"{kind}","review":{{"levelName":"{level}"}}}}"#);
     let imported = import(world, RecordKind::Applicants, &applicant).unwrap();
     let steps: Vec<String> =
@@ -45,7 +45,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         put(&world, "level", "old", &format!("{{{kind}\"name\":\"old\",\"docSets\":{sets}}}"));
         let (steps, imported) = steps_of(&world, "individual", "old");
         assert_eq!(steps, ["IDENTITY", "SELFIE"], "{kind}");
-        assert_eq!(imported.notes[0].kind, ImportNoteKind::StepsOfOthers);
+        assert_eq!(imported.notes[0].kind, ImportNoteKind::InapplicableSteps);
     }
     // A step that depends on one that the applicant cannot have is checked.
     let selfie = r#"{"id":"d","applicantId":"x","step":"SELFIE","createdAt":"2026-01-01 00:00:00","images":[{"imageId":"i","reviewResult":{"reviewAnswer":"GREEN"}}]}"#;
@@ -130,8 +130,8 @@ fn applicant(id: &str, kind: &str, level: &str) -> String {
 }
 
 /// Returns the notes of an import as text.
-fn notes(imported: &Imported) -> Vec<String> {
-    assert!(imported.notes.iter().all(|note| note.kind == ImportNoteKind::StepsOfOthers));
+fn notes(imported: &RecordImportReport) -> Vec<String> {
+    assert!(imported.notes.iter().all(|note| note.kind == ImportNoteKind::InapplicableSteps));
     imported.notes.iter().map(ToString::to_string).collect()
 }
 

@@ -62,14 +62,14 @@ impl std::ops::Deref for World {
     }
 }
 
-fn import(store: &Store, kind: RecordKind, text: &str) -> Result<Imported, StoreError> {
+fn import(store: &Store, kind: RecordKind, text: &str) -> Result<RecordImportReport, StoreError> {
     import_records(store, kind, |import| {
         import.source("file")?;
         text.as_bytes().chunks(7).try_for_each(|chunk| import.push(chunk))
     })
 }
 
-fn import_leniently(store: &Store, kind: RecordKind, text: &str) -> Imported {
+fn import_leniently(store: &Store, kind: RecordKind, text: &str) -> RecordImportReport {
     let imported = import_records_in(store, kind, ImportMode::Lenient, |import| {
         import.source("file")?;
         import.push(text.as_bytes())
@@ -88,7 +88,7 @@ fn get(store: &Store, kind: &str, key: &str) -> String {
 
 /// Returns the preview of an applicant.
 fn preview_of(store: &Store, id: &str) -> String {
-    let token = mint_share_token(store, id, TimeDelta::hours(1), now()).unwrap();
+    let token = create_share_token(store, id, TimeDelta::hours(1), now()).unwrap();
     preview(store, &token, now()).unwrap()
 }
 
@@ -155,45 +155,45 @@ fn the_aml_case_is_the_latest_active_one_and_whole() {
 fn a_share_token_previews_until_it_is_used_or_expires() {
     let mut world = World::new();
     let hour = TimeDelta::hours(1);
-    let token = mint_share_token(&world, "anna", hour, now()).unwrap();
+    let token = create_share_token(&world, "anna", hour, now()).unwrap();
     assert!(token.len() == 64 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
-    let other = mint_share_token(&world, "boris", hour, now()).unwrap();
+    let other = create_share_token(&world, "boris", hour, now()).unwrap();
     assert_ne!(token, other);
     let stored = world.records().unwrap().with_prefix("share-token", "").unwrap();
     assert!(stored.len() == 2 && !stored.iter().any(|(key, text)| key == &token || text.contains(&token)));
     let wrong = (DomainErrorKind::Unauthorized, "the share token is invalid".to_owned());
     for text in ["", "nothing", &token[1..], &token.to_uppercase(), &"x".repeat(100_000)] {
         assert_eq!(fault(preview(&world, text, now())), wrong);
-        assert_eq!(fault(use_share_token(&world, text, now())), wrong);
+        assert_eq!(fault(redeem_share_token(&world, text, now())), wrong);
     }
     let just_before = now() + hour - TimeDelta::milliseconds(1);
     let shown = preview(&world, &token, just_before).unwrap();
     assert_eq!(preview(&world, &token, now()).unwrap(), shown);
     assert_eq!(fault(preview(&world, &token, now() + hour)), wrong);
-    assert_eq!(fault(use_share_token(&world, &token, now() + hour)), wrong);
+    assert_eq!(fault(redeem_share_token(&world, &token, now() + hour)), wrong);
     world.reopen();
-    assert_eq!(use_share_token(&world, &token, just_before).unwrap(), "anna");
+    assert_eq!(redeem_share_token(&world, &token, just_before).unwrap(), "anna");
     world.reopen();
-    assert_eq!(fault(use_share_token(&world, &token, now())), wrong);
+    assert_eq!(fault(redeem_share_token(&world, &token, now())), wrong);
     assert_eq!(fault(preview(&world, &token, now())), wrong);
     assert!(preview(&world, &other, now()).is_ok());
     // An expired token is removed when the next one is made.
-    mint_share_token(&world, "anna", hour, now() + hour).unwrap();
+    create_share_token(&world, "anna", hour, now() + hour).unwrap();
     assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 1);
-    assert_eq!(fault(mint_share_token(&world, "nobody", hour, now())).0, DomainErrorKind::NotFound);
+    assert_eq!(fault(create_share_token(&world, "nobody", hour, now())).0, DomainErrorKind::NotFound);
     for lifetime in [TimeDelta::zero(), -hour, TimeDelta::MAX] {
-        assert_eq!(fault(mint_share_token(&world, "anna", lifetime, now())).0, DomainErrorKind::Invalid);
+        assert_eq!(fault(create_share_token(&world, "anna", lifetime, now())).0, DomainErrorKind::Invalid);
     }
 }
 
 #[test]
 fn concurrent_callers_use_a_token_once() {
     let world = World::new();
-    let token = mint_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
+    let token = create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     let store: &Store = &world;
     let used = std::thread::scope(|scope| {
         let tries: Vec<_> =
-            (0..4).map(|_| scope.spawn(|| use_share_token(store, &token, now()).is_ok())).collect();
+            (0..4).map(|_| scope.spawn(|| redeem_share_token(store, &token, now()).is_ok())).collect();
         tries.into_iter().map(|own| own.join().unwrap()).filter(|is_used| *is_used).count()
     });
     assert_eq!(used, 1);
@@ -202,7 +202,7 @@ fn concurrent_callers_use_a_token_once() {
 #[test]
 fn a_preview_has_the_members_of_the_interface_document_and_no_others() {
     let world = World::new();
-    let token = mint_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
+    let token = create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     let shown = parsed(&preview(&world, &token, now()).unwrap());
     let stored = parsed(SAMPLES[1].1.lines().next().unwrap());
     let mut expected = stored.clone();
@@ -225,7 +225,7 @@ fn a_preview_has_the_members_of_the_interface_document_and_no_others() {
         {"idDocSetType": "PHONE_VERIFICATION"},
     ]});
     assert_eq!(shown, expected);
-    let token = mint_share_token(&world, "nomad", TimeDelta::hours(1), now()).unwrap();
+    let token = create_share_token(&world, "nomad", TimeDelta::hours(1), now()).unwrap();
     let expected = json!({"id": "nomad", "createdAt": "2026-03-08 09:00:00", "type": "individual"});
     assert_eq!(parsed(&preview(&world, &token, now()).unwrap()), expected);
 }

@@ -33,7 +33,7 @@ fn an_answer_asks_for_the_room_of_its_records_and_is_none_without() {
     import(&world, RecordKind::AmlCases, &format!(
         r#"{{"id":"large","createdAt":"2035-01-01 00:00:00","targetEntityType":"applicant","targetEntityId":"anna","note":"{large}"}}"#
     )).unwrap();
-    let token = mint_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
+    let token = create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     let aml = |room: &mut Room<'_>| aml_case_in(&world, "anna", true, room);
     let shown = |room: &mut Room<'_>| preview_in(&world, &token, now(), room);
     let status = |room: &mut Room<'_>| step_status_in(&world, "anna", room);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::http::StatusCode;
 
 use super::upload::{Source, Spool};
-use crate::domain::{Imported, RecordKind, import_records_in};
+use crate::domain::{RecordImportReport, RecordKind, import_records_in};
 use crate::engine::{ImportMode, ImportReport};
 use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
@@ -109,7 +109,7 @@ pub(super) fn records(
     kind: RecordKind,
     mode: ImportMode,
     cancellation: &Cancellation,
-) -> Result<Imported, Failure> {
+) -> Result<RecordImportReport, Failure> {
     let imported = import_records_in(&shared.store, kind, mode, |import| {
         for source in &spool.sources {
             if source.is_parquet {

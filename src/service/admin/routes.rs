@@ -20,7 +20,7 @@ use super::download::FileBody;
 use super::import::{self, Cancellation};
 use super::search;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
-use crate::domain::{RecordKind, mint_share_token};
+use crate::domain::{RecordKind, create_share_token};
 use crate::engine::{ImportMode, ImportReport};
 use crate::envelope::error_codes::ErrorCode;
 use crate::error::{ErrorKind, quote};
@@ -96,7 +96,7 @@ async fn share_token(State(admin): Context, body: Body) -> Result<Response, Fail
     let mint = move |shared: &ServiceState| {
         // A lifetime beyond the range of `TimeDelta` is rejected like any other that never ends.
         let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
-        Ok(mint_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
+        Ok(create_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };
     let token = admin.shared.admin_write(mint).await?;
     answer(&Minted { token })

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::time::Instant;
 
-use casefilter::domain::{ImportNote, Imported, RecordKind, each_record, import_records_in};
+use casefilter::domain::{ImportNote, RecordImportReport, RecordKind, export_records, import_records_in};
 use casefilter::{Catalog, ImportMode, Store, StoreError, StoreOptions};
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ impl RecordsImport<'_> {
         reported.map(|()| status)
     }
 
-    fn import_locally(&self, store: Store, kind: RecordKind) -> Result<Imported, Failure> {
+    fn import_locally(&self, store: Store, kind: RecordKind) -> Result<RecordImportReport, Failure> {
         let mode = self.mode;
         let imported = import_records_in(&store, kind, mode, |import| {
             self.files.read_all(&mut RecordTaker { import, mode }).map_err(ImportStop::Told)
@@ -94,9 +94,9 @@ impl From<StoreError> for ImportStop {
 }
 
 /// Prints the result of an import of records; `one` is the noun for a record.
-fn print(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
-    let Imported { stored, replaced, incomplete, skipped, .. } = *imported;
-    let Imported { kept_changes, overwritten_changes, without_zone, .. } = *imported;
+fn print(imported: &RecordImportReport, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
+    let RecordImportReport { stored, replaced, incomplete, skipped, .. } = *imported;
+    let RecordImportReport { kept_changes, overwritten_changes, times_without_zone, .. } = *imported;
     let mut out = Output::new();
     match Format::or_fitting(format) {
         Format::Json => out.json(&Done {
@@ -106,7 +106,7 @@ fn print(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) ->
             skipped,
             kept_changes,
             overwritten_changes,
-            without_zone,
+            without_zone: times_without_zone,
             took_s,
         })?,
         Format::Table => {
@@ -122,7 +122,7 @@ fn print(imported: &Imported, one: &str, took_s: f64, format: Option<Format>) ->
 }
 
 /// Prints on standard error what an import left out or changed, and returns the exit status.
-fn report_left_out(imported: &Imported, one: &str) -> Status {
+fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
     let has_left_out = imported.skipped > 0 || imported.incomplete > 0;
     let mut text = String::new();
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
@@ -145,7 +145,7 @@ fn report_left_out(imported: &Imported, one: &str) -> Status {
             "changed member",
             " of operation 5: the import has later data",
         ),
-        (imported.without_zone, "took", "time", " without an offset as UTC"),
+        (imported.times_without_zone, "took", "time", " without an offset as UTC"),
     ];
     for (count, verb, noun, rest) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         text.push_str(&format!("{verb} {}{rest}\n", counted(count, noun)));
@@ -191,7 +191,7 @@ pub(crate) fn export<'p>(
     let (mut failure, mut closed) = (None, Ok(()));
     let written = from_database(database, output, None, &mut |out| {
         let Some(store) = store.take() else { return Ok(()) };
-        let result = each_record(&store, kind, |record| {
+        let result = export_records(&store, kind, |record| {
             let mut line = record.to_owned();
             one_line(&mut line);
             line.push('\n');

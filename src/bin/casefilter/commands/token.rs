@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use casefilter::domain::{DomainErrorKind, mint_share_token};
+use casefilter::domain::{DomainErrorKind, create_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
 use casefilter::{
     Catalog, CatalogError, Error, ErrorKind, Errors, FilterBuilder, Limits, Store, StoreOptions, Suggestion,
@@ -292,7 +292,7 @@ struct Minted {
 
 fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     let now = DateTime::<Utc>::from(SystemTime::now());
-    let token = mint_share_token(&store, &args.applicant, args.expires, now).map_err(|error| {
+    let token = create_share_token(&store, &args.applicant, args.expires, now).map_err(|error| {
         let cause = std::error::Error::source(&error).filter(|_| error.kind() == DomainErrorKind::Store);
         let text = cause.map_or_else(|| error.to_string(), ToString::to_string);
         Failure::Failed(escape(&text).into_owned())
