@@ -46,7 +46,7 @@
 //!
 //! **Both restrict searches of cases only.** A token with permissions for operations 2 to 5 works for every applicant whose id
 //! or share token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens
-//! ([`TokenEntry::cautions`]).
+//! ([`TokenEntry::warnings`]).
 //!
 //! Objects and array elements without a visible field are removed as well, so their presence or number reveals nothing. A
 //! visible field may still reveal a hidden one: a case with `createdByRule.title` was created by a rule, which is the value of
@@ -278,8 +278,8 @@ mod work;
 
 #[cfg(unix)]
 pub use admin::AdminSocket;
-pub use auth::{Permission, TokenEntry, TokenFile, Tokens};
-pub use http::{Service, Tls};
+pub use auth::{Permission, TokenEntry, TokenError, TokenFile, Tokens};
+pub use http::{Service, Tls, TlsError};
 pub use options::ServiceOptions;
 
 pub use crate::envelope::{Envelope, ErrorCode};

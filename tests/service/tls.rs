@@ -71,6 +71,6 @@ fn a_certificate_needs_its_key() {
         ),
     ] {
         let error = Tls::from_pem(certificate, key).unwrap_err();
-        assert!(error.contains(expected), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }

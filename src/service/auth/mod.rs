@@ -7,4 +7,4 @@ pub(super) mod signature;
 pub(super) mod tokens;
 
 pub use permission::Permission;
-pub use tokens::{TokenEntry, TokenFile, Tokens};
+pub use tokens::{TokenEntry, TokenError, TokenFile, Tokens};

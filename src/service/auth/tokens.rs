@@ -74,14 +74,21 @@ const LEAST_SECRET_BYTES: usize = 16;
 impl TokenEntry {
     /// Creates a token with a random text (128 bits) and a random secret (256 bits), both in hex.
     ///
+    /// It has no name and sees all fields of all cases.
+    ///
+    /// ```
+    /// use casefilter::service::{Permission, TokenEntry};
+    /// let token = TokenEntry::generate([Permission::ViewCases])?
+    ///     .with_name("acme")
+    ///     .with_fields(["caseReview.status", "createdAt"])
+    ///     .with_filter("clientId = acme");
+    /// assert_eq!((token.token().len(), token.secret().len()), (32, 64));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Returns an error if the system's random number generator fails.
-    pub fn mint(
-        permissions: Vec<Permission>,
-        name: Option<String>,
-        fields: Option<Vec<String>>,
-        filter: Option<String>,
-    ) -> io::Result<Self> {
+    pub fn generate(permissions: impl IntoIterator<Item = Permission>) -> io::Result<Self> {
         let mut random = [0; 48];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let hex = random.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -89,11 +96,29 @@ impl TokenEntry {
         Ok(Self {
             token: token.to_owned(),
             secret: Secret(secret.to_owned()),
-            permissions,
-            name,
-            fields,
-            filter,
+            permissions: permissions.into_iter().collect(),
+            name: None,
+            fields: None,
+            filter: None,
         })
+    }
+
+    /// Sets the name in logs.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// Sets the fields that the token sees.
+    #[must_use]
+    pub fn with_fields<F: Into<String>>(self, fields: impl IntoIterator<Item = F>) -> Self {
+        Self { fields: Some(fields.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// Sets the filter of the cases that the token sees, in the text syntax.
+    #[must_use]
+    pub fn with_filter(self, filter: impl Into<String>) -> Self {
+        Self { filter: Some(filter.into()), ..self }
     }
 
     /// Returns the text that clients send as `X-App-Token`.
@@ -112,16 +137,15 @@ impl TokenEntry {
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
-    /// let filter = Some("clientId = acme".to_owned());
-    /// let searches = TokenEntry::mint(vec![Permission::ViewCases], None, None, filter.clone())?;
-    /// assert!(searches.cautions().is_empty());
-    /// let changes = TokenEntry::mint(vec![Permission::ChangePersonalData], None, None, filter)?;
-    /// assert!(changes.cautions()[0].contains("changePersonalData applies to all applicants"));
+    /// let searches = TokenEntry::generate([Permission::ViewCases])?.with_filter("clientId = acme");
+    /// assert!(searches.warnings().is_empty());
+    /// let changes = TokenEntry::generate([Permission::ChangePersonalData])?.with_filter("clientId = acme");
+    /// assert!(changes.warnings()[0].contains("changePersonalData applies to all applicants"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
-    pub fn cautions(&self) -> Vec<String> {
-        let mut cautions = Vec::new();
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
         let restrictions: Vec<&str> =
             [("--filter", self.filter.is_some()), ("--fields", self.fields.is_some())]
                 .into_iter()
@@ -136,7 +160,7 @@ impl TokenEntry {
         if !restrictions.is_empty() && !unrestricted.is_empty() {
             let restrict = if restrictions.len() == 1 { "restricts" } else { "restrict" };
             let (apply, them) = if unrestricted.len() == 1 { ("applies", "it") } else { ("apply", "them") };
-            cautions.push(format!(
+            warnings.push(format!(
                 "{} {restrict} searches of cases only: {} {apply} to all applicants, including those of other clients; remove {them} if that is not intended",
                 restrictions.join(" and "),
                 unrestricted.join(", "),
@@ -147,13 +171,13 @@ impl TokenEntry {
             let revealing: Vec<&str> =
                 fields.iter().map(String::as_str).filter(|field| reveals_created_by(field)).collect();
             if !revealing.is_empty() {
-                cautions.push(format!(
+                warnings.push(format!(
                     "{CREATED_BY} is hidden, but the presence of {} reveals it",
                     revealing.join(" or ")
                 ));
             }
         }
-        cautions
+        warnings
     }
 
     /// Returns the token's name for messages, or its number in the file.
@@ -193,11 +217,11 @@ impl TokenFile {
             .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
     }
 
-    /// Returns the [cautions](TokenEntry::cautions) of all tokens, each prefixed with the token's name or number.
-    pub fn cautions(&self) -> impl Iterator<Item = String> {
+    /// Returns the [warnings](TokenEntry::warnings) of all tokens, each prefixed with the token's name or number.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
         (1..).zip(&self.tokens).flat_map(|(number, entry)| {
             let name = entry.label(number);
-            entry.cautions().into_iter().map(move |caution| format!("{name}: {caution}"))
+            entry.warnings().into_iter().map(move |warning| format!("{name}: {warning}"))
         })
     }
 
@@ -213,6 +237,32 @@ impl TokenFile {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
+
+/// An error of a token file: a token that a service cannot accept. It never contains a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenError {
+    number: Option<usize>,
+    message: String,
+}
+
+impl TokenError {
+    /// Returns the number of the token in the file, counted from 1; `None` if no token is at fault.
+    #[must_use]
+    pub fn number(&self) -> Option<usize> {
+        self.number
+    }
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(number) = self.number {
+            write!(f, "token {number}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TokenError {}
 
 /// The tokens that a service accepts.
 pub struct Tokens {
@@ -252,13 +302,13 @@ impl Tokens {
     /// Checks the tokens of a file against the catalogue of the cases.
     ///
     /// # Errors
-    /// Returns a message about the first invalid token, with its number in the file. It never contains a secret.
-    pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, String> {
+    /// Returns an error for the first invalid token.
+    pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, TokenError> {
         let shared =
             Arc::new(FilterCache::new(FilterBuilder::new(catalog).limits(limits.clone()), CACHE_BYTES));
         let mut by_token = HashMap::new();
         for (number, entry) in (1..).zip(file.tokens) {
-            let wrong = |message: String| format!("token {number}: {message}");
+            let wrong = |message: String| TokenError { number: Some(number), message };
             let is_text = |byte: u8| byte.is_ascii_graphic();
             if entry.token.is_empty() || !entry.token.bytes().all(is_text) {
                 return Err(wrong("`token` must be visible ASCII characters without spaces".to_owned()));
@@ -311,7 +361,9 @@ impl Tokens {
                 return Err(wrong(format!("{name} is a duplicate")));
             }
         }
-        let unknown = Hmac::new_from_slice(&[0; 32]).map_err(|_| "cannot create signatures".to_owned())?;
+        let unknown = Hmac::new_from_slice(&[0; 32]);
+        let unknown = unknown
+            .map_err(|_| TokenError { number: None, message: "cannot create signatures".to_owned() })?;
         Ok(Self { by_token, unknown })
     }
 

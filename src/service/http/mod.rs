@@ -16,4 +16,4 @@ mod tls;
 pub(super) mod write_timeout;
 
 pub use server::Service;
-pub use tls::Tls;
+pub use tls::{Tls, TlsError};

@@ -1,5 +1,6 @@
 //! TLS configuration.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tokio_rustls::TlsAcceptor;
@@ -18,26 +19,51 @@ impl Tls {
     /// Parses a certificate chain, the service's own certificate first, and the private key of that certificate. Both are PEM.
     ///
     /// # Errors
-    /// Returns a message if the text is not PEM, if the certificate or the key is missing, or if they do not match. The
-    /// message never contains the key.
-    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, String> {
+    /// Returns an error if the text is not PEM, if the certificate or the key is missing, or if they do not match.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
-        let certificates =
-            certificates.map_err(|error| format!("the certificate file is not PEM: {error}"))?;
+        let certificates = certificates.map_err(|error| TlsError::NotPem(error.to_string()))?;
         if certificates.is_empty() {
-            return Err("found no certificate".to_owned());
+            return Err(TlsError::NoCertificate);
         }
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| "found no private key".to_owned())?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::NoPrivateKey)?;
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(certificates, key));
-        let config = config.map_err(|error| format!("cannot use certificate and key: {error}"))?;
+        let config = config.map_err(|error| TlsError::Unusable(error.to_string()))?;
         Ok(Self { acceptor: Arc::new(config).into() })
     }
 }
 
-impl std::fmt::Debug for Tls {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// An error of [`Tls::from_pem`]. It never contains the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The certificates are not PEM, for this reason.
+    NotPem(String),
+    /// There is no certificate.
+    NoCertificate,
+    /// There is no private key.
+    NoPrivateKey,
+    /// The certificate or the key is invalid, or they do not match, for this reason.
+    Unusable(String),
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPem(reason) => write!(f, "the certificate file is not PEM: {reason}"),
+            Self::NoCertificate => f.write_str("found no certificate"),
+            Self::NoPrivateKey => f.write_str("found no private key"),
+            Self::Unusable(reason) => write!(f, "cannot use certificate and key: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tls")
     }
 }

@@ -308,8 +308,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
     warn_of_readers(&args.tokens, "the secrets in it");
     warn_of_repeated_names(&file);
-    for caution in file.cautions() {
-        tracing::warn!("{}", escape(&caution));
+    for warning in file.warnings() {
+        tracing::warn!("{}", escape(&warning));
     }
     let catalog = Catalog::cases();
     let tokens = Tokens::new(file, &catalog, &options.limits);

@@ -143,8 +143,17 @@ fn app(args: &App) -> Result<Status, Failure> {
         Contents::Tokens.check_output(output)?;
     }
     check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
-    let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
-    let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
+    let entry = TokenEntry::generate(allow.iter().copied());
+    let mut entry = entry.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
+    if let Some(name) = name {
+        entry = entry.with_name(name);
+    }
+    if let Some(fields) = fields {
+        entry = entry.with_fields(fields);
+    }
+    if let Some(filter) = filter {
+        entry = entry.with_filter(filter);
+    }
     let Some(path) = file else {
         warn(&entry);
         print(output.as_deref(), &text_with(TokenFile::default(), entry)?)?;
@@ -207,14 +216,14 @@ fn add(
 fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure> {
     tokens.push(entry);
     Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
-        .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
+        .map_err(|error| Failure::Failed(escape(&error.to_string()).into_owned()))?;
     Ok(format!("{}\n", tokens.to_json()))
 }
 
 /// Warns of permissions to which the filter and the fields of a token do not apply.
 fn warn(entry: &TokenEntry) {
-    for caution in entry.cautions() {
-        note(format!("warning: {}\n", escape(&caution)));
+    for warning in entry.warnings() {
+        note(format!("warning: {}\n", escape(&warning)));
     }
 }
 
