@@ -180,8 +180,8 @@ fn a_slow_statement_times_out_and_the_next_search_works() {
     let engine = small();
     let (server, name) = (server(), table_of(&engine));
     let options = PostgresOptions {
-        connections: 1,
-        waiting: 1,
+        max_connections: 1,
+        max_waiting_searches: 1,
         statement_timeout: Duration::from_millis(400),
         acquire_timeout: Duration::from_millis(100),
         ..options(&name)
@@ -219,7 +219,7 @@ fn a_dropped_search_is_cancelled_on_the_server() {
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'casefilter' AND state = 'active' AND query LIKE '%{name}%'"
     );
     run(async {
-        let options = PostgresOptions { connections: 1, ..options(&name) };
+        let options = PostgresOptions { max_connections: 1, ..options(&name) };
         let source = PostgresSource::connect(&server, engine.catalog(), &options).await.unwrap();
         let request = all(engine.catalog());
         let locked = Locked::new(&server, &name);
@@ -243,7 +243,7 @@ fn prepared_statements_are_cached_up_to_a_limit() {
     let engine = small();
     let name = table_of(&engine);
     run(async {
-        let options = PostgresOptions { connections: 1, statements: 4, ..options(&name) };
+        let options = PostgresOptions { max_connections: 1, cached_statements: 4, ..options(&name) };
         let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
         let before = source.stats();
         let ask = async |limit| {
@@ -564,7 +564,7 @@ fn many_searches_at_once_are_all_answered() {
     let engine = small();
     let name = table_of(&engine);
     run(async {
-        let options = PostgresOptions { connections: 3, ..options(&name) };
+        let options = PostgresOptions { max_connections: 3, ..options(&name) };
         let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
         let expected = engine.search(&all(engine.catalog())).unwrap().to_json();
         let searches: Vec<_> = (0..100)

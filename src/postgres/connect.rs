@@ -55,7 +55,7 @@ impl Manager {
             "SET default_transaction_read_only = on; SET statement_timeout = {timeout_ms}; \
              SET idle_in_transaction_session_timeout = {timeout_ms}; SET plan_cache_mode = force_custom_plan; SET jit = off"
         );
-        let (connect_timeout, statements) = (options.connect_timeout, options.statements);
+        let (connect_timeout, statements) = (options.connect_timeout, options.cached_statements);
         Ok(Self { config, tls, session_setup, connect_timeout, statements })
     }
 

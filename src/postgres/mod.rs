@@ -51,13 +51,13 @@
 //!
 //! All limits are in [`PostgresOptions`].
 //!
-//! - At most [`connections`](PostgresOptions::connections) are open. They are opened on demand.
+//! - At most [`max_connections`](PostgresOptions::max_connections) are open. They are opened on demand.
 //! - Each is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
-//! - Each keeps its last [`statements`](PostgresOptions::statements) prepared, except those over 4 KiB, so that varying criteria
+//! - Each keeps its last [`cached_statements`](PostgresOptions::cached_statements) prepared, except those over 4 KiB, so that varying criteria
 //!   cannot fill the memory of the server.
 //! - Plans are made for the values of each search: the best plan for a rare status is the worst for a common one.
 //! - A connection is closed after any error.
-//! - At most [`waiting`](PostgresOptions::waiting) searches wait for a connection. Further ones fail at once.
+//! - At most [`max_waiting_searches`](PostgresOptions::max_waiting_searches) searches wait for a connection. Further ones fail at once.
 //! - A search is cancelled when its future is dropped.
 //! - While the server is unavailable, searches fail at once or after [`connect_timeout`](PostgresOptions::connect_timeout). When
 //!   it is available again, the next search connects.

@@ -14,9 +14,9 @@ pub struct PostgresOptions {
     /// The name of the table, as `casefilter ddl --dialect postgres` names it.
     pub table: String,
     /// The most connections at a time; at least one.
-    pub connections: usize,
+    pub max_connections: usize,
     /// The most searches at a time that wait for a free connection. Further ones fail at once.
-    pub waiting: usize,
+    pub max_waiting_searches: usize,
     /// The timeout of that wait.
     pub acquire_timeout: Duration,
     /// The timeout for opening a connection.
@@ -24,7 +24,7 @@ pub struct PostgresOptions {
     /// The timeout of a statement on the server; at least one millisecond.
     pub statement_timeout: Duration,
     /// The number of prepared statements that each connection keeps: the most recently used ones.
-    pub statements: usize,
+    pub cached_statements: usize,
     /// The certificates of the authorities that may sign the server's certificate, as PEM. `None` for those of the system.
     pub root_certificates: Option<Vec<u8>>,
 }
@@ -33,12 +33,12 @@ impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
             table: "cases".to_owned(),
-            connections: 16,
-            waiting: 48,
+            max_connections: 16,
+            max_waiting_searches: 48,
             acquire_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(5),
-            statements: 64,
+            cached_statements: 64,
             root_certificates: None,
         }
     }

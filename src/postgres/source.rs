@@ -117,12 +117,12 @@ impl PostgresSource {
         };
         // LIFO: the most recently used connections have the most frequent statements prepared.
         let config =
-            PoolConfig { max_size: options.connections.max(1), timeouts, queue_mode: QueueMode::Lifo };
+            PoolConfig { max_size: options.max_connections.max(1), timeouts, queue_mode: QueueMode::Lifo };
         let pool = Pool::builder(Manager::new(url, options)?).config(config).runtime(Runtime::Tokio1);
         let pool = pool.build().map_err(|error| wrong(error.to_string()))?;
         // Two statements, and the connect timeout as a margin for the network.
         let timeout = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
-        let permits = options.connections.max(1).saturating_add(options.waiting).min(Semaphore::MAX_PERMITS);
+        let permits = options.max_connections.max(1).saturating_add(options.max_waiting_searches).min(Semaphore::MAX_PERMITS);
         let permits = Semaphore::new(permits);
         let inner = Inner { table, pool, permits, timeout, counts: Counts::default() };
         let source = Self { inner: std::sync::Arc::new(inner) };

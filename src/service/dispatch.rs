@@ -77,7 +77,7 @@ async fn call(
     // Checks the timestamp again, because reading the body takes time.
     let (token, signature) = signed.verify(now().timestamp())?;
     *verified = Some(Arc::clone(token));
-    if shared.options.refuses_replays {
+    if shared.options.reject_replays {
         let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);
         token.replays.get_or_init(new).insert(signature, Instant::now())?;
     }

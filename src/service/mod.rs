@@ -59,7 +59,7 @@
 //! most [`clock_window`](ServiceOptions::clock_window). The signature is verified in constant time before the body is parsed.
 //! The 401 response does not say which part was wrong.
 //!
-//! With [`refuses_replays`](ServiceOptions::refuses_replays), each signature is accepted once. This is off by default: two equal
+//! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted once. This is off by default: two equal
 //! requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
 //! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a busy token does not affect others.
 //!
@@ -75,7 +75,7 @@
 //! - **Connections.** A connection over [`connections`](ServiceOptions::connections) or
 //!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503.
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503, as does an update that waits for
-//!   other writes longer than [`turn_timeout`](ServiceOptions::turn_timeout). If there are several tokens, each gets at most half
+//!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each gets at most half
 //!   of `concurrency`.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
 //!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. Larger bodies
@@ -92,7 +92,7 @@
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is measured first, then streamed in chunks of about that size.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, regardless of writes in between. A
-//! page over [`answer_bytes`](ServiceOptions::answer_bytes) gets 400; the message names the first item over the limit and a
+//! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400; the message names the first item over the limit and a
 //! `limit` that fits. A page of one case is always sent. Chunks are read a few at a time (one per processor, at least two), so
 //! that small requests do not wait for large ones.
 //!
@@ -133,11 +133,11 @@
 //!
 //! # Shutdown
 //!
-//! 1. `/readyz` is 503 at once. The service still accepts connections for [`drain`](ServiceOptions::drain), so that load
+//! 1. `/readyz` is 503 at once. The service still accepts connections for [`shutdown_delay`](ServiceOptions::shutdown_delay), so that load
 //!    balancers notice and send no more requests.
 //! 2. The port is closed. Connections without a request are closed after a quarter of a second, in which a request that has
 //!    already arrived is still read.
-//! 3. Requests in flight are answered, for at most [`grace`](ServiceOptions::grace). Then the store is checkpointed.
+//! 3. Requests in flight are answered, for at most [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Then the store is checkpointed.
 //!
 //! # TLS
 //!
@@ -167,7 +167,7 @@
 //! stored, and a slow one blocks no other writes. Then it is imported as by `casefilter import`, in one transaction. Updates
 //! continue while cases are read. One import of cases runs at a time, and spools the documents to a second unnamed file. Updates
 //! wait only for the commit of an import of cases, but for the whole import of records. They wait up to
-//! [`turn_timeout`](ServiceOptions::turn_timeout) and get 503 after it; searches continue. The next request sees the imported
+//! [`write_queue_timeout`](ServiceOptions::write_queue_timeout) and get 503 after it; searches continue. The next request sees the imported
 //! data. An import is cancelled when its client disconnects.
 //!
 //! A body with several files has the content type `application/vnd.casefilter.sources` and consists of frames. A frame is a type

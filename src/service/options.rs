@@ -8,7 +8,7 @@ use crate::limits::Limits;
 ///
 /// ```
 /// use casefilter::service::ServiceOptions;
-/// let options = ServiceOptions { connections: 10_000, refuses_replays: true, ..ServiceOptions::default() };
+/// let options = ServiceOptions { connections: 10_000, reject_replays: true, ..ServiceOptions::default() };
 /// assert_eq!(options.clock_window.as_secs(), 60);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ServiceOptions {
     /// The greatest difference between the timestamp of a request and the service's clock.
     pub clock_window: Duration,
     /// True to accept each signature only once.
-    pub refuses_replays: bool,
+    pub reject_replays: bool,
     /// The number of signatures of one token that are remembered for that, about 70 bytes each. Further requests get 503.
     pub remembered_signatures: usize,
     /// The most connections at a time. Further ones get 503.
@@ -38,26 +38,26 @@ pub struct ServiceOptions {
     pub buffered_bytes: usize,
     /// The largest response with cases, in bytes. A larger page gets 400 and a `limit` that fits. A page of one case is
     /// always sent.
-    pub answer_bytes: usize,
+    pub max_response_bytes: usize,
     /// The memory for responses that are being sent, in bytes. Requests that do not fit get 503.
     ///
     /// The first 32 KiB of each response do not count. A page of more than 256 KiB is streamed, and counts as twice its
     /// largest document or 512 KiB, whichever is more. A token gets at most half, so a page fits if this is at least
     /// four times its largest document. A page from PostgreSQL is buffered whole: then this must be at least twice
-    /// [`answer_bytes`](Self::answer_bytes).
+    /// [`max_response_bytes`](Self::max_response_bytes).
     pub outgoing_bytes: usize,
     /// The time that a client may take to send a head, to send a body, and between two requests.
     pub read_timeout: Duration,
     /// The time that a client may take to receive a whole response, regardless of its length.
     pub write_timeout: Duration,
     /// The time that an update waits for commits of imports and for other updates. After that it gets 503.
-    pub turn_timeout: Duration,
+    pub write_queue_timeout: Duration,
     /// The time between the start of a shutdown, when `/readyz` becomes 503, and the closing of the port.
     ///
     /// It lets load balancers notice the shutdown. The default is 0, for a service without a load balancer.
-    pub drain: Duration,
+    pub shutdown_delay: Duration,
     /// The time that requests in flight have to finish on shutdown.
-    pub grace: Duration,
+    pub shutdown_timeout: Duration,
 }
 
 impl Default for ServiceOptions {
@@ -65,19 +65,19 @@ impl Default for ServiceOptions {
         Self {
             limits: Limits::default(),
             clock_window: Duration::from_secs(60),
-            refuses_replays: false,
+            reject_replays: false,
             remembered_signatures: 1 << 20,
             connections: 1024,
             connections_per_peer: 256,
             concurrency: 128,
             buffered_bytes: 64 << 20,
-            answer_bytes: 64 << 20,
+            max_response_bytes: 64 << 20,
             outgoing_bytes: 128 << 20,
             read_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
-            turn_timeout: Duration::from_secs(10),
-            drain: Duration::ZERO,
-            grace: Duration::from_secs(30),
+            write_queue_timeout: Duration::from_secs(10),
+            shutdown_delay: Duration::ZERO,
+            shutdown_timeout: Duration::from_secs(30),
         }
     }
 }

@@ -56,7 +56,7 @@ impl ServiceState {
     ///
     /// # Errors
     /// As [`run_on_worker`](Self::run_on_worker), and 503 if the update waits longer than
-    /// [`turn_timeout`](crate::service::ServiceOptions::turn_timeout).
+    /// [`write_queue_timeout`](crate::service::ServiceOptions::write_queue_timeout).
     pub(super) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
         token: &AppToken,
@@ -66,7 +66,7 @@ impl ServiceState {
         // A waiting update must not take a `workers` permit: an import of records may keep the write lock for a long time.
         let _place = self.waiting_updates.try_acquire().map_err(|_| Failure::overloaded())?;
         let turn = Arc::clone(&self.write_lock).acquire_owned();
-        let turn = tokio::time::timeout(self.options.turn_timeout, turn).await;
+        let turn = tokio::time::timeout(self.options.write_queue_timeout, turn).await;
         let turn = turn.map_err(|_| Failure::no_turn())?;
         let permit = Arc::clone(&self.workers).try_acquire_owned().map_err(|_| Failure::overloaded())?;
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await

@@ -18,7 +18,7 @@ pub(crate) fn variable(name: &str) -> String {
 pub(crate) fn options(table: &str) -> PostgresOptions {
     PostgresOptions {
         table: table.to_owned(),
-        waiting: 1000,
+        max_waiting_searches: 1000,
         statement_timeout: Duration::from_secs(60),
         acquire_timeout: Duration::from_secs(30),
         connect_timeout: Duration::from_secs(20),

@@ -148,9 +148,9 @@ fn the_signature_covers_the_bytes_as_sent_without_normalization() {
 
 #[test]
 fn a_signature_can_be_reused_unless_replays_are_rejected() {
-    for refuses_replays in [false, true] {
+    for reject_replays in [false, true] {
         let options =
-            ServiceOptions { refuses_replays, remembered_signatures: 3, ..ServiceOptions::default() };
+            ServiceOptions { reject_replays, remembered_signatures: 3, ..ServiceOptions::default() };
         let server = Server::with("plain.cases.ndjson", options);
         let (mut client, all) = (server.client(), key("all"));
         let now = now_s().to_string();
@@ -163,7 +163,7 @@ fn a_signature_can_be_reused_unless_replays_are_rejected() {
         let statuses =
             [at(BODY), at(BODY), at(b"{\"ids\":[]}"), at(b"{\"ids\":[\"1\"]}"), at(b"{\"ids\":[\"2\"]}")];
         // The replay cache is bounded: a request whose signature does not fit is rejected.
-        assert_eq!(statuses, if refuses_replays { [200, 401, 200, 200, 503] } else { [200; 5] });
+        assert_eq!(statuses, if reject_replays { [200, 401, 200, 200, 503] } else { [200; 5] });
         server.stop();
     }
 }

@@ -277,7 +277,7 @@ fn requests_sent_at_the_moment_of_a_shutdown_are_answered() {
 fn a_shutdown_does_not_wait_forever() {
     let server = Server::on(
         Database::new("plain.cases.ndjson"),
-        ServiceOptions { grace: Duration::from_millis(300), ..options() },
+        ServiceOptions { shutdown_timeout: Duration::from_millis(300), ..options() },
     );
     let mut half = Client::new(server.address);
     half.send(format!("{}\r\n{{", head(&key("all"), "POST", SEARCH, BODY)).as_bytes()).unwrap();
@@ -555,7 +555,7 @@ fn one_peer_cannot_use_all_connections() {
 
 #[test]
 fn each_token_has_its_own_replay_cache() {
-    let server = with(ServiceOptions { refuses_replays: true, remembered_signatures: 2, ..options() });
+    let server = with(ServiceOptions { reject_replays: true, remembered_signatures: 2, ..options() });
     let mut client = server.client();
     let call = |client: &mut Client, name: &str, number: usize| {
         let target = format!("{SEARCH}?limit={number}");

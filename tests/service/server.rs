@@ -207,7 +207,7 @@ impl Server {
                 }
                 #[cfg(unix)]
                 {
-                    let socket = AdminSocket::bind(AdminSocket::beside(&path), &path).unwrap();
+                    let socket = AdminSocket::bind(AdminSocket::default_path(&path), &path).unwrap();
                     service = service.with_admin(socket);
                 }
                 let bind = async || tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -15,7 +15,7 @@ const BODY: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 fn server(url: &str, statement_timeout: Duration) -> (Server, String) {
     let database = Database::new("plain.cases.ndjson");
     let table = table_of(url, &data("plain.cases.ndjson"));
-    let options = PostgresOptions { statement_timeout, connections: 2, ..tables::options(&table) };
+    let options = PostgresOptions { statement_timeout, max_connections: 2, ..tables::options(&table) };
     let source = Some((url.to_owned(), options));
     (Server::with_source(database, ServiceOptions::default(), None, source), table)
 }
@@ -99,7 +99,7 @@ fn pages_from_postgres_are_limited_too() {
         Server::with_source(Database::new("plain.cases.ndjson"), options, None, source)
     };
     let target = |limit: usize| format!("{SEARCH}?limit={limit}&order=id&countTotalItems=true");
-    let server = served(ServiceOptions { answer_bytes: 50_000, ..ServiceOptions::default() });
+    let server = served(ServiceOptions { max_response_bytes: 50_000, ..ServiceOptions::default() });
     let (mut client, all) = (server.client(), key("all"));
     let told = client.call(&all, "POST", &target(700), BODY).failure(400);
     let (_, limit) = told.rsplit_once("`limit=").unwrap();

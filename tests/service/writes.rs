@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::client::{Client, Key, Response, head};
 use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key, status_of};
 
-/// Starts a service with a short `turn_timeout` that searches its file, even if the tests run with PostgreSQL.
+/// Starts a service with a short `write_queue_timeout` that searches its file, even if the tests run with PostgreSQL.
 fn server_with_short_turn() -> Server {
-    let options = ServiceOptions { turn_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
+    let options = ServiceOptions { write_queue_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
     Server::with_source(Database::new("plain.cases.ndjson"), options, None, None)
 }
 
@@ -26,7 +26,7 @@ fn cases(word: &str, count: usize) -> String {
 
 /// Sends a complete import and does not read the response.
 fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
-    let mut stream = UnixStream::connect(AdminSocket::beside(&database.path())).unwrap();
+    let mut stream = UnixStream::connect(AdminSocket::default_path(&database.path())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let length = body.len();
     let head = format!(
@@ -221,7 +221,7 @@ mod full {
 
     /// Returns the value of a metric without labels.
     fn metric(database: &Database, name: &str) -> u64 {
-        let mut stream = UnixStream::connect(AdminSocket::beside(&database.path())).unwrap();
+        let mut stream = UnixStream::connect(AdminSocket::default_path(&database.path())).unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
@@ -293,7 +293,7 @@ mod full {
             assert!(description.contains("cannot spool the body"), "{description}");
         }
         fs::write(database.folder().join("large.ndjson"), &large).unwrap();
-        let path = AdminSocket::beside(&database.path());
+        let path = AdminSocket::default_path(&database.path());
         let output = casefilter()
             .args(["import", "--db"])
             .arg(database.path())

@@ -51,10 +51,10 @@ impl AdminSocket {
     /// ```
     /// use std::path::Path;
     /// use casefilter::service::AdminSocket;
-    /// assert_eq!(AdminSocket::beside(Path::new("no/cases.db")), Path::new("no/cases.db.sock"));
+    /// assert_eq!(AdminSocket::default_path(Path::new("no/cases.db")), Path::new("no/cases.db.sock"));
     /// ```
     #[must_use]
-    pub fn beside(database: &Path) -> PathBuf {
+    pub fn default_path(database: &Path) -> PathBuf {
         let mut name = fs::canonicalize(database).unwrap_or_else(|_| database.to_owned()).into_os_string();
         name.push(".sock");
         name.into()
@@ -64,7 +64,7 @@ impl AdminSocket {
     ///
     /// # Errors
     /// Returns an error if the file does not exist or cannot be accessed.
-    pub fn identity(database: &Path) -> io::Result<String> {
+    pub fn database_id(database: &Path) -> io::Result<String> {
         let FileId { device, inode } = FileId::of(&fs::metadata(database)?);
         Ok(format!("{device}-{inode}"))
     }
@@ -163,7 +163,7 @@ mod tests {
     fn only_a_stale_socket_is_replaced_and_only_the_own_one_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("cases.db");
-        let path = AdminSocket::beside(&database);
+        let path = AdminSocket::default_path(&database);
         let failed = |path: &Path| bind(path, &database).unwrap_err().kind();
         assert_eq!(failed(&path), io::ErrorKind::NotFound);
         fs::write(&database, "").unwrap();
@@ -197,7 +197,7 @@ mod tests {
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
         fs::write(&one, "").unwrap();
         fs::hard_link(&one, &two).unwrap();
-        let identity = |path: &Path| AdminSocket::identity(path).unwrap();
+        let identity = |path: &Path| AdminSocket::database_id(path).unwrap();
         assert_eq!(identity(&one), identity(&two));
         let own = FileId::of(&fs::metadata(&one).unwrap());
         assert!(own.matches(&HeaderValue::from_str(&identity(&two)).unwrap()));

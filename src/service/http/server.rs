@@ -133,7 +133,7 @@ impl Service {
         self
     }
 
-    /// Serves connections until `shutdown` completes and for [`drain`](ServiceOptions::drain) after that. Then finishes the
+    /// Serves connections until `shutdown` completes and for [`shutdown_delay`](ServiceOptions::shutdown_delay) after that. Then finishes the
     /// requests in flight and syncs the store to disk.
     ///
     /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). The service uses at most
@@ -152,8 +152,8 @@ impl Service {
         self.serve_until(listener, shutdown, std::future::pending()).await
     }
 
-    /// Serves as [`serve`](Self::serve), but ends at once when `abort` is ready during [`drain`](ServiceOptions::drain) or
-    /// [`grace`](ServiceOptions::grace). It then abandons requests in flight, and still syncs the store to disk.
+    /// Serves as [`serve`](Self::serve), but ends at once when `abort` is ready during [`shutdown_delay`](ServiceOptions::shutdown_delay) or
+    /// [`shutdown_timeout`](ServiceOptions::shutdown_timeout). It then abandons requests in flight, and still syncs the store to disk.
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
@@ -208,7 +208,7 @@ impl Service {
                 () = shutdown => {}
             }
             shared.begin_draining();
-            let drain = shared.options.drain;
+            let drain = shared.options.shutdown_delay;
             if !drain.is_zero() {
                 tracing::info!(
                     drain_s = drain.as_secs_f64(),
@@ -227,7 +227,7 @@ impl Service {
         tracing::info!("shutting down");
         let finish = async {
             // At most half of the grace period: the rest is for requests in flight.
-            let half = shared.options.grace.checked_div(2).unwrap_or_default();
+            let half = shared.options.shutdown_timeout.checked_div(2).unwrap_or_default();
             shared.wait_for_connections(IDLE_GRACE.min(half)).await;
             graceful.shutdown().await;
             // Work continues after its client has disconnected.
@@ -241,7 +241,7 @@ impl Service {
         let finished = tokio::select! {
             biased;
             () = abort => None,
-            finished = tokio::time::timeout(shared.options.grace, finish) => Some(finished.is_ok()),
+            finished = tokio::time::timeout(shared.options.shutdown_timeout, finish) => Some(finished.is_ok()),
         };
         match finished {
             Some(true) => {}

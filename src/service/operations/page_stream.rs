@@ -33,7 +33,7 @@ impl Rest {
         if !reservation.grow_to(CHUNK_BYTES.saturating_mul(2)) {
             return Err(Failure::overloaded());
         }
-        let max_bytes = shared.options.answer_bytes;
+        let max_bytes = shared.options.max_response_bytes;
         let mut size = self.size(first.len());
         let mut rest = self;
         while !rest.is_measured(&size) && !size.is_over {

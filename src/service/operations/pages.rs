@@ -2,7 +2,7 @@
 //!
 //! The search itself reads up to [`CHUNK_BYTES`] of documents. If the page is longer, all other documents are measured
 //! first. Then the length of the response is known, and a page over
-//! [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is rejected. The rest is read in chunks. All chunks come
+//! [`max_response_bytes`](crate::service::ServiceOptions::max_response_bytes) is rejected. The rest is read in chunks. All chunks come
 //! from one snapshot, so later writes do not change the page.
 
 #[cfg(feature = "postgres")]

@@ -124,7 +124,7 @@ pub(crate) struct Args {
 
     /// The largest answer with cases, in bytes; a larger page gets 400, which says the largest `limit` that fits
     #[arg(long, value_name = "N", env = "CASEFILTER_ANSWER_BYTES",
-          default_value_t = ServiceOptions::default().answer_bytes)]
+          default_value_t = ServiceOptions::default().max_response_bytes)]
     answer_bytes: usize,
 
     /// Memory for all answers that are being sent, in bytes; further requests get 503
@@ -218,19 +218,19 @@ impl Args {
     fn options(&self) -> ServiceOptions {
         let mut options = ServiceOptions {
             clock_window: self.clock_window,
-            refuses_replays: self.refuse_replays,
+            reject_replays: self.refuse_replays,
             remembered_signatures: self.remembered_signatures,
             connections: self.connections,
             connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
             buffered_bytes: self.buffered_bytes,
-            answer_bytes: self.answer_bytes,
+            max_response_bytes: self.answer_bytes,
             outgoing_bytes: self.outgoing_bytes,
             read_timeout: at_least_some(self.read_timeout),
             write_timeout: at_least_some(self.write_timeout),
-            turn_timeout: self.turn_timeout,
-            drain: self.drain,
-            grace: self.grace,
+            write_queue_timeout: self.turn_timeout,
+            shutdown_delay: self.drain,
+            shutdown_timeout: self.grace,
             ..ServiceOptions::default()
         };
         options.limits.page = self.max_limit;
@@ -265,7 +265,7 @@ impl Args {
         if self.no_admin_socket {
             return Ok(service);
         }
-        let path = self.socket.path.clone().unwrap_or_else(|| AdminSocket::beside(&self.db));
+        let path = self.socket.path.clone().unwrap_or_else(|| AdminSocket::default_path(&self.db));
         match AdminSocket::bind(&path, &self.db) {
             Ok(socket) => {
                 tracing::info!(socket = shown(&path), "other commands are served");

@@ -27,7 +27,7 @@ pub(crate) struct Options {
 
     /// Number of connections to --source
     #[arg(long, value_name = "N", env = "CASEFILTER_SOURCE_CONNECTIONS",
-          default_value_t = PostgresOptions::default().connections, help_heading = "PostgreSQL")]
+          default_value_t = PostgresOptions::default().max_connections, help_heading = "PostgreSQL")]
     source_connections: usize,
 
     /// Time that --source may work on one statement, such as 500ms or 5s; a bare number is milliseconds
@@ -54,7 +54,7 @@ impl Options {
         };
         let options = PostgresOptions {
             table: self.source_table.clone(),
-            connections: self.source_connections,
+            max_connections: self.source_connections,
             statement_timeout: self.source_statement_timeout,
             root_certificates: self.source_ca.as_ref().map(read).transpose()?,
             ..PostgresOptions::default()

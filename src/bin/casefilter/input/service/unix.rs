@@ -47,7 +47,7 @@ impl Service {
     /// # Errors
     /// The reason why there is no connection, and advice.
     pub(crate) fn connect(database: &Path, socket: Option<&Path>) -> Result<Self, String> {
-        let path = socket.map_or_else(|| AdminSocket::beside(database), Path::to_owned);
+        let path = socket.map_or_else(|| AdminSocket::default_path(database), Path::to_owned);
         let shown = path.display();
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -67,7 +67,7 @@ impl Service {
             }
             _ => format!("cannot ask the service at {shown}: {error}"),
         })?;
-        let database = AdminSocket::identity(database).map_err(|error| error.to_string())?;
+        let database = AdminSocket::database_id(database).map_err(|error| error.to_string())?;
         let mut service = Self { runtime, sender, path, database };
         // Before anything else is sent, check that it is a service, and has this database.
         let told: Result<IgnoredAny, Failure> = service.ask("GET", "/", Vec::new());
