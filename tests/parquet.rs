@@ -692,14 +692,14 @@ fn possible_mistakes_get_the_notes_of_json() {
         ("notes", strings(["x", "y", "z"])),
     ]);
     let expected = [
-        "caseReview_status: 2 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
+        "caseReview_status: 2 documents have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
          (first in a file:1)",
-        "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in a file:1)",
-        "updatedAt: 3 cases have a timestamp without a time zone, which counts as UTC (such as `1970-01-01 00:00:00` in a file:1)",
-        "applicantInfo.dob: 2 cases have Unix milliseconds that look like a year, a date or seconds (such as `1980` in a file:1)",
-        "totalAmountInDefaultCurrency: 1 case has a number that a double cannot hold, which is rounded (`9007199254740993.01` in a \
+        "createdAt: 2 documents have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in a file:1)",
+        "updatedAt: 3 documents have a timestamp without a time zone, which counts as UTC (such as `1970-01-01 00:00:00` in a file:1)",
+        "applicantInfo.dob: 2 documents have Unix milliseconds that look like a year, a date or seconds (such as `1980` in a file:1)",
+        "totalAmountInDefaultCurrency: 1 document has a number that a double cannot hold, which is rounded (`9007199254740993.01` in a \
          file:1)",
-        "createdByRule.revision: 2 cases have a number that a double cannot hold, which is rounded (such as `9223372036854775807` \
+        "createdByRule.revision: 2 documents have a number that a double cannot hold, which is rounded (such as `9223372036854775807` \
          in a file:2)",
     ];
     for mode in [ImportMode::Strict, ImportMode::Lenient] {

@@ -46,7 +46,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         self.object(case, at, true);
         if self.is_full() {
             let expected = format!("at most {} bytes", self.limit);
-            return Err(Error::new(ErrorKind::DocumentTooLarge, 0, "a larger case", expected));
+            return Err(Error::new(ErrorKind::DocumentTooLarge, 0, "a larger document", expected));
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Engine {
                     hints.push(Warning {
                         kind: WarningKind::NoValues,
                         path,
-                        message: format!("no case has a value of {name}"),
+                        message: format!("no document has a value of {name}"),
                     });
                 }
                 continue;
@@ -99,16 +99,17 @@ impl Engine {
         }
         let (differs, stored) = best?;
         let name = quote(self.catalog.field(field).name());
-        let none = format!("no case has {} in {name}", quote(value));
+        let none = format!("no document has {} in {name}", quote(value));
         let count = cases_with(slots, field, stored);
-        let cases = if count == 1 { "1 case has".to_owned() } else { format!("{count} cases have") };
+        let documents =
+            if count == 1 { "1 document has".to_owned() } else { format!("{count} documents have") };
         let stored = quote(&format!("\"{stored}\""));
         Some(match differs {
             Differs::InUnicode => {
-                format!("{none}, but {cases} it in another form of Unicode, which is another string")
+                format!("{none}, but {documents} it in another form of Unicode, which is another string")
             }
-            Differs::InBlanks => format!("{none}, but {cases} {stored}, with other blanks"),
-            Differs::InCase => format!("{none}, but {cases} {stored}, with other capitals"),
+            Differs::InBlanks => format!("{none}, but {documents} {stored}, with other blanks"),
+            Differs::InCase => format!("{none}, but {documents} {stored}, with other capitals"),
             Differs::IsLonger => format!(
                 "{none}: strings are compared whole, and it is a part of {longer} longer {}, such as {stored}",
                 if longer == 1 { "one" } else { "ones" }
@@ -214,38 +215,38 @@ mod tests {
         hints(
             "status = Open",
             &[
-                "criteria[0].values[0]: no case has `Open` in `caseReview.status`, but 2 cases have `\"open\"`, with other capitals",
+                "criteria[0].values[0]: no document has `Open` in `caseReview.status`, but 2 documents have `\"open\"`, with other capitals",
             ],
         );
         hints(
             "name = Jos\u{e9}",
             &[
-                "criteria[0].values[0]: no case has `Jos\u{e9}` in `name`, but 1 case has it in another form of Unicode, which is another \
+                "criteria[0].values[0]: no document has `Jos\u{e9}` in `name`, but 1 document has it in another form of Unicode, which is another \
              string",
             ],
         );
         hints(
             "priority = high and tags in (x, Vip)",
             &[
-                "criteria[1].values[1]: no case has `Vip` in `tags`, but 1 case has `\"Vip \"`, with other blanks",
+                "criteria[1].values[1]: no document has `Vip` in `tags`, but 1 document has `\"Vip \"`, with other blanks",
             ],
         );
         hints(
             "name in (garcia)",
             &[
-                "criteria[0].values[0]: no case has `garcia` in `name`: strings are compared whole, and it is a part of 2 longer ones, \
+                "criteria[0].values[0]: no document has `garcia` in `name`: strings are compared whole, and it is a part of 2 longer ones, \
              such as `\"Ana Garcia\"`",
             ],
         );
         hints(
             "id = c-1",
             &[
-                "criteria[0].values[0]: no case has `c-1` in `id`, but 1 case has `\"C-1\"`, with other capitals",
+                "criteria[0].values[0]: no document has `c-1` in `id`, but 1 document has `\"C-1\"`, with other capitals",
             ],
         );
         hints(
             "ids (c-1)",
-            &["ids[0]: no case has `c-1` in `id`, but 1 case has `\"C-1\"`, with other capitals"],
+            &["ids[0]: no document has `c-1` in `id`, but 1 document has `\"C-1\"`, with other capitals"],
         );
     }
 
@@ -254,8 +255,8 @@ mod tests {
         hints(
             "clientId = x and updatedAt > \"2024-01-01 00:00:00\" and clientId <> y",
             &[
-                "criteria[0]: no case has a value of `clientId`",
-                "criteria[1]: no case has a value of `updatedAt`",
+                "criteria[0]: no document has a value of `clientId`",
+                "criteria[1]: no document has a value of `updatedAt`",
             ],
         );
     }

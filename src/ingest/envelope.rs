@@ -22,7 +22,7 @@ pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
 
 /// Returns the expectation of an error at an envelope: a case, with the command that extracts the cases.
 pub(crate) fn expected_case(name: &str) -> String {
-    format!("a case; extract those in `{name}` with `jq -c '.{name}[]'`")
+    format!("a document; extract those in `{name}` with `jq -c '.{name}[]'`")
 }
 
 /// Calls `find` with the key of each member and a reader at its value. Returns its first answer that is not `None`.

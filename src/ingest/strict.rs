@@ -48,7 +48,7 @@ pub(super) fn read_case_with<'a>(
     row.clear();
     let limit = case_limit(limits);
     if text.len() > limit {
-        let found = format!("a case of {} bytes", text.len());
+        let found = format!("a document of {} bytes", text.len());
         let expected = format!("at most {limit} bytes");
         return Err(Error::new(ErrorKind::DocumentTooLarge, 0, found, expected));
     }
@@ -124,7 +124,7 @@ impl<'a> Walk<'a, '_> {
         let kind = self.reader.peek()?;
         if kind != JsonType::Object {
             let at = self.reader.offset();
-            let error = Error::new(ErrorKind::WrongType, at, kind.name(), "a case, which is an object");
+            let error = Error::new(ErrorKind::WrongType, at, kind.name(), "a document, which is an object");
             return Err(Box::new(error));
         }
         self.enter(true, Some(crate::catalog::Paths::ROOT))?;

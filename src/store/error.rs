@@ -18,11 +18,11 @@ pub enum StoreErrorKind {
     Exists,
     /// Another store, here or in another process, has the file open, or readers hold it.
     InUse,
-    /// The file is not a database of cases.
+    /// The file is not a database of this library.
     NotADatabase,
     /// The file was written by a version that this one does not know.
     UnknownVersion,
-    /// The file holds cases of another catalogue.
+    /// The file holds documents of another catalogue.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,
@@ -32,7 +32,7 @@ pub enum StoreErrorKind {
     Failed,
     /// The store was opened for reading alone.
     ReadOnly,
-    /// A document was rejected; nothing was stored.
+    /// A document, or a record of the domain, was rejected; nothing was stored.
     RejectedDocument,
     /// The request does not fit the store: its filter or order is of another catalogue, or its page too large.
     Request,

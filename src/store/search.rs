@@ -81,7 +81,7 @@ impl Store {
             return Ok((answer, None));
         }
         let Some(own) = answer.attachment::<Documents>() else {
-            return Err(self.error(Fault::corrupt("cases without documents")));
+            return Err(self.error(Fault::corrupt("rows without documents")));
         };
         let mut anew = None;
         let again = || {
@@ -110,7 +110,7 @@ impl Store {
         read: impl Fn(&Documents) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let Some(own) = answer.attachment::<Documents>() else {
-            return Err(self.error(Fault::corrupt("cases without documents")));
+            return Err(self.error(Fault::corrupt("rows without documents")));
         };
         let again = || {
             let now = Documents::of(&self.file)?;

@@ -184,17 +184,17 @@ impl Spooled {
 }
 
 fn not_put_aside(error: &io::Error) -> Fault {
-    Fault::new(StoreErrorKind::Io, format!("the cases of the import cannot be put aside: {error}"))
+    Fault::new(StoreErrorKind::Io, format!("the documents of the import cannot be put aside: {error}"))
 }
 
 fn not_read(error: &io::Error) -> Fault {
-    let detail = format!("the cases of the import, which were put aside, cannot be read: {error}");
+    let detail = format!("the documents of the import, which were put aside, cannot be read: {error}");
     Fault::new(StoreErrorKind::Io, detail)
 }
 
 /// The fault of a spool that does not hold what was put there.
 fn changed() -> Fault {
-    Fault::new(StoreErrorKind::Io, "the cases of the import were put aside, and others were read back")
+    Fault::new(StoreErrorKind::Io, "the documents of the import were put aside, and others were read back")
 }
 
 #[cfg(test)]

@@ -221,7 +221,7 @@ fn a_missing_or_damaged_database_is_named() {
     run(&["import", "--db", &db, &cases]).code(0);
     run(&["verify", "--db", &files.path("none.db")]).code(1).err_has("none.db");
     let other = files.write("a.txt", "{}\n");
-    run(&["import", "--db", &other, &cases]).code(1).err_has("a.txt: not a database of cases");
+    run(&["import", "--db", &other, &cases]).code(1).err_has("a.txt: not a database of casefilter");
     run(&["search", &files.path("none.db")]).code(1).err_has("there is no such database");
     let mut bytes = fs::read(&db).unwrap();
     let at = bytes.windows(10).position(|window| window == b"{\"id\":\"a\"}").unwrap();

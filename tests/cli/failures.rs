@@ -181,10 +181,10 @@ fn notes_of_an_import_are_listed_by_field() {
     let (database, report) = (files.path("cases.db"), files.path("report.json"));
     let imported = run(&["import", "--db", &database, &cases, "--report", &report]).code(0);
     let imported = imported
-        .err_has("warning: status: 50 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`?")
-        .err_has("warning: createdAt: 50 cases have a timestamp without a time zone")
-        .err_has("warning: applicantInfo.dob: 50 cases have Unix milliseconds that look like a year")
-        .err_has("warning: createdByRule.revision: 50 cases have a number that a double cannot hold")
+        .err_has("warning: status: 50 documents have this member, which is not a field and is not searched; did you mean `caseReview.status`?")
+        .err_has("warning: createdAt: 50 documents have a timestamp without a time zone")
+        .err_has("warning: applicantInfo.dob: 50 documents have Unix milliseconds that look like a year")
+        .err_has("warning: createdByRule.revision: 50 documents have a number that a double cannot hold")
         .err_has("cases.ndjson:1)");
     let notes = imported.json()["notes"].clone();
     assert_eq!(notes.as_array().unwrap().len(), 4);
@@ -192,7 +192,7 @@ fn notes_of_an_import_are_listed_by_field() {
     assert_eq!(written["notes"], notes);
     // A search prints notes on the fields of its filter only.
     let found = run(&["search", &cases, "--where", "status = open"]).code(0);
-    let found = found.err_has("hint: status: 50 cases have this member").err_has("no case has a value of");
+    let found = found.err_has("hint: status: 50 documents have this member").err_has("no document has a value of");
     assert!(!found.err.contains("createdAt"), "{}", found.err);
     // So does one of the database, from the cases that it has now, whether it finds some or none.
     let hint = "hint: criteria[0]: 50 of 50 cases have the member `status`, which is no field and is not searched; did you mean `caseReview.status`?";

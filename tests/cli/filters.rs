@@ -245,8 +245,8 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
     run(&["import", "--db", &database, &cases]).code(0);
     for source in [&cases, &database] {
         for (filter, hint) in [
-            ("status = Open", "2 cases have `\"open\"`, with other capitals"),
-            ("name = 'Jos\u{e9}'", "1 case has it in another form of Unicode"),
+            ("status = Open", "2 documents have `\"open\"`, with other capitals"),
+            ("name = 'Jos\u{e9}'", "1 document has it in another form of Unicode"),
             ("name in ('Jose\u{301} ')", "has blanks around it"),
             ("name in (garcia)", "it is a part of 1 longer one"),
             (
@@ -254,7 +254,7 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
                 "its criteria on `caseReview.status` contradict each other",
             ),
             ("name = null", "a test for absence is not in the language"),
-            ("clientId = x", "no case has a value of `clientId`"),
+            ("clientId = x", "no document has a value of `clientId`"),
         ] {
             for command in ["search", "explain"] {
                 run(&[command, source, "--where", filter]).code(0).err_has(hint);

@@ -376,7 +376,7 @@ fn a_rejected_import_names_line_and_path_and_stores_nothing() {
         (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}".to_owned(), "line 1: (byte 29): found the end of the text, expected `]`"),
         (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}]\nx".to_owned(), "line 2: (byte 31): found `x`, expected another array, another search answer or the end of the file"),
         (Applicants, format!("[{{\"id\":\"ok\",\"type\":\"company\"}},\n{{\"id\":\"{}\"}}]", "x".repeat(17 << 20)),
-         "line 2: (byte 0): found a longer element, expected a case of at most 16777216 bytes"),
+         "line 2: (byte 0): found a longer element, expected a document of at most 16777216 bytes"),
         (Applicants, nested, "found nesting deeper than 128"),
         (Applicants, deep, "found nesting deeper than 128"),
         (Levels, level("{\"idDocSetType\":\"\"}"), "docSets[0].idDocSetType (byte 39): found ``, expected one of `COMPANY`"),

@@ -25,7 +25,7 @@ pub enum DocumentNoteKind {
     UnknownMember,
 }
 
-/// A possible mistake in cases of an import that is not a fault.
+/// A possible mistake in documents of an import that is not a fault.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, DocumentNoteKind};
@@ -62,21 +62,21 @@ impl DocumentNote {
     /// Returns a sentence about the value or member.
     #[must_use]
     pub fn message(&self) -> String {
-        let cases = if self.count == 1 { "case has" } else { "cases have" };
+        let documents = if self.count == 1 { "document has" } else { "documents have" };
         match self.kind {
             DocumentNoteKind::MissingTimeZone => {
-                format!("{} {cases} a timestamp without a time zone, which counts as UTC", self.count)
+                format!("{} {documents} a timestamp without a time zone, which counts as UTC", self.count)
             }
             DocumentNoteKind::RoundedNumber => {
-                format!("{} {cases} a number that a double cannot hold, which is rounded", self.count)
+                format!("{} {documents} a number that a double cannot hold, which is rounded", self.count)
             }
             DocumentNoteKind::ImplausibleMillis => {
-                format!("{} {cases} Unix milliseconds that look like a year, a date or seconds", self.count)
+                format!("{} {documents} Unix milliseconds that look like a year, a date or seconds", self.count)
             }
             DocumentNoteKind::UnknownMember => {
                 let similar = self.similar_fields.iter().map(|name| quote(name).to_string());
                 format!(
-                    "{} {cases} this member, which is not a field and is not searched; did you mean {}?",
+                    "{} {documents} this member, which is not a field and is not searched; did you mean {}?",
                     self.count,
                     similar.collect::<Vec<_>>().join(" or ")
                 )
@@ -84,7 +84,7 @@ impl DocumentNote {
         }
     }
 
-    /// Counts the remarks on one case.
+    /// Counts the remarks on one document.
     #[inline(never)]
     pub(crate) fn add_all(notes: &mut Vec<Self>, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         // Cases of one source are alike, so the next remark usually belongs to the next note.
@@ -179,14 +179,14 @@ mod tests {
 "#
         .replace(",\n", "}\n");
         let expected = [
-            "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in \
+            "createdAt: 2 documents have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in \
              a.ndjson:1)",
-            "status: 2 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
+            "status: 2 documents have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
              (first in a.ndjson:1)",
-            "createdByRule.revision: 1 case has a number that a double cannot hold, which is rounded (`9007199254740993` in \
+            "createdByRule.revision: 1 document has a number that a double cannot hold, which is rounded (`9007199254740993` in \
              a.ndjson:2)",
-            "applicantInfo.dob: 1 case has Unix milliseconds that look like a year, a date or seconds (`1980` in a.ndjson:3)",
-            "updatedAt: 1 case has a timestamp without a time zone, which counts as UTC (`2024-01-02 00:00:00` in a.ndjson:4)",
+            "applicantInfo.dob: 1 document has Unix milliseconds that look like a year, a date or seconds (`1980` in a.ndjson:3)",
+            "updatedAt: 1 document has a timestamp without a time zone, which counts as UTC (`2024-01-02 00:00:00` in a.ndjson:4)",
         ];
         for mode in [ImportMode::Strict, ImportMode::Lenient] {
             assert_eq!(notes(mode, &text), expected);

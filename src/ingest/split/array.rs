@@ -106,7 +106,7 @@ impl ArrayElements {
         let line = self.line.unwrap_or(self.position.line);
         self.pass_on(line, &[], None, sink)?;
         let Position { offset, line } = self.position;
-        let error = Error::new(ErrorKind::Syntax, offset, "the end of the text", "`]` after the cases");
+        let error = Error::new(ErrorKind::Syntax, offset, "the end of the text", "`]` after the documents");
         Err(FileFault { line, error }.into())
     }
 

@@ -8,5 +8,5 @@ pub(super) const SPACE_BYTES: usize = 4096;
 /// Returns the error of a document that is longer than `limit`.
 pub(super) fn too_large(found: &str, limit: usize) -> Error {
     let limit = limit.saturating_sub(SPACE_BYTES);
-    Error::new(ErrorKind::DocumentTooLarge, 0, found, format!("a case of at most {limit} bytes"))
+    Error::new(ErrorKind::DocumentTooLarge, 0, found, format!("a document of at most {limit} bytes"))
 }

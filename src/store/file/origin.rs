@@ -137,7 +137,7 @@ pub(super) fn check_start(mut file: &fs::File) -> Result<(), Fault> {
     file.seek(SeekFrom::Start(0))?;
     file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
     if start != MAGIC {
-        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of cases"));
+        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of casefilter"));
     }
     Ok(())
 }

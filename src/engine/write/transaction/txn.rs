@@ -311,7 +311,7 @@ impl<'e> WriteTxn<'e> {
         if batches <= limit {
             return Ok(());
         }
-        let found = format!("a case for batch {batches}");
+        let found = format!("a document for batch {batches}");
         let expected = format!("at most {limit} batches in an engine");
         Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
     }
