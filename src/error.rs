@@ -141,7 +141,7 @@ impl Serialize for ErrorKind {
 /// An error in a request or a document.
 ///
 /// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Error {
     /// The stable kind.
@@ -241,7 +241,7 @@ impl From<Box<Error>> for Error {
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
 /// The errors of one request: at least one, at most ten, in document order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Errors(Vec<Error>);
 
@@ -277,6 +277,17 @@ impl Errors {
         &self.0
     }
 
+    /// Returns the first error.
+    pub(crate) fn into_first(self) -> Error {
+        let none = || Error::new(ErrorKind::Syntax, 0, "no error", "an error");
+        self.0.into_iter().next().unwrap_or_else(none)
+    }
+
+    /// Returns an iterator over the errors in document order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Error> {
+        self.0.iter()
+    }
+
     /// Returns both values, or the errors of both, the first ones first, up to ten in all.
     ///
     /// # Errors
@@ -310,6 +321,39 @@ impl Errors {
     #[must_use]
     pub fn description(&self) -> String {
         format!("Invalid parameters: {self}")
+    }
+}
+
+impl IntoIterator for Errors {
+    type Item = Error;
+    type IntoIter = std::vec::IntoIter<Error>;
+
+    /// Returns the errors in document order.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let errors = Filter::compile_text(&Catalog::cases(), "x = 1 and y = 2").unwrap_err();
+    /// let offsets: Vec<usize> = (&errors).into_iter().map(|error| error.offset).collect();
+    /// assert_eq!(offsets, [0, 10]);
+    /// assert_eq!(errors.into_iter().next().unwrap().found.as_text(), Some("x"));
+    /// ```
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'e> IntoIterator for &'e Errors {
+    type Item = &'e Error;
+    type IntoIter = std::slice::Iter<'e, Error>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl AsRef<[Error]> for Errors {
+    fn as_ref(&self) -> &[Error] {
+        &self.0
     }
 }
 

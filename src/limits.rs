@@ -12,7 +12,7 @@
 /// let body = br#"{"criteria":[
 ///     {"field":"name","op":"=","values":["a"]},
 ///     {"field":"name","op":"=","values":["b"]}]}"#;
-/// let errors = FilterBuilder::new(&Catalog::cases()).limits(limits).json(body).unwrap_err();
+/// let errors = FilterBuilder::new(&Catalog::cases()).with_limits(limits).json(body).unwrap_err();
 /// assert!(errors.to_string().contains("at most 1 criteria"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

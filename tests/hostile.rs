@@ -21,7 +21,7 @@ fn wide() -> Limits {
 #[track_caller]
 fn errors_of(body: impl AsRef<[u8]>) -> Errors {
     let limits = Limits::default().with_body_bytes(usize::MAX);
-    FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).json(body.as_ref()).expect_err("an error")
+    FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).json(body.as_ref()).expect_err("an error")
 }
 
 #[track_caller]
@@ -90,15 +90,15 @@ fn nesting_that_a_host_allows_takes_no_stack() {
         body += leaf;
         body += &"]}".repeat(levels);
         body += "]}";
-        let filter = FilterBuilder::new(&Catalog::cases()).limits(wide()).json(body.as_bytes()).unwrap();
+        let filter = FilterBuilder::new(&Catalog::cases()).with_limits(wide()).json(body.as_bytes()).unwrap();
         assert_eq!(filter.size(), 2 * levels + 1);
         let printed = (filter.to_json(), filter.to_text(), filter.plan(), filter.warnings().len());
         assert!(printed.0.len() > levels);
         assert_eq!(
-            FilterBuilder::new(&Catalog::cases()).limits(wide()).json(printed.0.as_bytes()).unwrap(),
+            FilterBuilder::new(&Catalog::cases()).with_limits(wide()).json(printed.0.as_bytes()).unwrap(),
             filter
         );
-        assert_eq!(FilterBuilder::new(&Catalog::cases()).limits(wide()).text(&printed.1).unwrap(), filter);
+        assert_eq!(FilterBuilder::new(&Catalog::cases()).with_limits(wide()).text(&printed.1).unwrap(), filter);
         let case = r#"{"id":"1","tags":["0"]}"#;
         assert_eq!(filter.unoptimized().matches(case.as_bytes()), Ok(true));
         let why = reference::why(&filter, case).unwrap();

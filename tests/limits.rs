@@ -27,11 +27,11 @@ fn check(
 }
 
 fn json(limits: &Limits, body: &str) -> Result<Filter, casefilter::Errors> {
-    FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).json(body.as_bytes())
+    FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).json(body.as_bytes())
 }
 
 fn text(limits: &Limits, text: &str) -> Result<Filter, casefilter::Errors> {
-    FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).text(text)
+    FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).text(text)
 }
 
 const LEAF: &str = r#"{"field":"name","op":"=","values":["x"]}"#;
@@ -189,7 +189,7 @@ fn page() {
     for (limit, fine) in [("0", true), ("7", true), ("8", false), ("99999999999999999999", false)] {
         let params = SearchParams::new().limit(Some(limit));
         let request =
-            FilterBuilder::new(&catalog).limits(limits.clone()).request(br#"{"ids":["x"]}"#, &params);
+            FilterBuilder::new(&catalog).with_limits(limits.clone()).request(br#"{"ids":["x"]}"#, &params);
         match request {
             Ok(request) => assert!(fine && request.limit.to_string() == limit, "{limit}"),
             Err(errors) => {
@@ -201,7 +201,7 @@ fn page() {
     // The default page is reduced to the largest page.
     assert_eq!(
         FilterBuilder::new(&catalog)
-            .limits(limits.clone())
+            .with_limits(limits.clone())
             .request(br#"{"ids":["x"]}"#, &SearchParams::new())
             .unwrap()
             .limit,

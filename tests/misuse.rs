@@ -94,7 +94,7 @@ fn the_limits_of_an_engine_bound_its_pages() {
     assert_eq!(engine.count(&all.filter), Ok(3), "a count has no page");
     // A request parsed under these limits fits.
     let parsed = FilterBuilder::new(engine.catalog())
-        .limits(limits.clone())
+        .with_limits(limits.clone())
         .request(br#"{"ids":["1","2","3"]}"#, &SearchParams::new())
         .unwrap();
     assert_eq!(engine.search(&parsed).unwrap().len(), 2);
@@ -174,17 +174,17 @@ fn limits_may_have_any_values() {
         let nested = format!("{}name = b{}", "(".repeat(20_000), ")".repeat(20_000));
         let document = format!(r#"{{"id":"a","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
 
-        assert!(FilterBuilder::new(&catalog).limits(least.clone()).json(body).is_err());
-        assert!(FilterBuilder::new(&catalog).limits(least.clone()).text("name = b").is_err());
+        assert!(FilterBuilder::new(&catalog).with_limits(least.clone()).json(body).is_err());
+        assert!(FilterBuilder::new(&catalog).with_limits(least.clone()).text("name = b").is_err());
         let page = SearchParams::new().limit("1");
-        assert!(FilterBuilder::new(&catalog).limits(least.clone()).request(body, &page).is_err());
+        assert!(FilterBuilder::new(&catalog).with_limits(least.clone()).request(body, &page).is_err());
         let engine = Engine::builder(catalog.clone()).limits(least).build();
         assert!(engine.upsert(br#"{"id":"a"}"#).is_err() && engine.is_empty());
         let nothing = SearchRequest::new(Filter::all(&catalog)).with_limit(0);
         assert!(engine.search(&nothing).unwrap().is_empty());
 
-        let filter = FilterBuilder::new(&catalog).limits(greatest.clone()).json(deep.as_bytes()).unwrap();
-        assert_eq!(filter, FilterBuilder::new(&catalog).limits(greatest.clone()).text(&nested).unwrap());
+        let filter = FilterBuilder::new(&catalog).with_limits(greatest.clone()).json(deep.as_bytes()).unwrap();
+        assert_eq!(filter, FilterBuilder::new(&catalog).with_limits(greatest.clone()).text(&nested).unwrap());
         let unoptimized = filter.unoptimized();
         let engine = Engine::builder(catalog.clone()).limits(greatest.clone()).build();
         engine.upsert(document.as_bytes()).unwrap();
@@ -197,7 +197,7 @@ fn limits_may_have_any_values() {
             assert_eq!(engine.search(&all.with_offset(0)).unwrap().ids().collect::<Vec<_>>(), ["b"]);
         }
         assert!(unoptimized.to_text().len() + unoptimized.to_json().len() + unoptimized.plan().len() > 0);
-        let cache = FilterCache::new(FilterBuilder::new(&catalog).limits(greatest), usize::MAX);
+        let cache = FilterCache::new(FilterBuilder::new(&catalog).with_limits(greatest), usize::MAX);
         assert_eq!(cache.compile(deep.as_bytes()), Ok(filter));
         assert!(FilterCache::new(FilterBuilder::new(&Catalog::cases()), 0).compile(body).is_ok());
     };

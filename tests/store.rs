@@ -373,7 +373,7 @@ fn readers_see_complete_writes_and_their_documents() {
             let cases: Vec<String> =
                 (0..5).map(|case| format!("{{\"id\":\"{case}\",\"groupByType\":\"{round}\"}}")).collect();
             let durability = if round % 8 == 0 { Durability::Synced } else { Durability::Grouped };
-            store.upsert_many(cases.iter().map(String::as_bytes), durability).unwrap();
+            store.upsert_each(cases.iter().map(String::as_bytes), durability).unwrap();
         }
         is_done.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));

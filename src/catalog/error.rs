@@ -6,7 +6,7 @@ use super::field_type::FieldType;
 use crate::error::quote;
 
 /// An error of creating, growing or narrowing a catalogue.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CatalogError {
     /// Two fields, or a field and an alias, have this name.

@@ -12,7 +12,7 @@ use super::field_type::FieldType;
 /// assert_eq!(field.name(), "checks.result");
 /// assert!(field.is_many());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     name: Box<str>,
     path: Box<str>,

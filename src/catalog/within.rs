@@ -6,6 +6,16 @@ use super::catalogue::Catalog;
 use super::field::Field;
 use crate::error::{Error, ErrorKind, quote};
 
+/// Compares the fields and the allow-lists.
+impl PartialEq for Catalog {
+    fn eq(&self, other: &Self) -> bool {
+        let (own, others) = (&self.inner, &other.inner);
+        self.is_same(other) || own.visible == others.visible && own.fields == others.fields
+    }
+}
+
+impl Eq for Catalog {}
+
 impl Catalog {
     /// Returns true if filters of `self` run on engines of `other`.
     ///

@@ -39,7 +39,7 @@ impl DomainErrorKind {
 ///
 /// An error of the store displays without the store's own message, which names files. For logs that message is in
 /// [`source`](std::error::Error::source).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DomainError {
     kind: DomainErrorKind,
     cause: Cause,

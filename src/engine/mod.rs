@@ -63,6 +63,8 @@ pub(crate) use search::AnswerWriter;
 pub(crate) use search::FoundRows;
 pub use search::{SearchAnswer, explain};
 pub use searchable::Searchable;
+#[cfg(feature = "store")]
+pub(crate) use searchable::sealed::Sealed;
 pub(crate) use snapshot::Snapshot;
 #[cfg(feature = "store")]
 pub(crate) use snapshot::{BatchId, Slot};

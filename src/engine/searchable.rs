@@ -10,7 +10,8 @@ use crate::limits::Limits;
 
 /// Documents that requests are answered from: an [`Engine`], or a `Store`.
 ///
-/// Both have these methods of their own. The trait is for code that takes either.
+/// Both have these methods of their own. The trait is for code that takes either. It is sealed: only this library implements it, so
+/// a release can add methods.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, SearchRequest, Searchable};
@@ -26,7 +27,7 @@ use crate::limits::Limits;
 /// assert_eq!(newest(&engine, "acme")?, ["a"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Searchable: Send + Sync {
+pub trait Searchable: sealed::Sealed + Send + Sync {
     /// The error of a request that cannot be answered.
     type Error: std::error::Error + Send + Sync + 'static;
 
@@ -65,6 +66,14 @@ pub trait Searchable: Send + Sync {
     /// A request for another catalogue or above the limits.
     fn explain(&self, request: &SearchRequest) -> Result<Explanation, Self::Error>;
 }
+
+/// The supertrait that keeps [`Searchable`] from being implemented outside the library.
+pub(crate) mod sealed {
+    /// A type of this library that answers requests.
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for Engine {}
 
 impl Searchable for Engine {
     type Error = Error;

@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Errors};
 /// let row = ErrorCode::ALL.iter().find(|row| row.error_type() == "InvalidShareTokenException");
 /// assert_eq!(row.map(|row| (row.number(), row.status())), Some((4011, 401)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ErrorCode {
     number: u32,
     error_type: &'static str,

@@ -57,7 +57,7 @@ impl Filter {
         }
         body.push_str("]}]}");
         FilterBuilder::new(catalog)
-            .limits(no_limits())
+            .with_limits(no_limits())
             .json(body.as_bytes())
             .map_err(|errors| errors.map(of_test))
     }

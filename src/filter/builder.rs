@@ -18,7 +18,7 @@ use crate::predicate;
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};
-/// let builder = FilterBuilder::new(&Catalog::cases()).limits(Limits::default().with_ids(1));
+/// let builder = FilterBuilder::new(&Catalog::cases()).with_limits(Limits::default().with_ids(1));
 /// assert!(builder.json(br#"{"ids":["a"]}"#).is_ok());
 /// assert!(builder.json(br#"{"ids":["a","b"]}"#).is_err());
 /// assert!(builder.text("ids (a)").is_ok());
@@ -31,7 +31,7 @@ pub struct FilterBuilder {
 
 impl FilterBuilder {
     /// Returns a builder for this catalogue with the default limits. If an engine has others, set those as well:
-    /// `.limits(engine.limits().clone())`.
+    /// `.with_limits(engine.limits().clone())`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         Self { catalog: catalog.clone(), limits: Limits::default() }
@@ -39,7 +39,7 @@ impl FilterBuilder {
 
     /// Sets the limits of bodies, texts and pages.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
+    pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
@@ -47,6 +47,18 @@ impl FilterBuilder {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Returns the limits of bodies, texts and pages.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, FilterBuilder, Limits};
+    /// let builder = FilterBuilder::new(&Catalog::cases()).with_limits(Limits::default().with_ids(1));
+    /// assert_eq!(builder.limits().ids, 1);
+    /// ```
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Compiles a JSON body.
@@ -84,10 +96,6 @@ impl FilterBuilder {
         Ok(SearchRequest::new(filter).with_paging(paging))
     }
 
-    /// Returns the limits of this builder.
-    pub(super) fn limits_in_force(&self) -> &Limits {
-        &self.limits
-    }
 }
 
 impl Filter {

@@ -43,7 +43,7 @@ pub struct FilterCache {
 }
 
 /// Statistics of a [`FilterCache`]: its lookups so far, and its current content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CacheStats {
     /// The lookups that found a filter.
@@ -169,7 +169,7 @@ impl FilterCache {
     /// Returns the limits for bodies.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        self.builder.limits_in_force()
+        self.builder.limits()
     }
 
     /// Returns the number of lookups since the cache was created, and its current content.

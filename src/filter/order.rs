@@ -1,6 +1,7 @@
 //! The order of the cases in the answer to a search.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, quote};
@@ -33,7 +34,7 @@ pub struct Order {
 }
 
 /// The field and the direction of an [`Order`] that was checked against a catalogue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SortKey {
     pub(crate) field: FieldId,
     pub(crate) descending: bool,
@@ -157,6 +158,13 @@ impl PartialEq for Order {
 
 impl Eq for Order {}
 
+impl Hash for Order {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+        self.field().name().hash(state);
+    }
+}
+
 impl fmt::Display for Order {
     /// Prints the text that [`Order::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -257,6 +265,21 @@ mod tests {
         assert_eq!(Order::parse(&cases, "").unwrap(), None);
         let [one, other] = ["createdAt", "-createdAt"].map(|text| Order::parse(&cases, text).unwrap());
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn equal_orders_and_requests_have_equal_hashes() {
+        use std::collections::HashSet;
+
+        use crate::filter::{Filter, SearchRequest};
+        let cases = Catalog::cases();
+        let grown = cases.with([Field::new("x", FieldType::Number)]).unwrap();
+        let orders = [(&cases, "createdAt"), (&grown, "createdAt"), (&cases, "-createdAt"), (&cases, "updatedAt")]
+            .map(|(catalog, text)| Order::parse(catalog, text).unwrap());
+        assert_eq!(orders.iter().collect::<HashSet<_>>().len(), 3);
+        let requests =
+            orders.map(|order| SearchRequest::new(Filter::all(&cases)).with_order(order).with_limit(20));
+        assert_eq!(requests.iter().collect::<HashSet<_>>().len(), 3);
     }
 
     #[test]

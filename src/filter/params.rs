@@ -22,7 +22,7 @@ pub const DEFAULT_PAGE: u64 = 100;
 /// assert_eq!((paging.offset, paging.limit, paging.count), (0, 20, false));
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub struct SearchParams<'a> {
     offset: Option<Cow<'a, str>>,
@@ -33,7 +33,7 @@ pub struct SearchParams<'a> {
 }
 
 /// The order and the page of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Paging {
     /// The order of the documents. `None` is the order in which they were first stored.

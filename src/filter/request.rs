@@ -25,7 +25,7 @@ use crate::limits::Limits;
 /// assert_eq!(newest.limit, 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SearchRequest {
     /// The filter that selects the documents.

@@ -139,7 +139,7 @@ fn joining_filters_joins_their_criteria() {
 fn criteria_are_parsed_once_for_a_filter_and_its_clones_and_kept_out_of_the_cache() {
     let body = br#"{"criteria":[{"field":"status","op":"=","values":["opened"]}]}"#;
     let cache =
-        FilterCache::new(FilterBuilder::new(&cases()).limits(crate::limits::Limits::default()), 1 << 20);
+        FilterCache::new(FilterBuilder::new(&cases()).with_limits(crate::limits::Limits::default()), 1 << 20);
     let bound = cache.compile(body).unwrap().and(&text("tags = a")).unwrap();
     for filter in [cache.compile(body).unwrap(), text("status = opened"), bound] {
         assert!(filter.written.get().is_none());
@@ -216,7 +216,7 @@ proptest! {
         for value in [value, odd] {
             let quoted = Filter::quote(&value);
             let expected = Filter::test(&cases(), "clientId", Operator::Equal, [&value]).unwrap();
-            let read = FilterBuilder::new(&cases()).limits(limits::no_limits()).text(&format!("clientId = {quoted}"));
+            let read = FilterBuilder::new(&cases()).with_limits(limits::no_limits()).text(&format!("clientId = {quoted}"));
             prop_assert_eq!(read.unwrap(), expected.clone());
             let listed = format!("(clientId in ({quoted}, {quoted}) and name = x) or clientId = {quoted}");
             prop_assert_eq!(Filter::compile_text(&cases(), &listed).unwrap(), expected);

@@ -17,7 +17,7 @@ use super::dialect::{Dialect, Form, Operand, Syntax};
 /// assert_eq!(serde_json::to_string(statement.params())?, r#"["open",["cash","vip"]]"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     dialect: Dialect,
     pieces: Vec<Piece>,
@@ -25,7 +25,7 @@ pub struct Statement {
 }
 
 /// A part of a statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
     /// A parameter, by its index.

@@ -60,7 +60,7 @@ impl StoreErrorKind {
 }
 
 /// An error of a store. It names the file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
     file: String,

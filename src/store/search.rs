@@ -7,7 +7,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
-use crate::engine::{AnswerWriter, FoundRows, SearchAnswer, Searchable};
+use crate::engine::{AnswerWriter, FoundRows, Sealed, SearchAnswer, Searchable};
 use crate::error::Error;
 use crate::filter::SearchRequest;
 use crate::filter::{Filter, Warning};
@@ -220,6 +220,8 @@ impl Iterator for StoredDocuments<'_> {
         Some(self.store.read_documents(&self.rows, |documents| documents.read(number, str::to_owned)))
     }
 }
+
+impl Sealed for Store {}
 
 impl Searchable for Store {
     type Error = StoreError;

@@ -7,7 +7,7 @@ use super::log::Log;
 use super::options::Durability;
 use super::tables::State;
 use crate::batch::{Document, Row};
-use crate::engine::{ImportError, UpsertOutcome, WriteTxn};
+use crate::engine::{ImportError, ImportMode, ImportReport, UpsertOutcome, WriteTxn};
 use crate::error::Error;
 use crate::filter::utf8;
 use crate::ingest::trim;
@@ -19,15 +19,24 @@ impl Store {
     /// A malformed case, and faults of the file; nothing is stored then. After a fault of the file the next write
     /// [recovers](Self::recover) first, and fails if it cannot.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
-        let outcomes = self.upsert_many([document], durability)?;
+        let outcomes = self.upsert_each([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))
     }
 
-    /// Stores several cases: all of them, or none.
+    /// Stores several cases, each a JSON document, all or none. Returns the outcome of each.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions, UpsertOutcome::{Replaced, Stored}};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// let documents = [&br#"{"id":"a"}"#[..], br#"{"id":"b"}"#, br#"{"id":"a"}"#];
+    /// assert_eq!(store.upsert_each(documents, Durability::Synced)?, [Stored, Stored, Replaced]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert). The line of a [`ImportError`] is the number of the case, counted from 1.
-    pub fn upsert_many<'d>(
+    /// As [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the case, counted from 1.
+    pub fn upsert_each<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
         durability: Durability,
@@ -63,23 +72,64 @@ impl Store {
         Ok(outcomes)
     }
 
+    /// Stores cases, all or none, and durably: NDJSON, a JSON array or a search answer, as in a strict [import](Self::import).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// assert_eq!(store.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?.stored, 2);
+    /// let error = store.upsert_many(b"{\"id\":\"c\"}\n{\"id\":7}").unwrap_err();
+    /// assert_eq!((error.import_error().map(|error| error.line), store.len()), (Some(2), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert).
+    pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, StoreError> {
+        let mut import = self.import(ImportMode::Strict)?;
+        import.push(documents)?;
+        import.commit()
+    }
+
     /// Deletes the case of an `id`. Returns false if there is none.
     ///
     /// # Errors
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn delete(&self, id: &str, durability: Durability) -> Result<bool, StoreError> {
+        self.delete_many([id], durability).map(|deleted| deleted == 1)
+    }
+
+    /// Deletes cases, all at once. Returns the number of deleted cases.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert_many(br#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#)?;
+    /// assert_eq!(store.delete_many(["a", "c", "a", "unknown"], Durability::Synced)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Faults of the file, as [`upsert`](Self::upsert). Nothing is deleted then.
+    pub fn delete_many<I: AsRef<str>>(
+        &self,
+        ids: impl IntoIterator<Item = I>,
+        durability: Durability,
+    ) -> Result<usize, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let mut txn = WriteTxn::new(&self.engine);
-        let is_there = txn.delete(id);
-        if is_there {
+        let deleted = ids.into_iter().filter(|id| txn.delete(id.as_ref())).count();
+        if deleted > 0 {
             let state = log.state;
             self.commit(&mut log, txn.stage(), state, Vec::new(), durability)?;
         } else if durability == Durability::Synced {
             drop(txn);
             self.sync_locked(&mut log)?;
         }
-        Ok(is_there)
+        Ok(deleted)
     }
 
     /// Puts all writes so far on disk.

@@ -10,7 +10,7 @@ use super::literal::Value;
 use super::number::Number;
 
 /// The error of converting a text or a double that is not a [`Number`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParseNumberError(());
 
 impl fmt::Display for ParseNumberError {
@@ -95,7 +95,7 @@ impl TryFrom<Timestamp> for DateTime<Utc> {
 }
 
 /// The error of converting an instant that is outside the range of the other type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimestampRangeError(());
 
 impl fmt::Display for TimestampRangeError {

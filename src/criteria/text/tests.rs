@@ -53,7 +53,7 @@ fn same(text: &str, json: &str) {
 }
 
 fn errors_with(limits: &Limits, text: &str) -> Vec<String> {
-    let errors = FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).text(text).expect_err(text);
+    let errors = FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).text(text).expect_err(text);
     assert!(errors.as_slice().iter().all(|error| error.path.is_empty()));
     errors
         .as_slice()
@@ -389,7 +389,7 @@ fn one_item_beyond_a_limit_is_an_error() {
     let catalog = Catalog::cases();
     let limits = Limits { depth: 3, criteria: 5, values: 4, ids: 2, string_bytes: 6, ..Limits::default() };
     let sound = |text: &str| {
-        assert!(FilterBuilder::new(&catalog).limits(limits.clone()).text(text).is_ok(), "{text}");
+        assert!(FilterBuilder::new(&catalog).with_limits(limits.clone()).text(text).is_ok(), "{text}");
     };
     let fails = |text: &str, expected: &[&str]| assert_eq!(errors_with(&limits, text), expected, "{text}");
     sound("(((name = a)))");
@@ -462,7 +462,7 @@ fn deep_nesting_does_not_overflow_the_stack() {
             ("(name = x or ".repeat(100_000), wide.clone()),
             ("name = x and (name = y or (".repeat(100_000), wide),
         ] {
-            assert!(FilterBuilder::new(&Catalog::cases()).limits(limits.clone()).text(&text).is_err());
+            assert!(FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).text(&text).is_err());
         }
     };
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();

@@ -24,11 +24,13 @@ use crate::filter::SearchRequest;
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct SearchAnswer {
     page: Page,
     offset_and_limit: (u64, u64),
 }
 
+#[derive(Clone)]
 enum Page {
     Rows(FoundRows),
     #[cfg(any(feature = "postgres", feature = "store"))]

@@ -11,6 +11,7 @@ use crate::engine::Snapshot;
 use crate::engine::snapshot::View;
 
 /// The rows of a page, and the view that keeps their documents unchanged.
+#[derive(Clone)]
 pub(crate) struct FoundRows {
     /// `None` for a page without rows, so that an empty answer keeps no documents alive.
     view: Option<Arc<View>>,

@@ -23,7 +23,7 @@ use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
 /// A strategy to find the number of all selected cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TotalStrategy {
@@ -51,7 +51,7 @@ pub enum TotalStrategy {
 }
 
 /// A strategy to find the cases of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PageStrategy {

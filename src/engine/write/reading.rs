@@ -9,7 +9,7 @@ use crate::ingest::{DocumentTemplate, Piece, read_by_template, trim};
 use crate::limits::Limits;
 
 /// The handling of malformed cases by an import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ImportMode {
     /// The first malformed case ends the import, and no case is stored.

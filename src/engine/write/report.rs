@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::error::Error;
 
 /// The outcome of storing one document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UpsertOutcome {
     /// Its `id` is new.

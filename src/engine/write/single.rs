@@ -75,6 +75,39 @@ impl Engine {
         self.import(ImportMode::Strict).commit_all(documents)
     }
 
+    /// Stores several cases, each a JSON document, all or none. Returns the outcome of each.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, UpsertOutcome::{Replaced, Stored}};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let documents = [r#"{"id":"a"}"#, r#"{"id":"b"}"#, r#"{"id":"a"}"#];
+    /// assert_eq!(engine.upsert_each(documents.map(str::as_bytes))?, [Stored, Stored, Replaced]);
+    /// assert_eq!(engine.upsert_each([&b"{\"id\":\"c\"}"[..], b"{}"]).unwrap_err().line, 2);
+    /// assert_eq!(engine.len(), 2);
+    /// # Ok::<(), casefilter::ImportError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first fault of the first malformed case; its line is the number of the case, counted from 1. Nothing is stored then.
+    pub fn upsert_each<D: AsRef<[u8]>>(
+        &self,
+        documents: impl IntoIterator<Item = D>,
+    ) -> Result<Vec<UpsertOutcome>, ImportError> {
+        let mut txn = WriteTxn::new(self);
+        let mut outcomes = Vec::new();
+        for (line, document) in (1_u64..).zip(documents) {
+            let malformed = |error: Error| ImportError::new("", line, error);
+            let mut row = Row::default();
+            let text = self.read(document.as_ref(), &mut row).map_err(|errors| malformed(errors.into_first()))?;
+            let outcome = txn.upsert(&row, Document::Text(text));
+            outcomes.push(outcome.map_err(|error| malformed(*error))?);
+        }
+        if !outcomes.is_empty() {
+            txn.stage().publish();
+        }
+        Ok(outcomes)
+    }
+
     /// Deletes a case. Returns false if there is none with this `id`. A later case with the same `id` gets a new place.
     ///
     /// ```

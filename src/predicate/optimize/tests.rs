@@ -166,12 +166,12 @@ fn a_normal_form_nests_at_most_three_levels_deeper() {
     let filter = Filter::compile_text(&catalog, text).unwrap();
     let compile = |depth: usize, body: &str| {
         FilterBuilder::new(&catalog)
-            .limits(crate::Limits { depth, ..crate::Limits::default() })
+            .with_limits(crate::Limits { depth, ..crate::Limits::default() })
             .json(body.as_bytes())
     };
     assert!(
         FilterBuilder::new(&catalog)
-            .limits(crate::Limits { depth: 4, ..crate::Limits::default() })
+            .with_limits(crate::Limits { depth: 4, ..crate::Limits::default() })
             .text(text)
             .is_ok()
     );
@@ -220,7 +220,7 @@ fn depth_costs_little_stack() {
         for (levels, depth) in [(10, 32), (600, usize::MAX)] {
             let limits = crate::Limits { depth, ..crate::Limits::default() };
             for text in towers(levels) {
-                let filter = FilterBuilder::new(&catalog).limits(limits.clone()).text(&text).unwrap();
+                let filter = FilterBuilder::new(&catalog).with_limits(limits.clone()).text(&text).unwrap();
                 assert!(!filter.to_json().is_empty() && !filter.plan().is_empty());
                 assert!(!filter.warnings().is_empty() || filter.clone().unoptimized().size() > 1);
             }

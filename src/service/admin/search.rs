@@ -123,7 +123,7 @@ impl AdminSearch {
         };
         let bad = |errors: Errors| Failure::new(axum::http::StatusCode::BAD_REQUEST, errors.to_string());
         let filter = match &self.body {
-            Some(body) => FilterBuilder::new(catalog).limits(limits.clone()).json(body.as_bytes()),
+            Some(body) => FilterBuilder::new(catalog).with_limits(limits.clone()).json(body.as_bytes()),
             None => Ok(Filter::all(catalog)),
         };
         let params = SearchParams::new().order(self.order.as_deref());

@@ -305,7 +305,7 @@ impl Tokens {
     /// Returns an error for the first invalid token.
     pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, TokenError> {
         let shared =
-            Arc::new(FilterCache::new(FilterBuilder::new(catalog).limits(limits.clone()), CACHE_BYTES));
+            Arc::new(FilterCache::new(FilterBuilder::new(catalog).with_limits(limits.clone()), CACHE_BYTES));
         let mut by_token = HashMap::new();
         for (number, entry) in (1..).zip(file.tokens) {
             let wrong = |message: String| TokenError { number: Some(number), message };
@@ -321,7 +321,7 @@ impl Tokens {
             let bound = match &entry.filter {
                 None => None,
                 Some(text) => {
-                    let filter = FilterBuilder::new(catalog).limits(limits.clone()).text(text);
+                    let filter = FilterBuilder::new(catalog).with_limits(limits.clone()).text(text);
                     Some(filter.map_err(|errors| wrong(format!("`filter`: {errors}")))?)
                 }
             };
@@ -340,7 +340,7 @@ impl Tokens {
             } else {
                 let catalog = narrow.unwrap_or_else(|| catalog.clone());
                 let cache =
-                    FilterCache::new(FilterBuilder::new(&catalog).limits(limits.clone()), OWN_CACHE_BYTES);
+                    FilterCache::new(FilterBuilder::new(&catalog).with_limits(limits.clone()), OWN_CACHE_BYTES);
                 Arc::new(match &bound {
                     Some(bound) => cache.within(bound).map_err(|error| wrong(error.to_string()))?,
                     None => cache,

@@ -108,7 +108,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
         5 => {
             let cases: Vec<(String, String)> = (0..dice.below(9)).map(|_| case(dice)).collect();
             cases.iter().for_each(|(id, document)| plain.upsert(id, document));
-            store.upsert_many(cases.iter().map(|(_, document)| document.as_bytes()), durability)?;
+            store.upsert_each(cases.iter().map(|(_, document)| document.as_bytes()), durability)?;
         }
         6 => {
             let id = format!("c{}", dice.below(40));

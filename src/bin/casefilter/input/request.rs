@@ -105,7 +105,7 @@ impl Line {
     /// All errors of the line, the body and the parameters, in this order, at most ten.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<SearchRequest, Errors> {
         let filter =
-            self.body.as_deref().map(|body| FilterBuilder::new(catalog).limits(limits.clone()).json(body));
+            self.body.as_deref().map(|body| FilterBuilder::new(catalog).with_limits(limits.clone()).json(body));
         self.with_filter(catalog, limits, filter)
     }
 
@@ -179,7 +179,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
         let begins = text.len().saturating_sub(text.trim_start().len());
         // The parser of bodies describes text that is not JSON, so that both have the same errors.
         let limits = Limits::default().with_body_bytes(usize::MAX);
-        let as_body = FilterBuilder::new(&Catalog::cases()).limits(limits).json(text.as_bytes()).err();
+        let as_body = FilterBuilder::new(&Catalog::cases()).with_limits(limits).json(text.as_bytes()).err();
         let as_body = as_body.iter().flat_map(Errors::as_slice).find(|found| found.kind == kind);
         match as_body {
             Some(told) if told.offset > begins => told.clone().into(),

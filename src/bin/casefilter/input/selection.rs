@@ -113,7 +113,7 @@ impl Selection {
     fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
         let limits = unpaged();
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
-        let builder = FilterBuilder::new(catalog).limits(limits.clone());
+        let builder = FilterBuilder::new(catalog).with_limits(limits.clone());
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
             (Some(body), _) => check_text(body).map_err(Errors::from).and_then(|()| builder.json(body)),
