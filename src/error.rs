@@ -277,7 +277,7 @@ impl Errors {
         &self.0
     }
 
-    /// Returns the first error.
+    /// Returns the first error. There is always one.
     pub(crate) fn into_first(self) -> Error {
         let none = || Error::new(ErrorKind::Syntax, 0, "no error", "an error");
         self.0.into_iter().next().unwrap_or_else(none)
