@@ -2,22 +2,24 @@
 
 mod found;
 mod quote;
+#[cfg(feature = "serde")]
+mod serialized;
 mod suggestion;
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer};
 use smallvec::{SmallVec, smallvec};
 
 pub use self::found::Found;
-pub(crate) use self::quote::{Quoted, escaped, quote, quote_all, quote_whole};
+pub(crate) use self::quote::{escaped, quote, quote_all, quote_whole};
 pub use self::suggestion::Suggestion;
 
 /// The stable kind of an [`Error`].
 ///
 /// Programs may depend on its [`code`](ErrorKind::code), which never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The body is larger than [`Limits::body_bytes`](crate::Limits::body_bytes).
@@ -75,7 +77,7 @@ pub enum ErrorKind {
     /// A document without a usable `id`.
     BadId,
     /// A document larger than the limit.
-    #[serde(rename = "case_too_large")]
+    #[cfg_attr(feature = "serde", serde(rename = "case_too_large"))]
     DocumentTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
@@ -132,8 +134,9 @@ impl ErrorKind {
     }
 }
 
-impl Serialize for ErrorKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+#[cfg(feature = "serde")]
+impl serde::Serialize for ErrorKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.code())
     }
 }
@@ -141,7 +144,8 @@ impl Serialize for ErrorKind {
 /// An error in a request or a document.
 ///
 /// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Error {
     /// The stable kind.
@@ -155,7 +159,7 @@ pub struct Error {
     /// A description of the allowed input.
     pub expected: String,
     /// The correction that was probably meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub suggestion: Option<Suggestion>,
 }
 
@@ -241,8 +245,9 @@ impl From<Box<Error>> for Error {
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
 /// The errors of one request: at least one, at most ten, in document order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Errors(Vec<Error>);
 
 impl Errors {
@@ -321,6 +326,15 @@ impl Errors {
     #[must_use]
     pub fn description(&self) -> String {
         format!("Invalid parameters: {self}")
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Errors {
+    /// Reads a list of at least one error.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let none = || serde::de::Error::custom("expected at least one error");
+        Self::in_order(Vec::<Error>::deserialize(deserializer)?).ok_or_else(none)
     }
 }
 
@@ -438,6 +452,22 @@ mod tests {
         assert_eq!(near(&"x".repeat(5000)), None);
     }
 
+    #[cfg(feature = "serde")]
+    #[test]
+    fn errors_are_read_back_as_they_were_serialised() {
+        let error = Error::new(ErrorKind::DocumentTooLarge, 7, Found::text("a\u{1b}"), "less")
+            .at("criteria[0]")
+            .suggest(Some(Suggestion::replace_by("b").with_explanation("which is c")));
+        let errors = Errors::from(error);
+        let json = serde_json::to_string(&errors).unwrap();
+        let expected = r#"[{"kind":"case_too_large","path":"criteria[0]","offset":7,"found":"`a\\u{1b}`","expected":"less","suggestion":"`b`, which is c"}]"#;
+        assert_eq!(json, expected);
+        let read: Errors = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.to_string(), errors.to_string());
+        assert!(serde_json::from_str::<Errors>("[]").is_err());
+    }
+
+    #[cfg(feature = "serde")]
     #[test]
     fn a_kind_is_read_by_its_code() {
         // The error for an unknown code lists all known codes.

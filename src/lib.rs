@@ -50,7 +50,8 @@
 //! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |
 //! | `postgres` | requests answered by a PostgreSQL table |
 //! | `service` | the HTTP service of the compliance domain, and its records |
-//! | `sample` | sample cases, the same for the same seed |
+//! | `serde` | `Serialize` and `Deserialize`: catalogues, limits, filters, orders, parameters, errors, reports, explanations |
+| `sample` | sample cases, the same for the same seed |
 //! | `cli`, `jemalloc`, `full` | the command line, its allocator, and everything |
 //!
 //! # Limits and non-goals

@@ -3,7 +3,7 @@
 /// Bounds on requests and documents.
 ///
 /// A value equal to a bound is accepted. A larger one is an error that names the bound and the value. The doc of each bound
-/// names its default.
+/// names its default. With the feature `serde`, missing bounds are read as their defaults.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};
@@ -16,6 +16,8 @@
 /// assert!(errors.to_string().contains("at most 1 criteria"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Limits {
     /// The size of a request body or of a text filter, in bytes; 4 MiB.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
 /// The type of a field's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -19,6 +17,10 @@ pub enum FieldType {
 }
 
 impl FieldType {
+    /// All types.
+    #[cfg(feature = "serde")]
+    pub(super) const ALL: [Self; 4] = [Self::String, Self::Number, Self::Timestamp, Self::Boolean];
+
     /// Returns the name that messages and listings use.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -39,11 +41,5 @@ impl FieldType {
 impl fmt::Display for FieldType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl Serialize for FieldType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }

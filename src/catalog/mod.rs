@@ -9,6 +9,8 @@ mod id;
 mod names;
 mod paths;
 mod resolve;
+#[cfg(feature = "serde")]
+mod serialized;
 mod stray;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,6 @@
 
 use std::sync::atomic::Ordering;
 
-use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::column::Column;
@@ -12,7 +11,8 @@ use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
 
 /// The heap memory of an engine's cases, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct MemoryUsage {
     /// The number of cases.
@@ -30,7 +30,8 @@ pub struct MemoryUsage {
 }
 
 /// The memory of one field's column.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct FieldMemory {
     /// The field's name.

@@ -225,6 +225,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "serde")]
     #[test]
     fn every_kind_that_a_request_can_have_has_a_row() {
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();

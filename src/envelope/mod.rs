@@ -5,15 +5,15 @@
 
 pub(crate) mod error_codes;
 
-use serde::Serialize;
 
 use crate::error::Errors;
 
 pub use error_codes::ErrorCode;
 
-/// The error envelope, on the wire and on the command line.
+/// The error envelope, on the wire and on the command line. With the feature `serde`, it serialises.
 ///
-/// ```
+#[cfg_attr(feature = "serde", doc = "```")]
+#[cfg_attr(not(feature = "serde"), doc = "```ignore")]
 /// use casefilter::envelope::Envelope;
 /// use casefilter::{Catalog, Filter};
 /// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
@@ -21,8 +21,9 @@ pub use error_codes::ErrorCode;
 /// assert!(text.starts_with(r#"{"code":400,"correlationId":"request-1","description":"Invalid parameters: "#));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 #[non_exhaustive]
 pub struct Envelope {
     /// The HTTP status.
@@ -32,10 +33,10 @@ pub struct Envelope {
     /// A description of the errors.
     pub description: String,
     /// The number of the error, from the table [`ErrorCode::ALL`].
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub error_code: Option<u32>,
     /// The name of the error, from the same table.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(rename = "type", skip_serializing_if = "Option::is_none"))]
     pub error_type: Option<&'static str>,
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::quote::{Quoted, escaped, write_quoted};
+#[cfg(any(test, feature = "serde"))]
+use super::quote::escaped;
+use super::quote::{Quoted, write_quoted};
 
 /// The longest text that an error keeps, in characters.
 const KEPT_CHARS: usize = 256;
@@ -12,7 +12,7 @@ const KEPT_CHARS: usize = 256;
 /// The part of the input that an [`Error`](crate::Error) is about.
 ///
 /// It displays as in messages: a text in backquotes, clipped to 60 characters, with control characters escaped; a description as it
-/// is. Serde uses the displayed form, in both directions.
+/// is. With the feature `serde`, it is serialised in that form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Found};
@@ -61,6 +61,7 @@ impl Found {
     }
 
     /// Returns the value that displays as `shown`.
+    #[cfg(any(test, feature = "serde"))]
     pub(crate) fn from_displayed(shown: String) -> Self {
         let inner = shown.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
         match inner.filter(|inner| !inner.contains('`') && escaped(inner) == **inner) {
@@ -96,18 +97,6 @@ impl From<String> for Found {
 impl From<&str> for Found {
     fn from(description: &str) -> Self {
         Self::Description(description.to_owned())
-    }
-}
-
-impl Serialize for Found {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Found {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from_displayed)
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::quote::{Quoted, is_whole, write_quoted};
 
 /// A correction that an [`Error`](crate::Error) suggests: a text to write instead, an explanation, or both.
 ///
-/// It displays as in messages: the text in backquotes, then the explanation after a comma. Serde uses the displayed form, in both
-/// directions.
+/// It displays as in messages: the text in backquotes, then the explanation after a comma. With the feature `serde`, it is
+/// serialised in that form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter};
@@ -76,6 +74,7 @@ impl Suggestion {
     }
 
     /// Returns the value that displays as `shown`.
+    #[cfg(any(test, feature = "serde"))]
     pub(crate) fn from_displayed(shown: String) -> Self {
         let parts = shown.strip_prefix('`').and_then(|rest| rest.split_once('`'));
         match parts.filter(|(text, _)| is_whole(text)) {
@@ -107,18 +106,6 @@ impl fmt::Display for Suggestion {
 impl From<Quoted> for Suggestion {
     fn from(quoted: Quoted) -> Self {
         Self::replace_by(quoted.0)
-    }
-}
-
-impl Serialize for Suggestion {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Suggestion {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from_displayed)
     }
 }
 

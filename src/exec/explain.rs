@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
 
 use super::access_path::AccessPath;
 use super::cost::Cost;
@@ -27,8 +26,9 @@ use crate::predicate::{Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection};
 
 /// The means by which a criterion is answered on a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Means {
     /// The filter itself, for any cases.

@@ -44,6 +44,7 @@ pub struct FilterCache {
 
 /// Statistics of a [`FilterCache`]: its lookups so far, and its current content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CacheStats {
     /// The lookups that found a filter.

@@ -16,6 +16,8 @@ mod limits;
 pub(crate) mod order;
 mod params;
 mod request;
+#[cfg(feature = "serde")]
+mod serialized;
 #[cfg(test)]
 mod tests;
 mod written;

@@ -8,6 +8,8 @@ use crate::error::{Error, ErrorKind, quote};
 
 /// The direction of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Direction {
     /// The smallest value first.
     #[default]

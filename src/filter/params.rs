@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 
 use super::order::Order;
 use crate::catalog::Catalog;
@@ -14,7 +13,7 @@ pub const DEFAULT_PAGE: u64 = 100;
 
 /// The parameters of a request as text, as in a query string.
 ///
-/// The type deserialises from the members `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string.
+/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -22,18 +21,23 @@ pub const DEFAULT_PAGE: u64 = 100;
 /// assert_eq!((paging.offset, paging.limit, paging.count), (0, 20, false));
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct SearchParams<'a> {
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     offset: Option<Cow<'a, str>>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     limit: Option<Cow<'a, str>>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     order: Option<Cow<'a, str>>,
-    #[serde(rename = "countTotalItems")]
+    #[cfg_attr(feature = "serde", serde(rename = "countTotalItems", skip_serializing_if = "Option::is_none"))]
     count: Option<Cow<'a, str>>,
 }
 
 /// The order and the page of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Paging {
     /// The order of the documents. `None` is the order in which they were first stored.

@@ -61,6 +61,8 @@
 
 mod connective;
 mod lookup;
+#[cfg(feature = "serde")]
+mod serialized;
 mod shape;
 mod table;
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
-
 use crate::catalog::{Field, FieldType};
 use crate::value::Value;
 
@@ -35,7 +33,7 @@ impl ColumnType {
 
 /// A value or a list of values, as a parameter of a statement or in a column of a row.
 ///
-/// It serialises as a plain JSON value: a string, a number, an array of strings.
+/// With the feature `serde`, it serialises as a plain JSON value: a string, a number, an array of strings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Datum<'a> {
@@ -105,8 +103,9 @@ impl Datum<'_> {
     }
 }
 
-impl Serialize for Datum<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+#[cfg(feature = "serde")]
+impl serde::Serialize for Datum<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_none(),
             Self::Text(text) => serializer.serialize_str(text),

@@ -6,7 +6,7 @@ use super::dialect::{Dialect, Form, Operand, Syntax};
 /// A statement of one dialect with the values of its parameters.
 ///
 /// ```
-/// use casefilter::{Catalog, Filter, SearchRequest, sql::{Dialect, Table}};
+/// use casefilter::{Catalog, Filter, SearchRequest, sql::{Datum, Dialect, Table}};
 /// let catalog = Catalog::cases();
 /// let filter = Filter::compile_text(&catalog, "status = open and tags in (vip, cash)")?;
 /// let statement = Table::new(&catalog).page(Dialect::Postgres, &SearchRequest::new(filter))?;
@@ -14,7 +14,7 @@ use super::dialect::{Dialect, Form, Operand, Syntax};
 ///     statement.sql(),
 ///     r#"SELECT "id", "document" FROM "cases" WHERE "case_review_status" = $1::text AND "tags" && $2::text[] ORDER BY "place" LIMIT 100"#
 /// );
-/// assert_eq!(serde_json::to_string(statement.params())?, r#"["open",["cash","vip"]]"#);
+/// assert_eq!(statement.params(), [Datum::Text("open".into()), Datum::Texts(vec!["cash".into(), "vip".into()])]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,8 @@ mod number;
 mod ordered;
 mod precision;
 mod respell;
+#[cfg(feature = "serde")]
+mod serialized;
 mod words;
 
 pub use convert::{ParseNumberError, TimestampRangeError};

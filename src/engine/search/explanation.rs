@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
-
 use super::strategy::{PageStrategy, TotalStrategy};
 use crate::exec::{Means, Work};
 
 /// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
 /// It comes from the planner that searches use, for the current cases. `Display` prints it as a tree.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Explanation {
     /// The number of cases.
@@ -25,12 +24,13 @@ pub struct Explanation {
     /// The strategy for the number of all selected cases.
     pub total: Total,
     /// The measured work and time of a search.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub analysis: Option<Analysis>,
 }
 
 /// The number of batches of an engine, as one request uses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Batches {
     /// All batches.
@@ -41,7 +41,8 @@ pub struct Batches {
 }
 
 /// A criterion of the normal form.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Node {
     /// The number of criteria that contain it.
@@ -57,34 +58,36 @@ pub struct Node {
     /// The cost that the planner expects. The unit is about the cost of combining 64 rows.
     pub work: u64,
     /// The number of cases that it selects alone, in all batches.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub kept: Option<u64>,
     /// The time that it takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
-    #[serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none"))]
     pub time: Option<Duration>,
 }
 
 /// The means that evaluate a criterion in some of the batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Answered {
     /// The means.
     pub by: Means,
     /// The result, if it is the same for every row of these batches, so that nothing is left to evaluate.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub settles: Option<bool>,
     /// The number of batches.
     pub batches: u64,
 }
 
 /// The strategy for the page of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Page {
     /// The first strategy that applies.
     pub by: PageStrategy,
     /// The field that cases are sorted by, with a leading `-` for descending order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub order: Option<String>,
     /// The number of selected cases before the page.
     pub offset: u64,
@@ -101,20 +104,22 @@ pub struct Page {
 }
 
 /// The strategy for the number of all selected cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Total {
     /// The strategy.
     pub by: TotalStrategy,
     /// The total, if the index determines it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub cases: Option<u64>,
     /// The number of batches whose indexes determine their count, so that no row is evaluated for it.
     pub known_batches: u64,
 }
 
 /// The measured work and time of one search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Analysis {
     /// The number of selected cases.
@@ -130,21 +135,23 @@ pub struct Analysis {
 }
 
 /// A phase of a request and its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Phase {
     /// The name. `plan`: looking the filter up in the index, and ordering its evaluation. `evaluate`: finding the selected rows
     /// of whole batches. `page`: everything else, such as evaluating single rows in the order of the page. If several threads
     /// count, the first two are sums over all threads.
     pub name: &'static str,
     /// The duration.
-    #[serde(rename = "time_us", serialize_with = "microseconds")]
+    #[cfg_attr(feature = "serde", serde(rename = "time_us", serialize_with = "microseconds"))]
     pub time: Duration,
 }
 
-fn microseconds<'t, S: Serializer>(
+#[cfg(feature = "serde")]
+fn microseconds<'t, S: serde::Serializer>(
     time: impl Into<Option<&'t Duration>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     // Clocks have a resolution of a nanosecond at most.
-    time.into().map(|time| time.as_nanos() as f64 / 1e3).serialize(serializer)
+    serde::Serialize::serialize(&time.into().map(|time| time.as_nanos() as f64 / 1e3), serializer)
 }

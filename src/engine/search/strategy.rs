@@ -14,7 +14,6 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 
-use serde::Serialize;
 
 use super::bound::BoundRequest;
 use super::counting::Counted;
@@ -23,46 +22,48 @@ use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
 /// A strategy to find the number of all selected cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum TotalStrategy {
     /// The request has no total.
-    #[serde(rename = "not_asked")]
+    #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
     /// The index determines the total: the filter is one test of strings, which the index counts or lists. Deleted rows are
     /// subtracted per string, and recent small batches are evaluated. It takes one look-up per string, for any number of cases
     /// (lines c1 and p5).
-    #[serde(rename = "directory")]
+    #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
     /// Each batch is evaluated once, for its part of the page and for its count. The request has a page too, and evaluating twice
     /// would cost more.
     WithPage,
     /// The filter is an `or`, and the key index lists the rows of some branches. These are counted from the index. Batches are
     /// evaluated only for the other branches, which often rule batches out (line p6).
-    #[serde(rename = "beside")]
+    #[cfg_attr(feature = "serde", serde(rename = "beside"))]
     PartlyIndexed,
     /// The filter is a range, or a range and a string. Each batch is counted without a plan: by two binary searches in its sorted
     /// rows and, for the string, one count of bits (lines c2 and c7).
     Ranges,
     /// Each batch is planned and counted, on several threads if that takes long (lines c3 to c6).
-    #[serde(rename = "counting")]
+    #[cfg_attr(feature = "serde", serde(rename = "counting"))]
     Scan,
 }
 
 /// A strategy to find the cases of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum PageStrategy {
     /// The page is empty.
     Empty,
     /// The key index lists the few matching cases, which are sorted. Only recent small batches are evaluated (line p4).
-    #[serde(rename = "listed")]
+    #[cfg_attr(feature = "serde", serde(rename = "listed"))]
     KeyIndex,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
     /// order.
-    #[serde(rename = "stored")]
+    #[cfg_attr(feature = "serde", serde(rename = "stored"))]
     InsertionOrder,
     /// The top rows of all batches, which the index keeps in order, are evaluated one by one until the page is full. The cost
     /// depends on the number of rows skipped, not on the number of batches. Without this strategy, each overlapping batch is read
@@ -75,7 +76,7 @@ pub enum PageStrategy {
     /// Each overlapping batch is read in the order of its sorted rows, up to an estimate of the page's last key. Without it, the
     /// first batches are read as if they had the whole page (criterion bench `page/overlapping batches`). It fails if the
     /// estimate is too small.
-    #[serde(rename = "shares")]
+    #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
     /// Top-k: batches in the order of their smallest possible key, with the best rows so far in a heap, until no later batch can
     /// have a better one. Batches completely before the offset are counted, not sorted (lines p1 and p2).

@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 
 use crate::batch::{Remark, Row};
 use crate::catalog::Catalog;
-use crate::error::{escaped, quote};
+use crate::error::{Found, escaped, quote};
 
 /// The kind of a [`DocumentNote`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum DocumentNoteKind {
     /// A timestamp without an offset from UTC. It counts as UTC.
-    #[serde(rename = "no_zone")]
+    #[cfg_attr(feature = "serde", serde(rename = "no_zone"))]
     MissingTimeZone,
     /// A number that is not a double. It was rounded to the nearest one.
     RoundedNumber,
     /// Unix milliseconds that look like a year, a date or seconds.
-    #[serde(rename = "mistaken_millis")]
+    #[cfg_attr(feature = "serde", serde(rename = "mistaken_millis"))]
     ImplausibleMillis,
     /// An unknown member whose name is similar to a field's. It is not searched.
     UnknownMember,
@@ -35,7 +35,8 @@ pub enum DocumentNoteKind {
 /// assert_eq!(note.similar_fields, ["caseReview.status"]);
 /// # Ok::<(), casefilter::ImportError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct DocumentNote {
     /// The kind.
@@ -48,10 +49,11 @@ pub struct DocumentNote {
     pub source: String,
     /// The line in the source where the first such document starts, or its row, counted from 1.
     pub line: u64,
-    /// The value in that document, clipped, with control characters escaped; empty for a member.
-    pub found: String,
+    /// The value in that document; `None` for a member.
+    #[cfg_attr(feature = "serde", serde(with = "displayed_or_empty"))]
+    pub found: Option<Found>,
     /// The fields with a name similar to the member's, one to three; empty for a value.
-    #[serde(rename = "meant")]
+    #[cfg_attr(feature = "serde", serde(rename = "meant"))]
     pub similar_fields: Vec<String>,
 }
 
@@ -117,11 +119,11 @@ impl DocumentNote {
             } else if notes.len() < MOST_NOTES {
                 let (found, similar_fields) = match remark {
                     Remark::NoZone(_, text) | Remark::Rounded(_, text) | Remark::Mistaken(_, text) => {
-                        (quote(text), Vec::new())
+                        (Some(Found::text(&**text)), Vec::new())
                     }
                     Remark::Stray(stray) => {
                         let names = stray.fields.iter().map(|field| catalog.field(*field).name().to_owned());
-                        (String::new(), names.collect())
+                        (None, names.collect())
                     }
                 };
                 let (path, source) = (path.to_owned(), source.to_owned());
@@ -148,12 +150,32 @@ impl fmt::Display for DocumentNote {
         write!(f, "{}: {}", escaped(&self.path), self.message())?;
         let source = if self.source.is_empty() { "line " } else { &self.source };
         let colon = if self.source.is_empty() { "" } else { ":" };
-        match (self.found.is_empty(), self.count) {
-            (true, 1) => write!(f, " (in {source}{colon}{})", self.line),
-            (true, _) => write!(f, " (first in {source}{colon}{})", self.line),
-            (false, 1) => write!(f, " ({} in {source}{colon}{})", self.found, self.line),
-            (false, _) => write!(f, " (such as {} in {source}{colon}{})", self.found, self.line),
+        match (&self.found, self.count) {
+            (None, 1) => write!(f, " (in {source}{colon}{})", self.line),
+            (None, _) => write!(f, " (first in {source}{colon}{})", self.line),
+            (Some(found), 1) => write!(f, " ({found} in {source}{colon}{})", self.line),
+            (Some(found), _) => write!(f, " (such as {found} in {source}{colon}{})", self.line),
         }
+    }
+}
+
+/// The serialised form of [`DocumentNote::found`]: as displayed, and empty for `None`.
+#[cfg(feature = "serde")]
+mod displayed_or_empty {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::error::Found;
+
+    pub(super) fn serialize<S: Serializer>(found: &Option<Found>, serializer: S) -> Result<S::Ok, S::Error> {
+        match found {
+            Some(found) => serializer.collect_str(found),
+            None => serializer.serialize_str(""),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Found>, D::Error> {
+        let shown = String::deserialize(deserializer)?;
+        Ok((!shown.is_empty()).then(|| Found::from_displayed(shown)))
     }
 }
 

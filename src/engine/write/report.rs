@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 
 use super::note::DocumentNote;
 use crate::batch::Row;
@@ -20,7 +19,8 @@ pub enum UpsertOutcome {
 }
 
 /// A rejected case, or a rejected value of an accepted case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ImportError {
     /// The [name](crate::engine::Import::begin_source) of the source; empty if it has none.
@@ -64,7 +64,8 @@ impl std::error::Error for ImportError {
 }
 
 /// The report of an import.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ImportReport {
     /// The number of new cases.
@@ -80,7 +81,7 @@ pub struct ImportReport {
     /// The number of further faults that are not listed.
     pub unlisted: u64,
     /// Possible mistakes, in the order of their first occurrence; at most 256.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub notes: Vec<DocumentNote>,
 }
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::Serialize;
 
 use crate::batch::Row;
 use crate::catalog::FieldId;
@@ -17,7 +16,8 @@ use crate::predicate::{Comparison, Node, Places};
 use crate::value::Value;
 
 /// The truth of every criterion of a filter for one case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Why {
     /// The case.
@@ -33,7 +33,8 @@ pub struct Why {
 }
 
 /// One criterion and its truth for a case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Criterion {
     /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
@@ -44,13 +45,14 @@ pub struct Criterion {
     /// True when it is true for the case.
     pub holds: bool,
     /// The test.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub test: Test,
 }
 
 /// The test of a [`Criterion`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
 #[non_exhaustive]
 pub enum Test {
     /// The same for every case, as an empty list of criteria is.
@@ -75,7 +77,8 @@ pub enum Test {
 }
 
 /// The values of a case in a field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Stored {
     /// The value set, in the order of the document, each value once.

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::Serialize;
 
 /// The kind of a [`Warning`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum WarningKind {
     /// A value outside the known values of its field.
@@ -28,7 +28,7 @@ pub enum WarningKind {
     /// A string that is not in the composed form of Unicode (NFC).
     NotComposed,
     /// A value that no case has, while cases have it in a similar form; see [`Engine::hints`](crate::Engine::hints).
-    #[serde(rename = "stored_otherwise")]
+    #[cfg_attr(feature = "serde", serde(rename = "stored_otherwise"))]
     SimilarValue,
     /// A field in which no case has a value; see [`Engine::hints`](crate::Engine::hints).
     NoValues,
@@ -38,7 +38,8 @@ pub enum WarningKind {
 }
 
 /// A part of a filter that is valid, but that its author may not have meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Warning {
     /// The kind.

@@ -1,0 +1,170 @@
+//! Serialised forms of catalogues, so that they can be read from a configuration.
+
+use std::borrow::Cow;
+
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::catalogue::Catalog;
+use super::field::Field;
+use super::field_type::FieldType;
+
+impl Serialize for FieldType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let expected = &"one of `string`, `number`, `timestamp`, `boolean`";
+        let unknown = || D::Error::invalid_value(Unexpected::Str(&name), expected);
+        Self::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
+    }
+}
+
+/// The members of a serialised field.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form<'f> {
+    path: Cow<'f, str>,
+    #[serde(rename = "type")]
+    field_type: FieldType,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<Cow<'f, str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    known: Vec<Cow<'f, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default: Option<Cow<'f, str>>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    key: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    unix_millis: bool,
+    /// True in a catalogue that was narrowed to other fields.
+    #[serde(default, skip_serializing_if = "is_false")]
+    hidden: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl<'f> Form<'f> {
+    fn of(field: &'f Field, hidden: bool) -> Self {
+        Self {
+            path: field.path().into(),
+            field_type: field.field_type(),
+            aliases: field.aliases().map(Cow::from).collect(),
+            known: field.known_values().map(Cow::from).collect(),
+            default: field.default_value().map(Cow::from),
+            key: field.is_key(),
+            unix_millis: field.is_unix_millis(),
+            hidden,
+        }
+    }
+
+    fn field(&self) -> Field {
+        let mut field = Field::new(&self.path, self.field_type).with_known(self.known.iter().map(|known| &**known));
+        for alias in &self.aliases {
+            field = field.with_alias(alias);
+        }
+        if let Some(default) = &self.default {
+            field = field.with_default(default);
+        }
+        if self.key {
+            field = field.key();
+        }
+        if self.unix_millis { field.unix_millis() } else { field }
+    }
+}
+
+/// The members are `path`, `type`, and if they are set `aliases`, `known`, `default`, `key` and `unix_millis`.
+///
+/// ```
+/// use casefilter::{Field, FieldType};
+/// let field = Field::new("level", FieldType::String).with_known(["low", "high"]).with_default("low");
+/// let json = serde_json::to_string(&field)?;
+/// assert_eq!(json, r#"{"path":"level","type":"string","known":["low","high"],"default":"low"}"#);
+/// assert_eq!(serde_json::from_str::<Field>(&json)?, field);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+impl Serialize for Field {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Form::of(self, false).serialize(serializer)
+    }
+}
+
+/// Reads the members that the serialised form has.
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let form = Form::deserialize(deserializer)?;
+        if form.hidden { Err(D::Error::custom("a field by itself cannot be hidden")) } else { Ok(form.field()) }
+    }
+}
+
+/// Serialises a list of fields. Hidden fields have the member `hidden`.
+impl Serialize for Catalog {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = self.field_ids().map(|id| Form::of(self.field(id), !self.is_visible(id)));
+        serializer.collect_seq(fields)
+    }
+}
+
+/// Reads a list of fields, with the rules of [`Catalog::new`].
+///
+/// ```
+/// use casefilter::{Catalog, FieldType};
+/// let tickets: Catalog = serde_json::from_str(r#"[
+///     {"path": "state", "type": "string", "known": ["new", "open", "closed"]},
+///     {"path": "openedAt", "type": "timestamp"},
+///     {"path": "tags[]", "type": "string"}]"#)?;
+/// assert_eq!(tickets.names().collect::<Vec<_>>(), ["id", "state", "openedAt", "tags"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+impl<'de> Deserialize<'de> for Catalog {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let forms = Vec::<Form<'_>>::deserialize(deserializer)?;
+        let catalog = Self::new(forms.iter().map(Form::field)).map_err(D::Error::custom)?;
+        if !forms.iter().any(|form| form.hidden) {
+            return Ok(catalog);
+        }
+        let visible: Vec<Field> = forms.iter().filter(|form| !form.hidden).map(Form::field).collect();
+        catalog.allow(visible.iter().map(Field::name)).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn catalogues_are_read_back() {
+        let cases = Catalog::cases();
+        let own = Catalog::new([
+            Field::new("at", FieldType::Timestamp).unix_millis().with_alias("time").with_alias("when"),
+            Field::new("customer", FieldType::String).key(),
+            Field::new("legs[].amount", FieldType::Number),
+        ]);
+        for catalog in [own.unwrap(), cases.allow(["status", "tags"]).unwrap(), cases.allow([]).unwrap(), cases] {
+            let json = serde_json::to_string(&catalog).unwrap();
+            let read: Catalog = serde_json::from_str(&json).unwrap();
+            assert_eq!(read, catalog);
+            assert!(read.is_within(&catalog) && catalog.is_within(&read));
+        }
+    }
+
+    #[test]
+    fn a_bad_catalogue_is_rejected() {
+        let error = |json: &str| serde_json::from_str::<Catalog>(json).unwrap_err().to_string();
+        for (json, expected) in [
+            (r#"[{"path":"a","type":"text"}]"#, "one of `string`, `number`"),
+            (r#"[{"path":"a","type":"string","many":true}]"#, "unknown field `many`"),
+            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for string fields"),
+            (r#"[{"path":"a","type":"string"},{"path":"a","type":"number"}]"#, "two fields are named `a`"),
+        ] {
+            assert!(error(json).contains(expected), "{}", error(json));
+        }
+        assert!(serde_json::from_str::<Field>(r#"{"path":"a","type":"string","hidden":true}"#).is_err());
+    }
+}
