@@ -29,8 +29,24 @@ impl Filter {
     ///
     /// # Errors
     /// The errors of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no values, or
-    /// several for an operator that takes one. A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error too, since
-    /// criteria have whole seconds. Paths are `field`, `op` and `values[0]`; offsets are 0.
+    /// several for an operator that takes one. Paths are `field`, `op` and `values[0]`; offsets are 0.
+    ///
+    /// A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error too, even for a field
+    /// [in Unix milliseconds](crate::Field::unix_millis). Criteria have whole seconds, and each filter can be printed, saved and
+    /// compiled again as criteria. `>=` a second and `<` the next one select all instants within it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, Operator, Timestamp};
+    /// let catalog = Catalog::cases();
+    /// let dob = |operator, millis| {
+    ///     Filter::test(&catalog, "applicantInfo.dob", operator, [Timestamp::from_millis(millis)])
+    /// };
+    /// let errors = dob(Operator::GreaterOrEqual, 1_500).unwrap_err();
+    /// assert_eq!(errors.as_slice()[0].kind.code(), "bad_timestamp");
+    /// let within = dob(Operator::GreaterOrEqual, 1_000)?.and(&dob(Operator::Less, 2_000)?)?;
+    /// assert!(within.matches(br#"{"id":"a","applicantInfo":{"dob":"1500"}}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn test<'v, V: Into<Value<'v>>>(
         catalog: &Catalog,
         field: &str,
