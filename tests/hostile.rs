@@ -503,9 +503,9 @@ fn only_the_first_of_very_many_faults_are_listed() {
     import.push("x\n".repeat(150_000).as_bytes()).unwrap();
     let report = import.commit().unwrap();
     assert_eq!((report.stored, report.incomplete, report.skipped), (1, 1, 150_000));
-    let of_the_case = report.refusals.iter().take_while(|refusal| refusal.kept).count();
+    let of_the_case = report.errors.iter().take_while(|refusal| refusal.kept).count();
     assert_eq!(of_the_case, 10);
-    assert_eq!(report.refusals.len() as u64 + report.unlisted, 150_010);
+    assert_eq!(report.errors.len() as u64 + report.unlisted, 150_010);
     assert!(report.unlisted > 0);
     // The fields are absent anyway.
     let answer = engine
@@ -567,7 +567,7 @@ fn an_element_over_the_limit_is_skipped_like_a_line() {
     for file in [cases.join("\n"), format!("[{}]", cases.join(",\n"))] {
         let (report, cases) = import(ImportMode::Lenient, file.as_bytes(), 1 << 16);
         let report = report.unwrap();
-        let refusal = &report.refusals[0];
+        let refusal = &report.errors[0];
         assert_eq!((report.stored, report.skipped, cases), (2, 1, 2));
         assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::DocumentTooLarge));
         assert_eq!(import(ImportMode::Strict, file.as_bytes(), 1 << 16).0.unwrap_err(), *refusal);

@@ -378,7 +378,7 @@ fn an_error_names_a_column_without_a_form_in_json() {
     let (engine, report) = load(ImportMode::Lenient, parquet(&batch)).unwrap();
     assert_eq!(documents(&engine), [r#"{"id":"a","scan":{}}"#]);
     assert_eq!((report.stored, report.incomplete, report.skipped), (1, 0, 0));
-    let listed: Vec<_> = report.refusals.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
+    let listed: Vec<_> = report.errors.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
     assert_eq!(listed, [(0, true, "extra.bytes"), (0, true, "scan.raw")]);
     // The filter reads neither column.
     let all = Filter::compile_text(engine.catalog(), "id = a").unwrap();
@@ -398,7 +398,7 @@ fn rows_obey_the_rules_of_documents() {
     let (engine, report) = load(ImportMode::Lenient, parquet(&batch)).unwrap();
     assert_eq!((report.stored, report.replaced, report.incomplete, report.skipped), (3, 1, 2, 2));
     let faults: Vec<(u64, &str, ErrorKind)> =
-        report.refusals.iter().map(|fault| (fault.line, &*fault.error.path, fault.error.kind)).collect();
+        report.errors.iter().map(|fault| (fault.line, &*fault.error.path, fault.error.kind)).collect();
     assert_eq!(
         faults,
         [
@@ -425,7 +425,7 @@ fn a_document_over_the_limit_is_rejected() {
     let mut import = engine.import(ImportMode::Lenient);
     import.parquet("", parquet(&batch)).unwrap();
     let report = import.commit().unwrap();
-    assert_eq!((report.stored, report.refusals[0].error.kind), (1, ErrorKind::DocumentTooLarge));
+    assert_eq!((report.stored, report.errors[0].error.kind), (1, ErrorKind::DocumentTooLarge));
 }
 
 #[test]
@@ -658,7 +658,7 @@ fn a_column_named_by_an_alias_is_not_the_field() {
     assert_eq!((refusal.error.kind, &*refusal.error.path), (ErrorKind::UnknownField, "status"));
     assert!(refusal.error.to_string().contains("caseReview.status"), "{refusal}");
     let (engine, report) = load(ImportMode::Lenient, parquet(&flat)).unwrap();
-    assert_eq!(report.refusals.len(), 1);
+    assert_eq!(report.errors.len(), 1);
     assert_eq!(documents(&engine), [r#"{"id":"a","status":"open"}"#]);
     // A column of that name is a member like any other.
     let both = columns([

@@ -61,7 +61,7 @@ pub fn import_records<E: From<StoreError>>(
 /// let records = br#"[{"id":"a1","type":"individual","info":{"dob":"1.2.1990"}},{"id":"a2"}]"#;
 /// let imported = import_records_in(&store, RecordKind::Applicants, ImportMode::Lenient, |import| import.push(records))?;
 /// assert_eq!((imported.stored, imported.incomplete, imported.skipped), (1, 1, 1));
-/// assert_eq!(imported.refusals[0].error.path, "info.dob");
+/// assert_eq!(imported.errors[0].error.path, "info.dob");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -29,11 +29,12 @@ pub struct RecordImportReport {
     /// The number of times without an offset in members that have one in the interface document. They count as UTC.
     #[serde(rename = "without_zone")]
     pub times_without_zone: u64,
-    /// The faults in the order of the sources, at most ten of a record and 100,000 in all.
-    pub refusals: Vec<ImportError>,
+    /// The errors in the order of the sources, at most ten of a record and 100,000 in all.
+    #[serde(rename = "refusals")]
+    pub errors: Vec<ImportError>,
     /// The notes on stored records in the order of the sources, at most 100,000. Notes on replaced levels come last.
     pub notes: Vec<ImportNote>,
-    /// The number of further faults and notes, which are in neither list.
+    /// The number of further errors and notes, which are in neither list.
     pub unlisted: u64,
 }
 
@@ -73,8 +74,8 @@ pub enum ImportNoteKind {
 
 impl RecordImportReport {
     pub(super) fn list(&mut self, refusal: ImportError) {
-        if self.refusals.len() < LISTED {
-            self.refusals.push(refusal);
+        if self.errors.len() < LISTED {
+            self.errors.push(refusal);
         } else {
             self.unlisted = self.unlisted.saturating_add(1);
         }

@@ -113,11 +113,11 @@ fn a_lenient_import_leaves_out_the_smallest_faulty_part_or_skips_the_record() {
         assert_eq!(strict.kind(), StoreErrorKind::RejectedDocument, "{record}");
         assert_eq!(world.records().unwrap().with_prefix(kind.table(), "").unwrap(), before);
         let imported = import_leniently(&world, kind, &format!("\n{record}\n"));
-        let found: Vec<&str> = imported.refusals.iter().map(|own| &*own.error.path).collect();
+        let found: Vec<&str> = imported.errors.iter().map(|own| &*own.error.path).collect();
         assert_eq!(found, paths, "{record}");
         let is_kept = stored.is_some();
         assert!(
-            imported.refusals.iter().all(|own| own.line == 2 && own.source == "file" && own.kept == is_kept)
+            imported.errors.iter().all(|own| own.line == 2 && own.source == "file" && own.kept == is_kept)
         );
         let counts = (imported.stored + imported.replaced, imported.incomplete, imported.skipped);
         assert_eq!(counts, if is_kept { (1, 1, 0) } else { (0, 0, 1) }, "{record}");
@@ -158,12 +158,12 @@ fn a_lenient_import_continues_after_every_kind_of_faulty_line() {
     });
     let imported = imported.unwrap_or_else(|error: StoreError| panic!("{error}"));
     assert_eq!((imported.stored, imported.incomplete, imported.skipped), (4, 1, 6));
-    let lines: Vec<u64> = imported.refusals.iter().map(|own| own.line).collect();
+    let lines: Vec<u64> = imported.errors.iter().map(|own| own.line).collect();
     assert_eq!(lines, [2, 3, 4, 5, 6, 8, 9]);
     // In an array each fault has its own line. A file without an end is rejected as a whole.
     let array = "[{\"id\":\"i\",\n\"type\":\"company\",\n\"email\":7},\n{\"id\":\"j\"}]";
     let imported = import_leniently(&world, RecordKind::Applicants, array);
-    let lines: Vec<u64> = imported.refusals.iter().map(|own| own.line).collect();
+    let lines: Vec<u64> = imported.errors.iter().map(|own| own.line).collect();
     assert_eq!((imported.stored, lines), (1, vec![3, 4]));
     let broken = import_records_in(&world, RecordKind::Applicants, ImportMode::Lenient, |import| {
         import.push(b"[{\"id\":\"k\",\"type\":\"company\"}, {")
@@ -178,6 +178,6 @@ fn at_most_ten_faults_of_a_record_are_listed() {
     let docs: Vec<Value> = (0..1000).map(|_| json!({"dob": "x"})).collect();
     let record = json!({"id": "a", "type": "individual", "info": {"idDocs": docs}});
     let imported = import_leniently(&world, RecordKind::Applicants, &record.to_string());
-    assert_eq!((imported.incomplete, imported.refusals.len()), (1, 10));
+    assert_eq!((imported.incomplete, imported.errors.len()), (1, 10));
     assert!(!get(&world, "applicant", "a").contains("dob"));
 }

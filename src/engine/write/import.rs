@@ -30,7 +30,7 @@ use crate::ingest::Splitter;
 /// import.push(br#"[{"id":"a","createdAt":"yesterday"},{"name":"no id"}]"#)?;
 /// let report = import.commit()?;
 /// assert_eq!((report.stored, report.incomplete, report.skipped), (1, 1, 1));
-/// assert_eq!(report.refusals[0].error.path, "createdAt");
+/// assert_eq!(report.errors[0].error.path, "createdAt");
 /// # Ok::<(), casefilter::ImportError>(())
 /// ```
 pub struct Import<'e> {

@@ -1,4 +1,4 @@
-//! The report of an import: counts, rejected cases and notes.
+//! The report of an import: counts, rejected documents and notes.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum UpsertOutcome {
     Replaced,
 }
 
-/// A rejected case, or a rejected value of an accepted case.
+/// A rejected document, or a rejected value of an accepted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -27,8 +27,8 @@ pub struct ImportError {
     pub source: String,
     /// The line of the fault in the source, or the row, counted from 1; 0 for the whole source.
     pub line: u64,
-    /// True if the case was kept and its field counts as absent. For line 0: the cases of the source were kept without this
-    /// column.
+    /// True if the document was kept and its field counts as absent. For line 0: the documents of the source were kept without
+    /// this column.
     pub kept: bool,
     /// The fault. Its path and offset are those inside the document.
     pub error: Box<Error>,
@@ -68,17 +68,18 @@ impl std::error::Error for ImportError {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ImportReport {
-    /// The number of new cases.
+    /// The number of new documents.
     pub stored: u64,
     /// The number of documents that replaced one with the same `id`, of this import or stored before.
     pub replaced: u64,
     /// The number of documents with a rejected value, whose field counts as absent.
     pub incomplete: u64,
-    /// The number of malformed cases that were skipped.
+    /// The number of malformed documents that were skipped.
     pub skipped: u64,
-    /// The faults in the order of the sources: at most 10 per case, and at most 100,000.
-    pub refusals: Vec<ImportError>,
-    /// The number of further faults that are not listed.
+    /// The errors in the order of the sources: at most 10 per document, and at most 100,000.
+    #[cfg_attr(feature = "serde", serde(rename = "refusals"))]
+    pub errors: Vec<ImportError>,
+    /// The number of further errors that are not listed.
     pub unlisted: u64,
     /// Possible mistakes, in the order of their first occurrence; at most 256.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -90,8 +91,8 @@ const LISTED_REFUSALS: usize = 100_000;
 
 impl ImportReport {
     pub(crate) fn list(&mut self, refusal: ImportError) {
-        if self.refusals.len() < LISTED_REFUSALS {
-            self.refusals.push(refusal);
+        if self.errors.len() < LISTED_REFUSALS {
+            self.errors.push(refusal);
         } else {
             self.unlisted += 1;
         }
@@ -118,7 +119,7 @@ impl ImportReport {
         self.incomplete += later.incomplete;
         self.skipped += later.skipped;
         self.unlisted += later.unlisted;
-        later.refusals.into_iter().for_each(|refusal| self.list(refusal));
+        later.errors.into_iter().for_each(|refusal| self.list(refusal));
         DocumentNote::append(&mut self.notes, later.notes);
     }
 }

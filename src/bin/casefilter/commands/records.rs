@@ -132,7 +132,7 @@ fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
             counted(imported.skipped, one),
             thousands(imported.incomplete)
         ));
-        for refusal in imported.refusals.iter().take(listed) {
+        for refusal in imported.errors.iter().take(listed) {
             let what = if refusal.kept { "kept" } else { "left out" };
             text.push_str(&format!("  {what}: {}\n", line_of(refusal)));
         }
@@ -155,7 +155,7 @@ fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
         text.push_str(&format!("  {}\n", escape(&format!("{source}:{line}: {message}"))));
     }
     let passed = |len: usize| len.saturating_sub(listed) as u64;
-    let more = passed(imported.refusals.len()).saturating_add(passed(imported.notes.len()));
+    let more = passed(imported.errors.len()).saturating_add(passed(imported.notes.len()));
     let more = more.saturating_add(imported.unlisted);
     if more > 0 {
         let hint = if listed == LISTED { "; 2> FILE writes more of them" } else { "" };

@@ -120,7 +120,7 @@ fn and_more(count: u64) -> String {
 ///
 /// On a terminal it lists the first 20 lines, elsewhere all.
 pub(crate) fn report_left_out(report: &ImportReport) -> Status {
-    if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
+    if report.skipped == 0 && report.incomplete == 0 && report.errors.is_empty() {
         return Status::Fine;
     }
     let mut text = format!(
@@ -129,7 +129,7 @@ pub(crate) fn report_left_out(report: &ImportReport) -> Status {
         thousands(report.incomplete)
     );
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
-    let groups = grouped(&report.refusals);
+    let groups = grouped(&report.errors);
     for (refusal, more) in groups.iter().take(listed) {
         let what = match refusal.kept {
             true if refusal.line == 0 => "column left out",

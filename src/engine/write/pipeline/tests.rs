@@ -92,7 +92,7 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
         }
         let report = import.commit().unwrap();
         let found: Vec<(&str, u64)> =
-            report.refusals.iter().map(|refusal| (refusal.source.as_str(), refusal.line)).collect();
+            report.errors.iter().map(|refusal| (refusal.source.as_str(), refusal.line)).collect();
         assert_eq!(found, sources.each_ref().map(|(name, _, line)| (*name, *line)));
     });
 }
@@ -279,7 +279,7 @@ mod rows {
             assert_eq!((refusal.source.as_str(), refusal.line), ("a", 2001));
             let mut import = begin(ImportMode::Lenient);
             import.leave_out(&fault("a column")).unwrap();
-            let refusals = import.commit().unwrap().refusals;
+            let refusals = import.commit().unwrap().errors;
             let found: Vec<(&str, u64)> =
                 refusals.iter().map(|refusal| (refusal.source.as_str(), refusal.line)).collect();
             assert_eq!(found, [("a", 2001), ("b", 0)]);
