@@ -45,18 +45,18 @@ fn main() -> Result<(), AnyError> {
     // A driver binds the parameters of `sql()`. Tools without parameters take the text with literals.
     let statement = table.page(Dialect::Postgres, &request)?;
     let params = serde_json::to_string(statement.params())?;
-    print!("{}", comments(&format!("{}\nwith {params}", statement.sql())));
+    print!("{}", comments(&format!("{}\nwith {params}", statement.to_sql())));
     println!("{};\n", statement.to_literal());
     assert_eq!(params, r#"[["blocked","open"],["cash","it's new"]]"#);
     assert!(
-        statement.sql().contains(r#"WHERE "case_review_status" = ANY ($1::text[]) AND "tags" && $2::text[]"#)
+        statement.to_sql().contains(r#"WHERE "case_review_status" = ANY ($1::text[]) AND "tags" && $2::text[]"#)
     );
     assert!(statement.to_literal().contains("E'it''s new'"));
 
     let duckdb = table.page(Dialect::DuckDb, &request)?;
     print!("{}", comments(&table.script(Dialect::DuckDb, "cases.parquet")));
     print!("{}", comments(&duckdb.to_literal()));
-    assert!(duckdb.sql().contains(r#"list_has_any("tags", $2"#));
+    assert!(duckdb.to_sql().contains(r#"list_has_any("tags", $2"#));
 
     // The database returns the answer of an engine: the same documents in the same order, and the same count.
     let engine = Engine::new(catalog);

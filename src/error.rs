@@ -334,7 +334,8 @@ impl<'de> serde::Deserialize<'de> for Errors {
     /// Reads a list of at least one error.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let none = || serde::de::Error::custom("expected at least one error");
-        Self::in_order(Vec::<Error>::deserialize(deserializer)?).ok_or_else(none)
+        let errors = <Vec<Error> as serde::Deserialize>::deserialize(deserializer)?;
+        Self::in_order(errors).ok_or_else(none)
     }
 }
 

@@ -22,7 +22,7 @@ fn count(dialect: Dialect, text: &str) -> String {
     let filter = Filter::compile_text(&catalog(), text).unwrap();
     let statement = Table::new(&catalog()).count(dialect, &filter).unwrap();
     tokens::check(&statement);
-    let condition = statement.sql();
+    let condition = statement.to_sql();
     condition.split_once(" WHERE ").map_or(condition.clone(), |(_, condition)| condition.to_owned())
 }
 

@@ -255,7 +255,7 @@ impl PostgresSource {
         connection: &mut Connection,
         statement: Statement,
     ) -> Result<PreparedStatement, PostgresError> {
-        let prepared = connection.prepared.get(&connection.client, statement.sql()).await;
+        let prepared = connection.prepared.get(&connection.client, statement.to_sql()).await;
         let (prepared, is_cached) = prepared.map_err(PostgresError::of_driver)?;
         add(if is_cached { &self.inner.counts.reused } else { &self.inner.counts.prepared });
         Ok(PreparedStatement { prepared, statement })

@@ -23,7 +23,7 @@ impl Table {
     /// let catalog = Catalog::cases();
     /// let request = SearchRequest::new(Filter::all(&catalog)).with_order(Order::parse(&catalog, "-createdAt")?).with_limit(20);
     /// assert_eq!(
-    ///     Table::new(&catalog).page(Dialect::DuckDb, &request)?.sql(),
+    ///     Table::new(&catalog).page(Dialect::DuckDb, &request)?.to_sql(),
     ///     r#"SELECT "id", "document" FROM "cases" ORDER BY "created_at" DESC NULLS LAST, "id" LIMIT 20"#
     /// );
     /// # Ok::<(), casefilter::Error>(())

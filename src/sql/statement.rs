@@ -11,7 +11,7 @@ use super::dialect::{Dialect, Form, Operand, Syntax};
 /// let filter = Filter::compile_text(&catalog, "status = open and tags in (vip, cash)")?;
 /// let statement = Table::new(&catalog).page(Dialect::Postgres, &SearchRequest::new(filter))?;
 /// assert_eq!(
-///     statement.sql(),
+///     statement.to_sql(),
 ///     r#"SELECT "id", "document" FROM "cases" WHERE "case_review_status" = $1::text AND "tags" && $2::text[] ORDER BY "place" LIMIT 100"#
 /// );
 /// assert_eq!(statement.params(), [Datum::Text("open".into()), Datum::Texts(vec!["cash".into(), "vip".into()])]);
@@ -86,7 +86,7 @@ impl Statement {
 
     /// Returns the text with parameters.
     #[must_use]
-    pub fn sql(&self) -> String {
+    pub fn to_sql(&self) -> String {
         self.write(Form::Bound)
     }
 

@@ -180,7 +180,7 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
 /// A check fails.
 pub(crate) fn check(statement: &Statement) {
     let dialect = statement.dialect();
-    let bound = statement.sql();
+    let bound = statement.to_sql();
     let places = tokens(dialect, &bound).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {bound}"));
     assert!(!places.iter().any(|token| matches!(token, Token::Text(_))), "{dialect}: {bound}");
     let places: Vec<&str> = places

@@ -99,7 +99,7 @@ impl Printed {
         if literal {
             Self { sql: statement.to_literal(), params: Vec::new() }
         } else {
-            Self { sql: statement.sql(), params: statement.params().to_vec() }
+            Self { sql: statement.to_sql(), params: statement.params().to_vec() }
         }
     }
 }
