@@ -45,8 +45,8 @@ fn main() -> Result<(), AnyError> {
     // A backup is a database of its own. Searches and writes go on while it is made.
     store.backup(&backup)?;
     let report = Store::verify(&backup, &catalog, &options)?;
-    println!("backup: {} cases, each compared with its columns", report.cases);
-    assert_eq!(report.cases, 100);
+    println!("backup: {} cases, each compared with its columns", report.documents);
+    assert_eq!(report.documents, 100);
 
     // One store at a time has a file open to write.
     let Err(error) = Store::open(&path, catalog.clone(), options.clone()) else {

@@ -49,7 +49,9 @@ fn main() -> Result<(), AnyError> {
     println!("{};\n", statement.to_literal());
     assert_eq!(params, r#"[["blocked","open"],["cash","it's new"]]"#);
     assert!(
-        statement.to_sql().contains(r#"WHERE "case_review_status" = ANY ($1::text[]) AND "tags" && $2::text[]"#)
+        statement
+            .to_sql()
+            .contains(r#"WHERE "case_review_status" = ANY ($1::text[]) AND "tags" && $2::text[]"#)
     );
     assert!(statement.to_literal().contains("E'it''s new'"));
 

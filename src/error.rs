@@ -177,12 +177,7 @@ impl Error {
     /// );
     /// ```
     #[must_use]
-    pub fn new(
-        kind: ErrorKind,
-        offset: usize,
-        found: impl Into<Found>,
-        expected: impl Into<String>,
-    ) -> Self {
+    pub fn new(kind: ErrorKind, offset: usize, found: impl Into<Found>, expected: impl Into<String>) -> Self {
         Self {
             kind,
             path: String::new(),

@@ -51,7 +51,7 @@
 //! | `postgres` | requests answered by a PostgreSQL table |
 //! | `service` | the HTTP service of the compliance domain, and its records |
 //! | `serde` | `Serialize` and `Deserialize`: catalogues, limits, filters, orders, parameters, errors, reports, explanations |
-| `sample` | sample cases, the same for the same seed |
+//! | `sample` | sample cases, the same for the same seed |
 //! | `cli`, `jemalloc`, `full` | the command line, its allocator, and everything |
 //!
 //! # Limits and non-goals

@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use casefilter::domain::{
-    RecordKind, import_records, create_share_token, preview, update_info, redeem_share_token,
+    RecordKind, create_share_token, import_records, preview, redeem_share_token, update_info,
 };
 use casefilter::{Catalog, Store, StoreError, StoreOptions};
 use chrono::{DateTime, TimeDelta};
@@ -109,5 +109,5 @@ fn acknowledged_updates_and_tokens_survive_a_kill_at_any_instant() {
         store.close().unwrap();
     }
     assert!(acknowledged > 0);
-    assert_eq!(Store::verify(&path, &Catalog::cases(), &StoreOptions::default()).unwrap().cases, 0);
+    assert_eq!(Store::verify(&path, &Catalog::cases(), &StoreOptions::default()).unwrap().documents, 0);
 }

@@ -85,7 +85,9 @@ fn errors(block: &[&str]) -> Vec<String> {
         let error = Filter::all(&catalog).matches(&expand(case)).expect_err(case);
         return vec![show(&error)];
     } else if let Some(text) = line("text") {
-        FilterBuilder::new(&catalog).with_limits(limits.clone()).text(std::str::from_utf8(&expand(text)).unwrap())
+        FilterBuilder::new(&catalog)
+            .with_limits(limits.clone())
+            .text(std::str::from_utf8(&expand(text)).unwrap())
     } else {
         let body = expand(line("body").expect("an input"));
         FilterBuilder::new(&catalog).with_limits(limits.clone()).json(&body)

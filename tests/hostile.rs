@@ -21,7 +21,10 @@ fn wide() -> Limits {
 #[track_caller]
 fn errors_of(body: impl AsRef<[u8]>) -> Errors {
     let limits = Limits::default().with_body_bytes(usize::MAX);
-    FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).json(body.as_ref()).expect_err("an error")
+    FilterBuilder::new(&Catalog::cases())
+        .with_limits(limits.clone())
+        .json(body.as_ref())
+        .expect_err("an error")
 }
 
 #[track_caller]
@@ -98,7 +101,10 @@ fn nesting_that_a_host_allows_takes_no_stack() {
             FilterBuilder::new(&Catalog::cases()).with_limits(wide()).json(printed.0.as_bytes()).unwrap(),
             filter
         );
-        assert_eq!(FilterBuilder::new(&Catalog::cases()).with_limits(wide()).text(&printed.1).unwrap(), filter);
+        assert_eq!(
+            FilterBuilder::new(&Catalog::cases()).with_limits(wide()).text(&printed.1).unwrap(),
+            filter
+        );
         let case = r#"{"id":"1","tags":["0"]}"#;
         assert_eq!(filter.unoptimized().matches(case.as_bytes()), Ok(true));
         let why = reference::why(&filter, case).unwrap();

@@ -183,7 +183,8 @@ fn limits_may_have_any_values() {
         let nothing = SearchRequest::new(Filter::all(&catalog)).with_limit(0);
         assert!(engine.search(&nothing).unwrap().is_empty());
 
-        let filter = FilterBuilder::new(&catalog).with_limits(greatest.clone()).json(deep.as_bytes()).unwrap();
+        let filter =
+            FilterBuilder::new(&catalog).with_limits(greatest.clone()).json(deep.as_bytes()).unwrap();
         assert_eq!(filter, FilterBuilder::new(&catalog).with_limits(greatest.clone()).text(&nested).unwrap());
         let unoptimized = filter.unoptimized();
         let engine = Engine::builder(catalog.clone()).limits(greatest.clone()).build();

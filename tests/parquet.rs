@@ -615,7 +615,7 @@ mod threads {
             let options = StoreOptions::default().batch_rows(6000);
             let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), options).unwrap();
             let mut import = store.import(ImportMode::Lenient).unwrap();
-            import.cases().parquet("a file", parquet(&rows(Some(12_345)))).unwrap();
+            import.import_mut().parquet("a file", parquet(&rows(Some(12_345)))).unwrap();
             let report = import.commit().unwrap();
             store.validate().unwrap();
             let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(u64::MAX);

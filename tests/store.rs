@@ -87,7 +87,7 @@ fn check_the_file_of(version: u8) {
     store.write_records(|records| records.put("kind", "a/2", "two").map(drop)).unwrap();
     drop(store);
     let verified = Store::verify(&path, &Catalog::cases(), &options()).unwrap();
-    assert_eq!((verified.cases, verified.records), (3, version.into()));
+    assert_eq!((verified.documents, verified.records), (3, version.into()));
 }
 
 /// Returns the version of the contents of a file.
@@ -243,7 +243,7 @@ fn a_copy_has_the_cases_of_one_moment() {
     store.delete("a", Durability::Synced).unwrap();
     assert_eq!(store.backup(&copy).unwrap_err().kind(), StoreErrorKind::Exists);
     assert_eq!(all(&open(&copy)), before);
-    assert_eq!(Store::verify(&copy, &Catalog::cases(), &options()).unwrap().cases, 4);
+    assert_eq!(Store::verify(&copy, &Catalog::cases(), &options()).unwrap().documents, 4);
     store.compact().unwrap();
     assert_eq!(all(&store), before[1..]);
 }

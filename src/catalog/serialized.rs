@@ -65,7 +65,8 @@ impl<'f> Form<'f> {
     }
 
     fn field(&self) -> Field {
-        let mut field = Field::new(&self.path, self.field_type).with_known(self.known.iter().map(|known| &**known));
+        let mut field =
+            Field::new(&self.path, self.field_type).with_known(self.known.iter().map(|known| &**known));
         for alias in &self.aliases {
             field = field.with_alias(alias);
         }
@@ -99,7 +100,11 @@ impl Serialize for Field {
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
-        if form.hidden { Err(D::Error::custom("a field by itself cannot be hidden")) } else { Ok(form.field()) }
+        if form.hidden {
+            Err(D::Error::custom("a field by itself cannot be hidden"))
+        } else {
+            Ok(form.field())
+        }
     }
 }
 
@@ -146,7 +151,9 @@ mod tests {
             Field::new("customer", FieldType::String).key(),
             Field::new("legs[].amount", FieldType::Number),
         ]);
-        for catalog in [own.unwrap(), cases.allow(["status", "tags"]).unwrap(), cases.allow([]).unwrap(), cases] {
+        for catalog in
+            [own.unwrap(), cases.allow(["status", "tags"]).unwrap(), cases.allow([]).unwrap(), cases]
+        {
             let json = serde_json::to_string(&catalog).unwrap();
             let read: Catalog = serde_json::from_str(&json).unwrap();
             assert_eq!(read, catalog);

@@ -82,7 +82,8 @@ impl Catalog {
     #[cold]
     pub(crate) fn mismatch(&self, other: &Self, whose: &str) -> Error {
         let (own, others) = (self.fields(), other.fields());
-        let name = |field: Option<&Field>| field.map_or("none".to_owned(), |field| quote(field.name()).to_string());
+        let name =
+            |field: Option<&Field>| field.map_or("none".to_owned(), |field| quote(field.name()).to_string());
         let found = match own.iter().enumerate().find(|(at, field)| others.get(*at) != Some(*field)) {
             Some((at, field)) if others.get(at).is_some_and(|other| other.name() == field.name()) => {
                 format!("one of a catalogue that describes {} in another way", quote(field.name()))

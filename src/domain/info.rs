@@ -219,7 +219,11 @@ fn check(
 ) -> Result<(), (ErrorKind, Found, String)> {
     if value.len() > limits.string_bytes {
         let found = format!("a string of {} bytes", value.len());
-        return Err((ErrorKind::StringTooLong, found.into(), format!("at most {} bytes", limits.string_bytes)));
+        return Err((
+            ErrorKind::StringTooLong,
+            found.into(),
+            format!("at most {} bytes", limits.string_bytes),
+        ));
     }
     if let Some(found) = unreadable(value) {
         let expected = format!("readable text, or `null`, which clears `{field}`");

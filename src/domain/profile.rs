@@ -100,7 +100,11 @@ pub fn create_share_token(
 ///
 /// # Errors
 /// As [`preview`].
-pub fn redeem_share_token(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
+pub fn redeem_share_token(
+    store: &Store,
+    share_token: &str,
+    now: DateTime<Utc>,
+) -> Result<String, DomainError> {
     let key = hash(share_token);
     store.write_records(|records| {
         let text = records.get(SHARE_TOKENS, &key)?.ok_or_else(DomainError::unauthorized)?;

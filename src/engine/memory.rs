@@ -4,19 +4,19 @@
 
 use std::sync::atomic::Ordering;
 
-
 use crate::catalog::Catalog;
 use crate::column::Column;
 use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
 
-/// The heap memory of an engine's cases, in bytes.
+/// The heap memory of an engine's documents, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct MemoryUsage {
-    /// The number of cases.
-    pub cases: u64,
+    /// The number of documents.
+    #[cfg_attr(feature = "serde", serde(rename = "cases"))]
+    pub documents: u64,
     /// The number of batches.
     pub batches: u64,
     /// The bytes of all columns, including ids.
@@ -82,7 +82,7 @@ impl MemoryUsage {
             })
             .collect();
         Self {
-            cases: view.cases() as u64,
+            documents: view.cases() as u64,
             batches: view.slots().count() as u64,
             columns_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().map(Column::data_bytes);
@@ -103,9 +103,9 @@ impl MemoryUsage {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
     pub fn bytes_per_document(&self) -> f64 {
-        if self.cases == 0 {
+        if self.documents == 0 {
             return 0.0;
         }
-        (self.columns_bytes + self.index_bytes) as f64 / self.cases as f64
+        (self.columns_bytes + self.index_bytes) as f64 / self.documents as f64
     }
 }

@@ -5,7 +5,6 @@
 
 pub(crate) mod error_codes;
 
-
 use crate::error::Errors;
 
 pub use error_codes::ErrorCode;

@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-
 use super::access_path::AccessPath;
 use super::cost::Cost;
 use super::evaluate::rows_of;

@@ -95,7 +95,6 @@ impl FilterBuilder {
         let (filter, paging) = Errors::both(self.json(body), params.parse(&self.catalog, &self.limits))?;
         Ok(SearchRequest::new(filter).with_paging(paging))
     }
-
 }
 
 impl Filter {

@@ -276,8 +276,9 @@ mod tests {
         use crate::filter::{Filter, SearchRequest};
         let cases = Catalog::cases();
         let grown = cases.with([Field::new("x", FieldType::Number)]).unwrap();
-        let orders = [(&cases, "createdAt"), (&grown, "createdAt"), (&cases, "-createdAt"), (&cases, "updatedAt")]
-            .map(|(catalog, text)| Order::parse(catalog, text).unwrap());
+        let orders =
+            [(&cases, "createdAt"), (&grown, "createdAt"), (&cases, "-createdAt"), (&cases, "updatedAt")]
+                .map(|(catalog, text)| Order::parse(catalog, text).unwrap());
         assert_eq!(orders.iter().collect::<HashSet<_>>().len(), 3);
         let requests =
             orders.map(|order| SearchRequest::new(Filter::all(&cases)).with_order(order).with_limit(20));

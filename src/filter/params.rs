@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-
 use super::order::Order;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, Found, quote};
@@ -31,7 +30,10 @@ pub struct SearchParams<'a> {
     limit: Option<Cow<'a, str>>,
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     order: Option<Cow<'a, str>>,
-    #[cfg_attr(feature = "serde", serde(rename = "countTotalItems", skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "countTotalItems", skip_serializing_if = "Option::is_none")
+    )]
     count: Option<Cow<'a, str>>,
 }
 

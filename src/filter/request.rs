@@ -98,6 +98,10 @@ impl SearchRequest {
     /// [`ErrorKind::PageTooLarge`] if it exceeds [`Limits::page`].
     #[inline]
     pub(crate) fn check_page(&self, limits: &Limits) -> Result<(), Error> {
-        if self.limit <= limits.page { Ok(()) } else { Err(page_too_large(self.limit.to_string().into(), limits)) }
+        if self.limit <= limits.page {
+            Ok(())
+        } else {
+            Err(page_too_large(self.limit.to_string().into(), limits))
+        }
     }
 }

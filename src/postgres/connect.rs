@@ -60,7 +60,8 @@ impl Manager {
     }
 
     async fn connect(&self) -> Result<Connection, PostgresError> {
-        let (client, connection) = self.config.connect(self.tls.clone()).await.map_err(PostgresError::of_driver)?;
+        let (client, connection) =
+            self.config.connect(self.tls.clone()).await.map_err(PostgresError::of_driver)?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 let error = PostgresError::of_driver(error);

@@ -122,7 +122,11 @@ impl PostgresSource {
         let pool = pool.build().map_err(|error| wrong(error.to_string()))?;
         // Two statements, and the connect timeout as a margin for the network.
         let timeout = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
-        let permits = options.max_connections.max(1).saturating_add(options.max_waiting_searches).min(Semaphore::MAX_PERMITS);
+        let permits = options
+            .max_connections
+            .max(1)
+            .saturating_add(options.max_waiting_searches)
+            .min(Semaphore::MAX_PERMITS);
         let permits = Semaphore::new(permits);
         let inner = Inner { table, pool, permits, timeout, counts: Counts::default() };
         let source = Self { inner: std::sync::Arc::new(inner) };

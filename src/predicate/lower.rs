@@ -17,9 +17,7 @@ use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
-use crate::error::{
-    Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_all, quote_whole,
-};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_all, quote_whole};
 use crate::operator::{Connective, Operator, Ray, Side, Syntax};
 use crate::value::{Number, Span, Timestamp, Value};
 
@@ -272,7 +270,12 @@ fn noted(
 /// equivalent to the intended one.
 ///
 /// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
-fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<Suggestion> {
+fn meant_by_span(
+    field: &Field,
+    operator: Option<Operator>,
+    span: &Span,
+    written: &str,
+) -> Option<Suggestion> {
     let string = |text: &str| format!("\"{text}\"");
     let replace_by = |text: &str| quote_whole(text).map(Suggestion::from);
     let start = string(&span.start);

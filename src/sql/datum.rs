@@ -7,7 +7,6 @@ use crate::value::Value;
 
 /// The type of a column, or of the elements of a list column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ColumnType {
     /// Text, ordered by code point.
     Text,

@@ -33,8 +33,9 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
 /// An import into a [`Store`] under way: nothing of it is visible, or in the database, until [`commit`](Self::commit).
 ///
-/// Cases go in through [`cases`](Self::cases). Their documents are put aside in a temporary file without a name beside the database
-/// as they come, which takes about as much room as they do. Dropping the import, or the end of the process, leaves nothing of them.
+/// Documents go in through this type or through [`import_mut`](Self::import_mut). They are put aside in a temporary file without a
+/// name beside the database as they come, which takes about as much room as they do. Dropping the import, or the end of the process,
+/// leaves nothing of them.
 ///
 /// It is `Send`, and keeps no other write and no other import waiting before its commit. The commit writes all documents to the
 /// database; other writes wait for that, searches go on. The cases replace what is stored at that moment.
@@ -93,8 +94,8 @@ fn lock(spool: &Mutex<Option<Spool>>) -> MutexGuard<'_, Option<Spool>> {
 }
 
 impl<'s> StoreImport<'s> {
-    /// Returns the import of the engine, which takes in the cases.
-    pub fn cases(&mut self) -> &mut Import<'s> {
+    /// Returns the import of the engine, which takes in the documents.
+    pub fn import_mut(&mut self) -> &mut Import<'s> {
         &mut self.import
     }
 

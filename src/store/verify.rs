@@ -21,8 +21,8 @@ use crate::limits::Limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of cases. Each document was parsed and compared with its columns.
-    pub cases: u64,
+    /// The number of documents. Each was parsed and compared with its columns.
+    pub documents: u64,
     /// The number of batches.
     pub batches: u64,
     /// The number of records.
@@ -94,7 +94,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
             last = Some(batch);
         }
         let records = record_table::verify(&file)?;
-        Ok(VerifyReport { cases, batches: state.batches, records, was_clean })
+        Ok(VerifyReport { documents: cases, batches: state.batches, records, was_clean })
     })
     .and_then(|verified| file.close().map(|()| verified))
 }

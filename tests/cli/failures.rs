@@ -192,7 +192,8 @@ fn notes_of_an_import_are_listed_by_field() {
     assert_eq!(written["notes"], notes);
     // A search prints notes on the fields of its filter only.
     let found = run(&["search", &cases, "--where", "status = open"]).code(0);
-    let found = found.err_has("hint: status: 50 documents have this member").err_has("no document has a value of");
+    let found =
+        found.err_has("hint: status: 50 documents have this member").err_has("no document has a value of");
     assert!(!found.err.contains("createdAt"), "{}", found.err);
     // So does one of the database, from the cases that it has now, whether it finds some or none.
     let hint = "hint: criteria[0]: 50 of 50 cases have the member `status`, which is no field and is not searched; did you mean `caseReview.status`?";

@@ -142,7 +142,8 @@ fn documents_larger_than_a_chunk_are_sent_whole() {
 fn a_page_over_the_limit_is_rejected_and_its_first_excess_item_is_named() {
     let text = cases(1200, 1000, "x");
     for most in [300, 100_000, 300_000, 700_000] {
-        let (_folder, server) = serve(&text, ServiceOptions { max_response_bytes: most, ..Default::default() });
+        let (_folder, server) =
+            serve(&text, ServiceOptions { max_response_bytes: most, ..Default::default() });
         let (mut client, all) = (server.client(), key("all"));
         // The number of documents that fit, including the text around them.
         let mut bytes = BEGIN.len() + "],\"pageInfo\":{\"limit\":1200,\"offset\":0}}}".len() - 1;

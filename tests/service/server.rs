@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use casefilter::domain::{RecordKind, import_records, create_share_token, redeem_share_token};
+use casefilter::domain::{RecordKind, create_share_token, import_records, redeem_share_token};
 use casefilter::postgres::{PostgresOptions, PostgresSource};
 #[cfg(unix)]
 use casefilter::service::AdminSocket;

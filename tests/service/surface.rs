@@ -193,7 +193,10 @@ fn correlation_ids_do_not_count_requests() {
 #[test]
 fn while_draining_it_is_not_ready_but_serves_new_connections() {
     let drain = Duration::from_millis(1_500);
-    let server = Server::with("plain.cases.ndjson", ServiceOptions { shutdown_delay: drain, ..ServiceOptions::default() });
+    let server = Server::with(
+        "plain.cases.ndjson",
+        ServiceOptions { shutdown_delay: drain, ..ServiceOptions::default() },
+    );
     let (address, metrics, all) = (server.address, server.metrics_address(), key("all"));
     assert_eq!(Client::new(address).get("/readyz").status, 200);
     let start = Instant::now();

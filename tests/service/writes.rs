@@ -14,7 +14,8 @@ use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key, status_of};
 
 /// Starts a service with a short `write_queue_timeout` that searches its file, even if the tests run with PostgreSQL.
 fn server_with_short_turn() -> Server {
-    let options = ServiceOptions { write_queue_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
+    let options =
+        ServiceOptions { write_queue_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
     Server::with_source(Database::new("plain.cases.ndjson"), options, None, None)
 }
 

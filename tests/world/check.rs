@@ -327,7 +327,7 @@ fn check_explanation(
             assert_eq!(kept, 0, "{}", about(node));
         }
         if settles(true) && analyzed.batches.ruled_out == 0 {
-            assert_eq!(kept, analyzed.cases, "{}", about(node));
+            assert_eq!(kept, analyzed.documents, "{}", about(node));
         }
         let text = text_of(&analyzed.nodes[at..], request.filter.catalog());
         let Ok(filter) = Filter::compile_text(request.filter.catalog(), &text) else {
@@ -342,7 +342,7 @@ fn check_explanation(
     }
     let root = &analyzed.nodes[0];
     match analyzed.total.by {
-        TotalStrategy::Index => assert_eq!(analyzed.total.cases, root.kept, "{}", about(root)),
+        TotalStrategy::Index => assert_eq!(analyzed.total.documents, root.kept, "{}", about(root)),
         TotalStrategy::NotRequested => assert!(!request.count),
         _ => assert!(request.count),
     }

@@ -53,7 +53,8 @@ fn same(text: &str, json: &str) {
 }
 
 fn errors_with(limits: &Limits, text: &str) -> Vec<String> {
-    let errors = FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).text(text).expect_err(text);
+    let errors =
+        FilterBuilder::new(&Catalog::cases()).with_limits(limits.clone()).text(text).expect_err(text);
     assert!(errors.as_slice().iter().all(|error| error.path.is_empty()));
     errors
         .as_slice()

@@ -120,11 +120,15 @@ impl Engine {
         let selected = measured.as_ref().map_or(0, |nodes| nodes[root].rows);
         let from_index = (total_by == TotalStrategy::Index).then(|| bound.index_total()).flatten();
         Ok(Explanation {
-            cases: view.cases() as u64,
+            documents: view.cases() as u64,
             batches: Batches { all, ruled_out: all - asked },
             nodes: nodes(request, &plans, measured.as_deref(), asked),
             page,
-            total: Total { by: total_by, cases: from_index.map(|counted| counted.selected), known_batches },
+            total: Total {
+                by: total_by,
+                documents: from_index.map(|counted| counted.selected),
+                known_batches,
+            },
             analysis: searched.map(|(found, work, phases)| Analysis {
                 selected,
                 on_page: found.rows.len() as u64,

@@ -12,8 +12,9 @@ use crate::exec::{Means, Work};
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The number of cases.
-    pub cases: u64,
+    /// The number of documents.
+    #[cfg_attr(feature = "serde", serde(rename = "cases"))]
+    pub documents: u64,
     /// The number of batches.
     pub batches: Batches,
     /// The criteria of the normal form. Each comes before its children. Children are in the order in which most batches evaluate
@@ -61,7 +62,10 @@ pub struct Node {
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub kept: Option<u64>,
     /// The time that it takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
-    #[cfg_attr(feature = "serde", serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none")
+    )]
     pub time: Option<Duration>,
 }
 
@@ -111,8 +115,8 @@ pub struct Total {
     /// The strategy.
     pub by: TotalStrategy,
     /// The total, if the index determines it.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub cases: Option<u64>,
+    #[cfg_attr(feature = "serde", serde(rename = "cases", skip_serializing_if = "Option::is_none"))]
+    pub documents: Option<u64>,
     /// The number of batches whose indexes determine their count, so that no row is evaluated for it.
     pub known_batches: u64,
 }

@@ -33,7 +33,7 @@ impl fmt::Display for Explanation {
             }
             writeln!(f, "{}", text.trim_end())?;
         }
-        let cases = counted(self.cases, "case", "cases");
+        let cases = counted(self.documents, "case", "cases");
         write!(f, "\nBatches: {}, of {cases}", grouped(all))?;
         match ruled_out {
             0 => writeln!(f, ".")?,
@@ -56,7 +56,7 @@ impl fmt::Display for Explanation {
 
 impl Explanation {
     fn total(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Total { by, cases, known_batches } = self.total;
+        let Total { by, documents: cases, known_batches } = self.total;
         let asked = self.batches.all.saturating_sub(self.batches.ruled_out);
         let known = match known_batches {
             0 => "from the rows".to_owned(),

@@ -14,7 +14,6 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 
-
 use super::bound::BoundRequest;
 use super::counting::Counted;
 use crate::batch::RowAddr;
@@ -117,8 +116,15 @@ impl TotalStrategy {
 
 impl PageStrategy {
     /// All strategies, in the order in which they are tried.
-    const ALL: [Self; 7] =
-        [Self::Empty, Self::KeyIndex, Self::InsertionOrder, Self::TopRows, Self::Seek, Self::Estimated, Self::Sorted];
+    const ALL: [Self; 7] = [
+        Self::Empty,
+        Self::KeyIndex,
+        Self::InsertionOrder,
+        Self::TopRows,
+        Self::Seek,
+        Self::Estimated,
+        Self::Sorted,
+    ];
 
     /// Returns the strategies that apply, in the order in which they are tried. `total` is the strategy for the total.
     pub(super) fn candidates(bound: &BoundRequest<'_>, total: TotalStrategy) -> impl Iterator<Item = Self> {
@@ -242,7 +248,10 @@ mod tests {
         for engine in [engine(17..40), engine(0..0)] {
             check_pages(&engine, &mut led);
         }
-        assert_eq!(Vec::from_iter(led), ["Estimated", "InsertionOrder", "KeyIndex", "Seek", "Sorted", "TopRows"]);
+        assert_eq!(
+            Vec::from_iter(led),
+            ["Estimated", "InsertionOrder", "KeyIndex", "Seek", "Sorted", "TopRows"]
+        );
     }
 
     /// Checks that all strategies find the same page, and adds those that did to `led`.

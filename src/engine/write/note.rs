@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-
 use crate::batch::{Remark, Row};
 use crate::catalog::Catalog;
 use crate::error::{Found, escaped, quote};
@@ -73,7 +72,10 @@ impl DocumentNote {
                 format!("{} {documents} a number that a double cannot hold, which is rounded", self.count)
             }
             DocumentNoteKind::ImplausibleMillis => {
-                format!("{} {documents} Unix milliseconds that look like a year, a date or seconds", self.count)
+                format!(
+                    "{} {documents} Unix milliseconds that look like a year, a date or seconds",
+                    self.count
+                )
             }
             DocumentNoteKind::UnknownMember => {
                 let similar = self.similar_fields.iter().map(|name| quote(name).to_string());
@@ -236,8 +238,8 @@ mod tests {
         let notes_of_plain = sorted(&plain);
         assert_eq!(notes_of_plain, sorted(&escaped));
         assert_eq!(notes_of_plain.len(), 4, "{notes_of_plain:#?}");
-        assert!(notes_of_plain.iter().any(|note| note.starts_with("Status: 50 cases")), "{notes_of_plain:?}");
-        assert!(notes_of_plain.iter().any(|note| note.starts_with("applicantInfo.dob: 49 cases")));
+        assert!(notes_of_plain.iter().any(|note| note.starts_with("Status: 50 documents")), "{notes_of_plain:?}");
+        assert!(notes_of_plain.iter().any(|note| note.starts_with("applicantInfo.dob: 49 documents")));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-
 use super::note::DocumentNote;
 use crate::batch::Row;
 use crate::catalog::Catalog;

@@ -98,7 +98,8 @@ impl Engine {
         for (line, document) in (1_u64..).zip(documents) {
             let malformed = |error: Error| ImportError::new("", line, error);
             let mut row = Row::default();
-            let text = self.read(document.as_ref(), &mut row).map_err(|errors| malformed(errors.into_first()))?;
+            let text =
+                self.read(document.as_ref(), &mut row).map_err(|errors| malformed(errors.into_first()))?;
             let outcome = txn.upsert(&row, Document::Text(text));
             outcomes.push(outcome.map_err(|error| malformed(*error))?);
         }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-
 use crate::batch::Row;
 use crate::catalog::FieldId;
 use crate::error::Error;

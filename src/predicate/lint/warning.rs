@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-
 /// The kind of a [`Warning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

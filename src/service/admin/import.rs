@@ -162,7 +162,7 @@ fn parquet(
     source: Source,
 ) -> Result<(), ImportFailure> {
     let region = region::Region { file: Arc::clone(file), start: source.start, len: source.len };
-    let read = import.cases().parquet(&source.name, region);
+    let read = import.import_mut().parquet(&source.name, region);
     // An error of the store, such as a full disk, explains more than the parse error that follows from it.
     import.check()?;
     read.map_err(|refusal| ImportFailure(Failure::of_refusal(&refusal)))

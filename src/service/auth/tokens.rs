@@ -339,8 +339,10 @@ impl Tokens {
                 Arc::clone(&shared)
             } else {
                 let catalog = narrow.unwrap_or_else(|| catalog.clone());
-                let cache =
-                    FilterCache::new(FilterBuilder::new(&catalog).with_limits(limits.clone()), OWN_CACHE_BYTES);
+                let cache = FilterCache::new(
+                    FilterBuilder::new(&catalog).with_limits(limits.clone()),
+                    OWN_CACHE_BYTES,
+                );
                 Arc::new(match &bound {
                     Some(bound) => cache.within(bound).map_err(|error| wrong(error.to_string()))?,
                     None => cache,

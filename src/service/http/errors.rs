@@ -122,7 +122,10 @@ impl Failure {
     #[cfg(all(unix, feature = "arrow"))]
     pub(in crate::service) fn of_refusal(refusal: &ImportError) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
-        Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::RejectedDocument.code()) }
+        Self {
+            refusal: Some(Box::new(refusal.clone())),
+            ..failure.typed(StoreErrorKind::RejectedDocument.code())
+        }
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {

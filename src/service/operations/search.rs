@@ -68,7 +68,8 @@ fn search_now(shared: &ServiceState, call: &Call, reservation: &mut Reservation)
         (Err(first), Some(second)) => Err(first.followed_by(second)),
     };
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
-    let page = NewPage { request: &request, token: &call.token, max_bytes: shared.options.max_response_bytes };
+    let page =
+        NewPage { request: &request, token: &call.token, max_bytes: shared.options.max_response_bytes };
     match &shared.source {
         CaseSource::Store => {
             let (found, examined) = page.begin(&shared.store)?;

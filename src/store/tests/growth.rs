@@ -64,7 +64,7 @@ fn compacting_takes_no_reader_its_documents() {
     store.upsert(b"{\"id\":\"more\"}", Durability::Synced).unwrap();
     store.close().unwrap();
     let verified = Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
-    assert_eq!((verified.cases, verified.records, verified.was_clean), (4_001, 1, true));
+    assert_eq!((verified.documents, verified.records, verified.was_clean), (4_001, 1, true));
 }
 
 #[cfg(unix)]

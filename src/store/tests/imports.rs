@@ -159,7 +159,7 @@ fn imports_replace_what_is_there_when_they_are_committed() {
         drop(imports);
         drop(store);
         let verified = verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
-        assert_eq!((verified.cases, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
+        assert_eq!((verified.documents, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
     }
 }
 
@@ -249,7 +249,7 @@ fn an_import_that_finds_no_room_to_put_its_cases_aside_loses_nothing() {
     assert_eq!(import.commit().unwrap_err().kind(), StoreErrorKind::Io);
     // What comes in by the import of the engine is told by `check`, and at the commit.
     let mut import = store.import_over(ImportMode::Strict, full());
-    import.cases().push(line("b", &large).as_bytes()).unwrap();
+    import.import_mut().push(line("b", &large).as_bytes()).unwrap();
     assert_eq!(import.check().unwrap_err().kind(), StoreErrorKind::Io);
     upsert(&store, "c", "single");
     assert_eq!(import.commit().unwrap_err().kind(), StoreErrorKind::Io);

@@ -128,7 +128,10 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
                     Ok(()) => import.commit().unwrap_err(),
                     Err(refused) => refused,
                 };
-                assert!([StoreErrorKind::RejectedDocument, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
+                assert!(
+                    [StoreErrorKind::RejectedDocument, StoreErrorKind::Io].contains(&refused.kind()),
+                    "{refused}"
+                );
                 return Ok(false);
             }
             if dice.one_in(4) {
@@ -267,7 +270,7 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
         drop(store);
         let file = File::in_backend(disk.clone(), &catalog()).unwrap();
         let verified = verify(file, &catalog()).unwrap();
-        assert_eq!((verified.cases, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
+        assert_eq!((verified.documents, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
         assert_eq!(verified.records, plain.1.len() as u64, "seed {seed}");
     }
 }
@@ -476,7 +479,7 @@ fn a_damaged_file_gives_the_right_answer_or_an_error() {
             verify(file, &catalog())
         }));
         match verified.unwrap_or_else(|_| panic!("seed {seed}: a panic of verify")) {
-            Ok(verified) => assert_eq!(verified.cases, plain.0.len() as u64, "seed {seed}"),
+            Ok(verified) => assert_eq!(verified.documents, plain.0.len() as u64, "seed {seed}"),
             Err(fault) => assert!(!fault.detail.is_empty()),
         }
         let disk = Disk::new(contents, Trouble::None, false);

@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let unknown = || Failure::Failed("a service does not report the memory of its cases".to_owned());
     let memory = cases.memory().ok_or_else(unknown)?;
     let summary = Summary {
-        cases: memory.cases,
+        cases: memory.documents,
         load_s: rounded(loaded.took.as_secs_f64(), 1e3),
         bytes_per_case: rounded(memory.bytes_per_document(), 10.0),
         threads: args.threads,

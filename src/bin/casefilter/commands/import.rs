@@ -210,7 +210,7 @@ fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
 fn import(store: &Store, args: &Args) -> Result<ImportReport, Failure> {
     let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
-    let read = args.cases.read_all(&mut CaseTaker { import: import.cases(), mode });
+    let read = args.cases.read_all(&mut CaseTaker { import: import.import_mut(), mode });
     // An error of the store, such as a full disk, explains more than the error of the reader.
     import.check().map_err(|error| failed(&error))?;
     read?;

@@ -94,7 +94,12 @@ impl From<StoreError> for ImportStop {
 }
 
 /// Prints the result of an import of records; `one` is the noun for a record.
-fn print(imported: &RecordImportReport, one: &str, took_s: f64, format: Option<Format>) -> Result<Status, Failure> {
+fn print(
+    imported: &RecordImportReport,
+    one: &str,
+    took_s: f64,
+    format: Option<Format>,
+) -> Result<Status, Failure> {
     let RecordImportReport { stored, replaced, incomplete, skipped, .. } = *imported;
     let RecordImportReport { kept_changes, overwritten_changes, times_without_zone, .. } = *imported;
     let mut out = Output::new();

@@ -54,7 +54,8 @@ fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>,
     for some in named.chunks(casefilter::Limits::default().ids) {
         let body = serde_json::json!({ "ids": some }).to_string();
         let limits = casefilter::Limits::default().with_body_bytes(usize::MAX).with_string_bytes(usize::MAX);
-        let Ok(filter) = FilterBuilder::new(cases.catalog()).with_limits(limits.clone()).json(body.as_bytes())
+        let Ok(filter) =
+            FilterBuilder::new(cases.catalog()).with_limits(limits.clone()).json(body.as_bytes())
         else {
             continue;
         };

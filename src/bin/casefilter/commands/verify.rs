@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     drop(working);
     leftovers::warn(path);
     let mut out = Output::new();
-    let VerifyReport { cases, batches, records, was_clean, .. } = found;
+    let VerifyReport { documents: cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Whole { cases, batches, records, was_clean })?,
         Format::Table => {

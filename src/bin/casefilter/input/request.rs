@@ -104,8 +104,10 @@ impl Line {
     /// # Errors
     /// All errors of the line, the body and the parameters, in this order, at most ten.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<SearchRequest, Errors> {
-        let filter =
-            self.body.as_deref().map(|body| FilterBuilder::new(catalog).with_limits(limits.clone()).json(body));
+        let filter = self
+            .body
+            .as_deref()
+            .map(|body| FilterBuilder::new(catalog).with_limits(limits.clone()).json(body));
         self.with_filter(catalog, limits, filter)
     }
 

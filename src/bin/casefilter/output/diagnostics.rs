@@ -99,9 +99,12 @@ fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
         shown = shown.element(Level::NOTE.message(format!("at {}", escape(&error.path))));
     }
     if let Some(suggestion) = &error.suggestion {
-        shown = shown.element(Level::HELP.message(format!("did you mean {}?", escape(&suggestion.to_string()))));
+        shown =
+            shown.element(Level::HELP.message(format!("did you mean {}?", escape(&suggestion.to_string()))));
     }
-    let title = Level::ERROR.primary_title(format!("found {}", escape(&error.found.to_string()))).id(error.kind.code());
+    let title = Level::ERROR
+        .primary_title(format!("found {}", escape(&error.found.to_string())))
+        .id(error.kind.code());
     // The title has the position in the source. The renderer would use the position in the excerpt, which may be clipped.
     let title = renderer.render(&[Group::with_title(title)]);
     format!("{title}\n{:digits$}--> {origin}\n{}", "", renderer.render(&[shown]))

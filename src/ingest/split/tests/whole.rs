@@ -194,7 +194,8 @@ fn elements(
             Some(b',') => {}
             Some(_) => break,
             None => {
-                let error = Error::new(ErrorKind::Syntax, end, "the end of the text", "`]` after the documents");
+                let error =
+                    Error::new(ErrorKind::Syntax, end, "the end of the text", "`]` after the documents");
                 return Err(FileFault { line: line(end), error });
             }
         }

@@ -70,7 +70,7 @@ pub(super) fn field_bytes(memory: &MemoryUsage) -> Vec<FieldBytes<'_>> {
     let mut fields: Vec<FieldBytes<'_>> = memory
         .fields
         .iter()
-        .map(|field| FieldBytes::new(&field.name, field.column_bytes, field.index_bytes, memory.cases))
+        .map(|field| FieldBytes::new(&field.name, field.column_bytes, field.index_bytes, memory.documents))
         .collect();
     fields.sort_by_key(|field| std::cmp::Reverse(field.column_bytes.saturating_add(field.index_bytes)));
     fields
