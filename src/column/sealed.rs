@@ -9,6 +9,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::dictionary::{Codes, Dictionary};
 use super::ordinals::Ordinals;
 use super::postings::Postings;
@@ -133,14 +135,10 @@ impl Column {
     /// not strings.
     pub(crate) fn count_codes(&self, row: usize, counts: &mut [u32]) {
         let ColumnData::Strings { codes, .. } = &self.data else { return };
-        let places = self.places(row);
-        for at in places.clone() {
-            let code = codes.get(at);
-            if (places.start..at).any(|before| codes.get(before) == code) {
-                continue;
-            }
-            counts[code] += 1;
-        }
+        let mut own: SmallVec<[usize; 16]> = self.places(row).map(|at| codes.get(at)).collect();
+        own.sort_unstable();
+        own.dedup();
+        own.into_iter().for_each(|code| counts[code] += 1);
     }
 
     /// Returns the index range of the values of `row`.
