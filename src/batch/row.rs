@@ -26,7 +26,7 @@ pub(crate) enum Remark<'a> {
     NoZone(FieldId, Cow<'a, str>),
     /// A number that a double cannot represent, so that it was rounded.
     Rounded(FieldId, Cow<'a, str>),
-    /// A number read as Unix milliseconds, which is probably in another unit.
+    /// A number read as Unix milliseconds, which is probably a year, a date or seconds.
     Mistaken(FieldId, Cow<'a, str>),
     /// A member that is not a field, but looks like one.
     Stray(Arc<Stray>),
