@@ -130,7 +130,8 @@ impl KeyIndex {
         self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
     }
 
-    /// Returns the smallest [`clean`](Run::clean) of all runs: the first `clean` retired batches have no entry. Returns `None` if there are no entries.
+    /// Returns the smallest [`clean`](Run::clean) of all runs: the first `clean` retired batches have no entry. Returns `None` if there are
+    /// no entries.
     pub(super) fn clean(&self) -> Option<u64> {
         self.runs.iter().map(|run| run.clean).min()
     }
