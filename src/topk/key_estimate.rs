@@ -39,7 +39,7 @@ pub(super) fn estimate<'b>(
     if is_large && is_apart(&start, &next) {
         return None;
     }
-    // Small batches have recent writes. They contribute little to the page and are not typical of the others.
+    // Small batches contain recent writes. They contribute little to the page and are not typical of the others.
     let all = ordered.all();
     let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
     let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();

@@ -22,13 +22,13 @@ pub(super) struct SeekPoint<'b> {
     pub(super) passed: usize,
 }
 
-/// The minimum offset that is sought. Rows before a shorter offset are skipped one by one.
+/// The minimum offset for which a key is sought. Rows before a shorter offset are skipped one by one.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
-/// The number of rows between the key found and the offset that is small enough to end the search.
+/// The maximum number of rows between a key and the offset that ends the search. They are skipped one by one.
 const NEAR: usize = 1 << 8;
 /// The maximum number of keys that are tried.
 const TRIALS: usize = 4;
-/// Up to this many rows are tested one by one. For more rows, all selected rows of the batch are collected.
+/// The maximum number of sorted rows that are tested one by one. For more rows, all selected rows of the batch are collected.
 const FEW: usize = 32;
 
 /// A search for a key shortly before an offset.
