@@ -228,7 +228,7 @@ pub(crate) struct DocumentsMerge {
     rows: Vec<(Option<u16>, u16)>,
 }
 
-/// Smaller texts, in bytes, are copied, which costs no more than sharing them.
+/// The size in bytes below which a text is copied, which then costs no more than sharing it.
 const SMALL_TEXT_BYTES: usize = 1 << 12;
 
 impl DocumentsMerge {

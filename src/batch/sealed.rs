@@ -60,7 +60,7 @@ impl Batch {
         }
     }
 
-    /// Returns the number of fields of the catalogue, hidden ones included.
+    /// Returns the number of fields of the catalogue, including hidden fields.
     pub(crate) fn fields(&self) -> usize {
         match &self.columns {
             Columns::Sealed(columns) => columns.len(),
