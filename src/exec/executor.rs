@@ -218,8 +218,8 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Counts the selected rows, if the access path of instruction `at` is the last set, and is counted faster without a bitmap of its
-    /// rows. Returns `None` otherwise.
+    /// Counts the selected rows, if the access path of instruction `at` is the last set, and can be counted without a bitmap of its rows.
+    /// Returns `None` otherwise.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [

@@ -3,8 +3,8 @@
 //! Counts, pages and estimates all evaluate batches through a [`Scan`]. Before each batch, a [`Collector`] says what it needs of the batch.
 //! Then it gets the rows that the query selects there. The scan also counts the rows that the search examines.
 //!
-//! There is no time limit. A check of one would belong into [`Scan::select`] and [`Scan::examine`], which see every batch and every chunk
-//! of top rows. [`Scan::run`], `topk::seek`, and `bound` and `counting` in `engine::search` would have to pass the stop on to
+//! Searches have no time limit. It would be checked in [`Scan::select`] and [`Scan::examine`], which see every batch and every chunk of
+//! top rows. [`Scan::run`], `topk::seek`, and `bound` and `counting` in `engine::search` would have to pass the stop on to
 //! `strategy::run`.
 #![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search examines, in 64 bits")]
 
@@ -83,7 +83,8 @@ impl<'q> Scan<'q> {
         }
     }
 
-    /// Plans the query on a batch. The rows are not computed until the result is used.
+    /// Plans the query on a batch, or returns the plan that [`likely`](Self::likely) kept. Most plans compute their rows only when the
+    /// result is used.
     pub(crate) fn select(&self, visit: &Visit<'q>) -> Selected<'q> {
         let mut kept = self.kept.borrow_mut();
         if let Some((_, selected)) = kept.take_if(|(number, _)| *number == visit.number) {

@@ -61,7 +61,7 @@ impl PooledScratch {
         self.0.borrow_mut()
     }
 
-    /// Moves the scratch space to a query that runs instead of this one. The new owner returns it to the thread.
+    /// Moves the scratch space to a query that runs instead of `self`. The new owner returns it to the thread.
     pub(super) fn hand_on(&self) -> Self {
         Self(RefCell::new(self.0.take()))
     }

@@ -39,7 +39,7 @@ pub struct Criterion {
     /// The path of the criterion in the body, such as `criteria[0].children[2]`. Empty for `ids` and `criteria` together, and if the filter
     /// was not compiled from a body.
     pub path: String,
-    /// The number of criteria around the criterion.
+    /// The number of enclosing criteria.
     pub depth: usize,
     /// True if the criterion is true for the case.
     pub holds: bool,
