@@ -381,7 +381,7 @@ fn numbers_of_dropped_batches_are_reused() {
     assert!(numbers < 400, "{numbers} numbers");
 }
 
-/// Filters over fields of every type, single- and many-valued. The first searches evaluate rows; later ones build columns.
+/// Filters over single-valued and multi-valued fields of every type. The first searches evaluate rows; later searches build columns.
 #[test]
 fn the_head_selects_the_same_by_rows_and_by_columns() {
     const FILTERS: [&str; 10] = [

@@ -1,4 +1,4 @@
-//! A request bound to one view: looks the filter up, chooses batches, and provides the ways to a count and to a page that
+//! A request bound to one view: looks the filter up, chooses batches, and provides the methods to count and to find a page, which
 //! [`strategy`](super::strategy) tries.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 

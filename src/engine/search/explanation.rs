@@ -43,7 +43,7 @@ pub struct Batches {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Node {
-    /// The number of criteria around the criterion.
+    /// The number of enclosing criteria.
     pub depth: usize,
     /// The test: `all of`, `any of`, `every case`, `no case`, or a test in the text syntax.
     pub test: String,

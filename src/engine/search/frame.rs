@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Bytes to reserve for the JSON around the documents.
+/// The number of bytes to reserve for the JSON around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
 
 /// A writer of the JSON of an answer. The parts may be written to one text or to several.

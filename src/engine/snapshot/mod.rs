@@ -1,12 +1,12 @@
 //! Snapshots: sealed batches, and a head of small writes, which the first search seals.
 //!
-//! The cases of a [`Snapshot`] never change. It caches results that depend only on them, each computed once by the first search that needs
-//! it:
+//! The cases of a [`Snapshot`] never change. A snapshot caches results that depend only on its cases. Each is computed once, by the first
+//! search that needs it:
 //!
 //! - the [`View`] with the sealed head, in the snapshot;
 //! - in a view: lazy columns, counts of deleted rows, orders of batches by zone map, and string numbers of top rows.
 //!
-//! No other value may be cached there. A store also attaches its reader of documents to a snapshot.
+//! Any other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -132,7 +132,7 @@ impl Snapshot {
         }
     }
 
-    /// Links this snapshot to the previous one. Both have the same base, and the head of this one extends the other head.
+    /// Links this snapshot to the previous snapshot. Both must have the same base, and the head of `self` must extend the head of `before`.
     pub(crate) fn following(self, before: &Self) -> Self {
         let made = before.view.get().map(|view| (Arc::clone(view), before.head.edits));
         Self { earlier: made.or_else(|| before.earlier.clone()), ..self }

@@ -167,7 +167,7 @@ impl View {
         }
     }
 
-    /// Returns the number of live rows among these rows of covered batches.
+    /// Returns the number of live rows among `rows`, which are rows of covered batches.
     pub(crate) fn count_live(&self, rows: &[GlobalRow]) -> u64 {
         match self.covered_with_tombstones().next() {
             None => rows.len() as u64,

@@ -23,13 +23,13 @@ pub(crate) fn available_workers() -> usize {
     threads.clamp(1, MOST_WORKERS)
 }
 
-/// A way to start tasks, on threads that end within `'s`.
+/// A spawner of tasks, on threads that end within `'s`.
 pub(crate) trait Spawn<'s>: Copy {
     /// Starts a task on a new thread. If the system has no more threads, runs the task on this thread.
     fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
 }
 
-/// A way to start tasks, on threads that may outlive the import.
+/// A spawner of tasks, on threads that may outlive the import.
 #[derive(Clone, Copy)]
 pub(crate) struct Detached;
 
