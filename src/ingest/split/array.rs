@@ -22,7 +22,7 @@ pub(super) struct ArrayElements {
     nesting: Nesting,
     /// The unfinished element.
     part: Part,
-    /// The longest element that is passed on, in bytes.
+    /// The maximum length of an element that is passed on, in bytes.
     limit: usize,
 }
 
@@ -39,7 +39,7 @@ impl ArrayElements {
         }
     }
 
-    /// Passes on every element that ends in `bytes`, and holds the rest. Returns the bytes after the array once it ends.
+    /// Passes on every element that ends in `bytes`, and keeps the rest. If the array ends, returns the bytes after it.
     pub(super) fn push<'b, E>(
         &mut self,
         mut bytes: &'b [u8],
@@ -78,8 +78,7 @@ impl ArrayElements {
         Trailer::new(self.objects, self.position, self.limit)
     }
 
-    /// Passes on an element, which starts at `line` and ends with `part`. `mark` is the byte after it; `None` at the end of the
-    /// file.
+    /// Passes on an element that starts at `line` and ends with `part`. `mark` is the byte after it; `None` at the end of the file.
     fn pass_on<E>(
         &mut self,
         line: u64,
