@@ -48,8 +48,8 @@
 //! - `shape`: its pattern;
 //! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
 //! - `predicate/print/body.rs`, which prints sets as criteria;
-//! - `exec/plan/leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
-//! - `sql/test.rs` and a method of `sql/dialect`.
+//! - `exec/plan_leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
+//! - `sql/condition.rs` and a method of `sql/dialect`.
 //!
 //! # Invariants
 //!
