@@ -1,3 +1,5 @@
+//! Tests of the JSON reader, compared with `serde_json`.
+
 use super::*;
 
 fn skips(text: &str) -> bool {

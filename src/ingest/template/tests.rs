@@ -1,3 +1,5 @@
+//! Tests that the template reader and the strict parser agree on every document.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
