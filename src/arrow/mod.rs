@@ -76,11 +76,10 @@ impl Import<'_> {
     /// | timestamp | timestamps of any unit and time zone, dates, strings in the text form; for fields [in Unix milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
     /// | boolean | booleans |
     ///
-    /// Multi-valued fields are lists of these. A null is absent.
+    /// Multi-valued fields are lists of these types. A null is absent.
     ///
-    /// Documents are rebuilt from all columns, including those that are not fields, in the order of the columns. Absent members
-    /// are omitted. Timestamps are written in the text form with `+0000`; fractions of a second are cut off, in the document
-    /// and in the field.
+    /// Documents are rebuilt from all columns, including columns that are not fields, in the order of the columns. Absent members are
+    /// omitted. Timestamps are written in the text form with `+0000`; fractions of a second are cut off, in the document and in the field.
     ///
     /// Two kinds of columns that are not fields are errors in a strict import. A lenient import reports them.
     ///

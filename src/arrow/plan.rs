@@ -81,8 +81,8 @@ impl Plan {
     /// Creates the plan for a [`canonical_schema`].
     ///
     /// # Errors
-    /// Returns an error if the type of a column does not fit the catalogue, if two columns have the same path, or if there is no column of
-    /// ids. The path of the error is the column.
+    /// Returns an error if a column does not fit the catalogue, if two columns have the same path, or if there is no column of ids. The
+    /// path of the error is the column.
     pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
         let plan = Self::of_columns(schema, catalog, |_| true)?;
         let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
