@@ -214,13 +214,13 @@ impl Catalog {
             .map(|((number, field), _)| (FieldId(number), field))
     }
 
-    /// Returns all fields, including hidden ones. A [`FieldId`] is an index into this list.
+    /// Returns all fields, including hidden fields. A [`FieldId`] is an index into this list.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         &self.inner.fields
     }
 
-    /// Returns the numbers of all fields, including hidden ones, in order.
+    /// Returns the numbers of all fields, including hidden fields, in order.
     pub(crate) fn field_ids(&self) -> impl Iterator<Item = FieldId> + use<> {
         (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }
