@@ -9,7 +9,7 @@ pub(crate) enum Unsupported {
     Inside,
     /// The negation of `>`, `>=`, `<`, `<=` or a range.
     NegatedOrder,
-    /// A test that a list has no values other than the given ones.
+    /// A test that a list has no values other than the given values.
     Only,
     /// A test of the number of values.
     Count,

@@ -109,7 +109,7 @@ impl<'a> Parser<'a, '_> {
         (says_something && cursor.is_at_end()).then_some(())
     }
 
-    /// Reads the body's criteria with all nested criteria, and returns the number of the outermost ones.
+    /// Reads the body's criteria with all nested criteria. Returns how many criteria are at the top level.
     ///
     /// `at` is just after the opening bracket of their array, and moves to just after the closing one.
     fn criteria(&mut self, at: &mut Cursor<'a>) -> Option<usize> {

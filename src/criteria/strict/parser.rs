@@ -42,7 +42,7 @@ pub(super) struct Parser<'a, 'l> {
     errors: Vec<Error>,
     /// An offset with at least ten errors at or before it.
     cutoff: usize,
-    /// The number of errors found so far, including those that were removed.
+    /// The number of errors found so far, including removed errors.
     faults: usize,
     frames: Vec<Frame<'a>>,
     /// The number of values that were read so far, in all criteria.
