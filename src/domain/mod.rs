@@ -40,16 +40,16 @@
 //! | `minDocuments` | the number of documents needed; by default 1, or 0 for steps with `fields` or `questionnaireId` |
 //! | `minImages` | the number of images that a document of a type needs, such as `{"ID_CARD":2}`; 1 by default |
 //! | `dependsOn` | another step of the level, without cycles |
-//! | `fields` | the members of the applicant's `fixedInfo` that the step asks for |
-//! | `questionnaireId` | the id of the questionnaire that the step asks for |
+//! | `fields` | the members of the applicant's `fixedInfo` that the step requires |
+//! | `questionnaireId` | the id of the questionnaire that the step requires |
 //! | `parts` | for `COMPANY`: some of `company`, `ubos`, `shareholders`, `representatives`, `directors`; all by default |
 //! | `videoRequired`, `nfcVerificationSettings` | shown in the preview; all other members *decide* |
 //!
-//! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are those that the interface
-//! document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` in the schema of `info`, and
-//! `questionnaires`, a list of objects with an `id`. `info` has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth`
-//! too. `review.levelName` names the level. `infoChangedAt` is an addition of this library: the time when operation 5 changed a member
-//! of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps such a member, unless the latest of `createdAt`,
+//! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are the members that the
+//! interface document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` in the schema of `info`, and
+//! `questionnaires`, a list of objects with an `id`. `info` has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth` too.
+//! `review.levelName` names the level. `infoChangedAt` is an addition of this library: the time when operation 5 changed a member of
+//! `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps such a member, unless the latest of `createdAt`,
 //! `review.createDate` and `review.reviewDate` is later, to the second. It reports both cases.
 //!
 //! **`documents`**, by `applicantId` and `id`: the documents that an applicant gave for a step. `applicantId`, `id`, `step` and `createdAt`

@@ -196,8 +196,8 @@ fn is_forbidden(step: &Step, document: &Document) -> bool {
         || is_outside(&step.countries, &document.country, is_same_country)
 }
 
-/// Returns the reviews of active images and of documents. An unreviewed image gives `None`, as does an unreviewed document without active
-/// images.
+/// Returns the reviews of active images and of documents. The review of an unreviewed image is `None`, as is the review of an unreviewed
+/// document without active images.
 fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     let mut reviews = Vec::new();
     for document in given {

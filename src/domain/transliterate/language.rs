@@ -139,7 +139,7 @@ fn allows_letter(language: Language, word: &[char], at: usize) -> bool {
     }
 }
 
-/// Returns true if a language allows the ending of a word: Ukrainian surnames end in -ський, Russian ones in -ский.
+/// Returns true if a language allows the ending of a word: Ukrainian surnames end in -ський, and Russian surnames in -ский.
 fn allows_ending(language: Language, word: &[char]) -> bool {
     let ends = |ending: &str| {
         let ending: Vec<char> = ending.chars().collect();
