@@ -2,7 +2,7 @@
 
 use crate::json::{JsonType, Reader};
 
-/// The names that other systems commonly give to the array of a page.
+/// Common names for the array of a page in other systems.
 const NAMES: [&str; 7] = ["items", "data", "results", "cases", "records", "value", "list"];
 
 /// Returns the name of the first member that has a common name and contains an array of objects. The text may be only the start of an

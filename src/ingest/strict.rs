@@ -94,7 +94,7 @@ struct Walk<'a, 'w> {
     limits: &'w Limits,
     row: &'w mut Row<'a>,
     open: SmallVec<[Open<'a>; 8]>,
-    /// The keys of all open objects, innermost last, except those that lead to fields.
+    /// The keys of all open objects, innermost last, except keys that lead to fields.
     keys: Vec<Cow<'a, str>>,
     /// Fields with a value of the wrong type.
     rejected: Vec<FieldId>,

@@ -9,8 +9,7 @@ use crate::error::{Error, ErrorKind, quote};
 
 /// A splitter of an array into its elements, for input in chunks of any size.
 ///
-/// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect the next
-/// ones.
+/// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect later documents.
 pub(super) struct ArrayElements {
     /// The number of objects that contain the array.
     objects: usize,
