@@ -186,7 +186,7 @@ impl Set {
         }
     }
 
-    /// Returns the members. Only for a set of [points](Self::are_points); of a longer range, it returns the least value.
+    /// Returns the members. Only for a set of [points](Self::are_points): of a longer range, it returns the smallest value.
     pub(crate) fn points(&self) -> Vec<Value<'static>> {
         match self {
             Self::Strings(points) => {
