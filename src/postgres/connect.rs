@@ -164,8 +164,8 @@ impl managed::Manager for Manager {
 
 /// A connection from the pool, returned to it only by [`release`](Self::release).
 ///
-/// If it is dropped without a release, for example because the future of a search is dropped, the connection is closed and the running
-/// statement is cancelled on the server.
+/// Dropping it without a release, for example with the future of a search, closes the connection and cancels the running statement on the
+/// server.
 pub(super) struct PooledConnection(Option<Object<Manager>>);
 
 impl PooledConnection {

@@ -18,14 +18,14 @@
 //! ```
 //!
 //! A source checks the table when it connects. An error names the first column that is missing, has another type or collation,
-//! or is nullable where the script has `NOT NULL`. Additional columns and another order of columns are allowed. Indexes are not
-//! checked, because they affect only speed. The indexes of the script support every operator; the indexes in its comments support less
-//! common orders and values. `id` must be unique, as by the primary key of the script.
+//! or is nullable although the script has `NOT NULL`. Additional columns and another order of columns are allowed. Indexes are not checked,
+//! because they affect only speed. The indexes of the script support every operator; the indexes in its comments support less common orders
+//! and values. `id` must be unique, as by the primary key of the script.
 //!
 //! Only casefilter may write rows ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
 //! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store U+0000 in a text, so the export rejects
-//! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in
-//! place and appends new ones:
+//! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in place and
+//! appends new cases:
 //!
 //! ```sql
 //! BEGIN;
@@ -51,9 +51,9 @@
 //! All limits are in [`PostgresOptions`].
 //!
 //! - At most [`connections`](PostgresOptions::connections) are open. They are opened on demand.
-//! - Each is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
-//! - Each keeps its last [`statements`](PostgresOptions::statements) prepared, except those over 4 KiB, so that varying criteria
-//!   cannot fill the memory of the server.
+//! - Each connection is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
+//! - Each connection keeps its last [`statements`](PostgresOptions::statements) prepared, except statements over 4 KiB, so that varying
+//!   criteria cannot fill the memory of the server.
 //! - Plans are made for the values of each search: the best plan for a rare status is the worst for a common one.
 //! - A connection is closed after any error.
 //! - At most [`waiting`](PostgresOptions::waiting) searches wait for a connection. Further searches fail at once.
