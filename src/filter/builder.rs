@@ -180,7 +180,7 @@ fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<B
     errors.zip_paths(json::paths_at(text, &offsets))
 }
 
-/// Adds the errors of lowering to those of the parser.
+/// Adds the errors of lowering to the errors of the parser.
 #[cold]
 fn errors_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Errors {
     errors.extend(predicate::lower(body, catalog).1);

@@ -56,7 +56,7 @@ impl Order {
 
     /// Parses an `order` parameter: the name of a single-valued field, with the prefix `-` for descending order.
     ///
-    /// An empty text gives `None`. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`. Otherwise
+    /// Returns `None` for an empty text. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`. Otherwise
     /// the first character of the name would be the direction.
     ///
     /// ```
