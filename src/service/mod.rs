@@ -44,9 +44,8 @@
 //! are all members that no field describes. `filter` may use any field. It is [combined](crate::Filter::and) with each search
 //! after compilation, so criteria cannot bypass it, and totals count only matching cases.
 //!
-//! **`fields` and `filter` restrict searches of cases only.** A token with permissions for operations 2 to 5 works for every applicant
-//! whose id or share token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens
-//! ([`TokenEntry::cautions`]).
+//! **`fields` and `filter` restrict searches of cases only.** Permissions for operations 2 to 5 apply to every applicant whose id or share
+//! token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens ([`TokenEntry::cautions`]).
 //!
 //! Objects and array elements without a visible field are removed as well, so their presence or number reveals nothing. A visible field may
 //! still reveal a hidden field: a case with `createdByRule.title` was created by a rule, which is the value of `createdByType`. Hide both,

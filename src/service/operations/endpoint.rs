@@ -37,7 +37,7 @@ pub(in crate::service) enum Handler {
     Read(BlockingHandler),
     /// A handler that changes the file, on a blocking thread, one at a time.
     Write(BlockingHandler),
-    /// A handler that chooses its thread, and reports errors of parameters together with those of the body.
+    /// A handler that chooses its thread, and reports errors of parameters together with errors of the body.
     Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
 }
 

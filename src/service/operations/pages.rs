@@ -125,7 +125,7 @@ impl Rest {
         self.token.projection.as_ref()
     }
 
-    /// Returns the size of the response text as far as it is known, after `first_bytes` of it were read.
+    /// Returns the known part of the size of the response text, after `first_bytes` of it were read.
     pub(super) fn size(&self, first_bytes: usize) -> Size {
         let bytes = first_bytes.saturating_add(self.end.len());
         Size { bytes, largest: 0, frame: self.frame, next: self.next, is_over: false }
