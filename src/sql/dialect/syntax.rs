@@ -5,7 +5,7 @@ use crate::sql::column::Column;
 use crate::sql::datum::Datum;
 use crate::sql::table::Table;
 
-/// How a value is written in a statement: as a bound parameter or as a literal.
+/// The form in which a value is written in a statement: as a bound parameter or as a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Form {
     /// A placeholder of a parameter.
