@@ -42,8 +42,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the file fails, if the folder has no space or cannot be written, or if the file has a second name (a hard link),
-    /// which would keep the old contents. The database is then unchanged.
+    /// Returns an error if the file cannot be read, or if the folder has no space or cannot be written. Returns an error if the file has a
+    /// second name (a hard link), which would keep the old contents. The database is then unchanged.
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -82,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Replaces the file with a compacted copy. No write is under way.
+    /// Replaces the file with a compacted copy. No write may be in progress.
     fn exchange(&self) -> Result<CompactReport, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));

@@ -133,8 +133,8 @@ impl<'s> StoreImport<'s> {
     /// Waits for running writes, then makes all cases durable and visible at once.
     ///
     /// # Errors
-    /// Returns an error if the last source ends with a malformed case, if documents could not be written to the temporary file, or if the
-    /// database cannot be written. No case of the import is visible then.
+    /// Returns an error if the last source ends with a malformed case, if the temporary file could not be written, or if the database
+    /// cannot be written. No case of the import is visible then.
     pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);

@@ -137,7 +137,7 @@ impl Store {
     }
 }
 
-/// Makes a checkpoint, if that can be done.
+/// Tries to make a checkpoint.
 impl Drop for Store {
     fn drop(&mut self) {
         let _ = self.checkpoint();
