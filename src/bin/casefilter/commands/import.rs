@@ -74,9 +74,9 @@ pub(crate) struct Args {
 
     /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
-    /// For records, a malformed optional member or list element is left out. The whole record is left out if a required member is
-    /// malformed, or a member whose absence changes the meaning, such as active or the countries of a step. Standard error lists what was
-    /// left out, and the exit status is 3.
+    /// For records, a malformed optional member or list element is left out. The whole record is left out if the member is required, or if
+    /// its absence changes the meaning, such as active or the countries of a step. Standard error lists what was left out, and the exit
+    /// status is 3.
     #[arg(long)]
     lenient: bool,
 
