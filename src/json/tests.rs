@@ -1,4 +1,4 @@
-//! Tests of the JSON reader, compared with `serde_json`.
+//! Tests of the JSON reader, partly against `serde_json`, and of paths in JSON.
 
 use super::*;
 
