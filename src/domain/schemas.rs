@@ -32,6 +32,7 @@ pub(super) const STEPS: &[&str] = &[
 pub(super) const LEVEL_TYPES: &[&str] = &[STANDARD_LEVEL, ACTIONS_LEVEL];
 /// The default type of a level.
 const STANDARD_LEVEL: &str = "standard";
+/// The type of a level for applicant actions.
 pub(super) const ACTIONS_LEVEL: &str = "applicantActions";
 
 /// The parts of the step `COMPANY`.

@@ -1,4 +1,4 @@
-//! The operators and their rows. A row holds everything that differs from operator to operator.
+//! The operators and their rows. A row has everything that differs from operator to operator.
 
 use super::shape::{Arity, Pattern, Quantifier, Ray, Shape, Side, Types};
 use super::value_set::ValueSet;
@@ -39,7 +39,7 @@ pub(super) struct Row {
     pub(super) shape: Shape,
     pub(super) holds: fn(&[Value<'_>], &ValueSet<'_>) -> bool,
     /// The operator in SQL. Empty for operators that take a list.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "SQL alone reads it"))]
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only SQL reads it"))]
     pub(super) sql: &'static str,
 }
 

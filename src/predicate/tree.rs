@@ -86,7 +86,7 @@ impl<L> Tree<L> {
     /// Returns the node with an id of this tree.
     #[expect(
         clippy::indexing_slicing,
-        reason = "an id is that of the root or of a child, which `validate` checks to be in the list"
+        reason = "an id is the root's or a child's; `validate` checks that it is in the list"
     )]
     pub(crate) fn node(&self, id: NodeId) -> &Node<L> {
         &self.nodes[id]

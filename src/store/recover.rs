@@ -81,7 +81,7 @@ impl Store {
         }
     }
 
-    /// Reopens the file, and makes memory show its contents.
+    /// Reopens the file, and loads its cases if they differ from the cases in memory.
     fn open_again(&self, log: &mut Log) -> Result<(), Fault> {
         let found = self.file.reopen(self.catalog())?;
         if !log.is_ahead && is_same(&found, &log.state) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 /// The maximum number of lines per second for each token and status. Requests without a token share one limit.
 const MAX_LINES: u32 = 20;
+/// The time over which lines are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// A counter of log lines per second, for each token and status.

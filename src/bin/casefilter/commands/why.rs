@@ -198,6 +198,7 @@ struct Nearest {
 impl Nearest {
     /// The maximum length of a compared id in bytes: computing a distance takes quadratic time, and longer ids are not typed.
     const LONGEST: usize = 64;
+    /// The maximum number of suggested ids.
     const MOST: usize = 3;
 
     fn new(id: &str) -> Self {

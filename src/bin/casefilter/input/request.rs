@@ -151,6 +151,7 @@ impl Line {
 fn near_key(name: &str) -> Option<&'static str> {
     /// The maximum length of a name in bytes. A longer name is not a typing error, and computing the distance takes quadratic time.
     const LONGEST: usize = 64;
+    /// The maximum number of typing errors.
     const MOST_ERRORS: usize = 2;
     if name.is_empty() || name.len() > LONGEST {
         return None;

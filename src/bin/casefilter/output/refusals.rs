@@ -18,7 +18,7 @@ pub(crate) const LISTED: usize = 20;
 /// The contents and the mode of an import.
 #[cfg_attr(
     not(feature = "service"),
-    expect(dead_code, reason = "a build without the service asks none to import")
+    expect(dead_code, reason = "a build without the service sends no import to a service")
 )]
 #[derive(Clone, Copy)]
 pub(crate) enum Importing {
@@ -28,7 +28,7 @@ pub(crate) enum Importing {
 
 #[cfg_attr(
     not(feature = "service"),
-    expect(dead_code, reason = "a build without the service asks none to import")
+    expect(dead_code, reason = "a build without the service sends no import to a service")
 )]
 impl Importing {
     /// Returns the failure for rejected data.

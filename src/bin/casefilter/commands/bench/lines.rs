@@ -84,7 +84,7 @@ impl<'m> FieldBytes<'m> {
         Column::number("a case"),
     ];
 
-    #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     fn new(field: &'m str, column_bytes: u64, index_bytes: u64, cases: u64) -> Self {
         let bytes = column_bytes.saturating_add(index_bytes) as f64;
         let bytes_per_case = rounded(bytes / cases.max(1) as f64, 100.0);

@@ -35,6 +35,7 @@ pub(super) struct Caches {
 impl Caches {
     /// The size of the block, larger than any cache of a processor.
     const WORDS: usize = (256 << 20) / size_of::<u64>();
+    /// The number of words in a cache line.
     const WORDS_OF_A_LINE: usize = 64 / size_of::<u64>();
 
     pub(super) fn new() -> Self {
