@@ -38,7 +38,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Creates a share token for the profile of an applicant. The token is 256 random bits in hex. It can be [used](use_share_token) once,
+/// Creates a share token for the profile of an applicant. The token is 256 random bits in hex. It can be used once,
 /// within `lifetime`.
 ///
 /// The store keeps only the hash of the token. The call also removes expired tokens.
