@@ -8,7 +8,7 @@ use crate::limits::Limits;
 /// tree. Returns true if they accept it.
 ///
 /// # Errors
-/// A description of the difference.
+/// Returns a description of the difference between the parsers.
 #[doc(hidden)]
 pub fn check_parsers(body: &str, limits: &Limits) -> Result<bool, String> {
     let fast = fast::read(body, limits);

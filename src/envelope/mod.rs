@@ -9,7 +9,8 @@ use crate::error::Errors;
 
 pub use error_codes::ErrorCode;
 
-/// The error envelope, on the wire and on the command line. With the feature `serde`, it serialises.
+/// The JSON object that describes a failed request. The service sends it, and the command line prints it. It serialises with the
+/// feature `serde`.
 ///
 #[cfg_attr(feature = "serde", doc = "```")]
 #[cfg_attr(not(feature = "serde"), doc = "```ignore")]

@@ -102,8 +102,7 @@ mod tests {
         let cases = Catalog::cases();
         let request = SearchRequest::new(Filter::compile_text(&cases, "tags in (vip)").unwrap())
             .with_order(Order::by(&cases, "createdAt", Direction::Descending).unwrap());
-        let expected =
-            r#"{"filter":"tags = vip","order":"-createdAt","offset":0,"limit":100,"count":false}"#;
+        let expected = r#"{"filter":"tags = vip","order":"-createdAt","offset":0,"limit":100,"count":false}"#;
         assert_eq!(serde_json::to_string(&request).unwrap(), expected);
 
         let params = SearchParams::new().order("-createdAt").limit("20").count("true");

@@ -84,7 +84,7 @@ impl Filter {
         kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
     }
 
-    /// Returns the criteria as written. For a joined filter, joins those of its parts.
+    /// Returns the criteria as written. For a joined filter, joins the criteria of its parts.
     pub(crate) fn written(&self) -> Cow<'_, Tree<Comparison<'static>>> {
         let mut parts = self.written_parts();
         if !self.is_joined() {
@@ -112,7 +112,7 @@ impl Filter {
         Cow::Owned(Tree::from_nodes(nodes))
     }
 
-    /// Returns the JSON body that the filter was compiled from, if any. For a joined filter, returns that of its first part.
+    /// Returns the JSON body that the filter was compiled from, if any. For a joined filter, returns the body of its first part.
     pub(crate) fn body(&self) -> Option<&[u8]> {
         let mut filter = self;
         loop {
@@ -132,7 +132,7 @@ impl Filter {
         self.own_bytes()
     }
 
-    /// Computes [`size_bytes`](Self::size_bytes) without the filters that this one was joined from.
+    /// Computes [`size_bytes`](Self::size_bytes) without the filters that this filter was joined from.
     fn own_bytes(&self) -> usize {
         let origin = match &self.inner.origin {
             Origin::Json(text) | Origin::Text(text) => text.len(),

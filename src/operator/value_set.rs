@@ -23,12 +23,12 @@ impl<'v> ValueSet<'v> {
         self.sorted.binary_search_by(|member| (*member).cmp(value)).is_ok()
     }
 
-    /// Returns the least member; `None` of an empty set.
+    /// Returns the smallest member; `None` for an empty set.
     pub(crate) fn least(&self) -> Option<&'v Value<'v>> {
         self.sorted.first().copied()
     }
 
-    /// Returns the greatest member; `None` of an empty set.
+    /// Returns the greatest member; `None` for an empty set.
     pub(crate) fn greatest(&self) -> Option<&'v Value<'v>> {
         self.sorted.last().copied()
     }

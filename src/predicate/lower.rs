@@ -74,8 +74,8 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
 ///
 /// A node above the criteria joins them by `$and`. If the body has `ids` too, the root joins both by `$or`.
 ///
-/// The errors are those that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken
-/// criterion, the tree must not be used.
+/// The errors are the errors that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken criterion,
+/// the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>>> = Vec::with_capacity(body.nodes.len().saturating_add(3));

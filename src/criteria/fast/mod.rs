@@ -28,7 +28,7 @@ use super::ast::{Body, Criterion, Text, TextId};
 use crate::limits::Limits;
 use crate::operator::{Arity, Connective, Operator};
 
-/// Parses a body without errors; returns `None` for any other.
+/// Parses a body without errors. Returns `None` for any other body.
 ///
 /// Time and memory are linear in the length of `text`.
 pub(crate) fn read<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
@@ -52,7 +52,7 @@ struct Parser<'a, 'l> {
     text: &'a str,
     limits: &'l Limits,
     body: Body<'a>,
-    /// Values read so far, in all criteria.
+    /// The number of values that were read so far, in all criteria.
     values: usize,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Parser<'a, '_> {
         (says_something && cursor.is_at_end()).then_some(())
     }
 
-    /// Reads the body's criteria with all nested criteria, and returns the number of the outermost ones.
+    /// Reads the body's criteria with all nested criteria. Returns how many criteria are at the top level.
     ///
     /// `at` is just after the opening bracket of their array, and moves to just after the closing one.
     fn criteria(&mut self, at: &mut Cursor<'a>) -> Option<usize> {
@@ -221,7 +221,7 @@ impl<'a> Parser<'a, '_> {
         Some(())
     }
 
-    /// Reads the strings of an array and its end; `None` if there are more than `most`.
+    /// Reads the strings of an array and its end. Returns `None` if there are more than `most` strings.
     #[inline]
     fn texts(&mut self, cursor: &mut Cursor<'a>, most: usize) -> Option<Range<usize>> {
         let start = self.body.texts.len();

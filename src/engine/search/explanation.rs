@@ -7,7 +7,7 @@ use crate::exec::{Means, Work};
 
 /// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
-/// It comes from the planner that searches use, for the current cases. `Display` prints it as a tree.
+/// It is computed by the planner that searches use, for the current cases. `Display` prints it as a tree.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -17,26 +17,25 @@ pub struct Explanation {
     pub documents: u64,
     /// The number of batches.
     pub batches: Batches,
-    /// The criteria of the normal form. Each comes before its children. Children are in the order in which most batches evaluate
-    /// them.
+    /// The criteria of the normal form, each before its children. Children are in the order in which most batches evaluate them.
     pub nodes: Vec<Node>,
     /// The strategy for the page.
     pub page: Page,
-    /// The strategy for the number of all selected cases.
+    /// The strategy for the total.
     pub total: Total,
     /// The measured work and time of a search.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub analysis: Option<Analysis>,
 }
 
-/// The number of batches of an engine, as one request uses them.
+/// The number of batches of an engine, and the number that one request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Batches {
-    /// All batches.
+    /// The number of all batches.
     pub all: u64,
-    /// The batches that the index rules out, so that they are not evaluated. The strategy [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may
+    /// The number of batches that the index rules out, so that they are not evaluated. The strategy [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may
     /// evaluate even fewer.
     pub ruled_out: u64,
 }
@@ -46,22 +45,22 @@ pub struct Batches {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Node {
-    /// The number of criteria that contain it.
+    /// The number of enclosing criteria.
     pub depth: usize,
     /// The test: `all of`, `any of`, `every case`, `no case`, or a test in the text syntax.
     pub test: String,
-    /// The means that evaluate it, in the batches that are not ruled out.
+    /// The means that evaluate the criterion, in the batches that are not ruled out.
     pub answered: Vec<Answered>,
-    /// The number of rows that the planner expects it to select, including replaced and deleted cases.
+    /// The number of rows that the planner expects the criterion to select, including replaced and deleted cases.
     pub expected: u64,
-    /// True if the expectation is exact.
+    /// True if `expected` is exact.
     pub exact: bool,
     /// The cost that the planner expects. The unit is about the cost of combining 64 rows.
     pub work: u64,
-    /// The number of cases that it selects alone, in all batches.
+    /// The number of cases that the criterion selects alone, in all batches.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub kept: Option<u64>,
-    /// The time that it takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
+    /// The time that the criterion takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
     #[cfg_attr(
         feature = "serde",
         serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none")
@@ -76,7 +75,7 @@ pub struct Node {
 pub struct Answered {
     /// The means.
     pub by: Means,
-    /// The result, if it is the same for every row of these batches, so that nothing is left to evaluate.
+    /// The result, if it is the same for every row of these batches, so that nothing remains to be evaluated.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub settles: Option<bool>,
     /// The number of batches.
@@ -95,7 +94,7 @@ pub struct Page {
     pub order: Option<String>,
     /// The number of selected cases before the page.
     pub offset: u64,
-    /// The largest number of cases on the page.
+    /// The maximum number of cases on the page.
     pub limit: u64,
     /// True if the search ends when the page is full. Otherwise it evaluates every batch.
     pub stops_early: bool,
@@ -107,7 +106,7 @@ pub struct Page {
     pub by_gathering: u64,
 }
 
-/// The strategy for the number of all selected cases.
+/// The strategy for the total: the number of all selected cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -130,7 +129,7 @@ pub struct Analysis {
     pub selected: u64,
     /// The number of cases on the page.
     pub on_page: u64,
-    /// The strategy that found the page. It is later in the list than the planned one if that one did not lead to a page.
+    /// The strategy that found the page. If the planned strategy found no page, this is a later strategy of the list in [`PageStrategy`].
     pub page_by: PageStrategy,
     /// The work.
     pub work: Work,
@@ -142,9 +141,13 @@ pub struct Analysis {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Phase {
-    /// The name. `plan`: looking the filter up in the index, and ordering its evaluation. `evaluate`: finding the selected rows
-    /// of whole batches. `page`: everything else, such as evaluating single rows in the order of the page. If several threads
-    /// count, the first two are sums over all threads.
+    /// The name of the phase.
+    ///
+    /// - `plan`: looking the filter up in the index, and ordering its evaluation.
+    /// - `evaluate`: finding the selected rows of whole batches.
+    /// - `page`: everything else, such as evaluating single rows in the order of the page.
+    ///
+    /// If several threads count, the first two are sums over all threads.
     pub name: &'static str,
     /// The duration.
     #[cfg_attr(feature = "serde", serde(rename = "time_us", serialize_with = "microseconds"))]

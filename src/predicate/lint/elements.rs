@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::operator::{Connective, Operator, Side};
 
-/// The most uses that are remembered for one node.
+/// The maximum number of uses that are remembered for one node.
 const MOST_FIELDS: usize = 64;
 
 /// A use of a field within an array by a criterion.
@@ -22,7 +22,7 @@ struct Use {
     leaf: NodeId,
 }
 
-/// The kind of bound that a criterion sets: `>` and `>=` set a lower one, `<` and `<=` an upper one.
+/// The kind of bound that a criterion sets: `>` and `>=` set a lower bound, `<` and `<=` an upper bound.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
     Lower,
@@ -42,8 +42,8 @@ impl Bound {
 
 /// Warns of every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
 ///
-/// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a criterion
-/// beside the disjunction are.
+/// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a sibling of the
+/// disjunction are.
 pub(super) fn separate(
     tree: &Tree<Comparison<'_>>,
     catalog: &Catalog,
