@@ -28,6 +28,12 @@ use super::quote::{Quoted, is_whole, write_quoted};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Suggestion {
+    /// Boxed, so that an error stays small.
+    parts: Box<Parts>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Parts {
     replacement: Option<String>,
     explanation: Option<String>,
 }
@@ -41,7 +47,7 @@ impl Suggestion {
     /// ```
     #[must_use]
     pub fn replace_by(text: impl Into<String>) -> Self {
-        Self { replacement: Some(text.into()), explanation: None }
+        Self { parts: Box::new(Parts { replacement: Some(text.into()), explanation: None }) }
     }
 
     /// Creates a suggestion that one replacement cannot express, such as a choice between two.
@@ -52,25 +58,26 @@ impl Suggestion {
     /// ```
     #[must_use]
     pub fn explain(explanation: impl Into<String>) -> Self {
-        Self { replacement: None, explanation: Some(explanation.into()) }
+        Self { parts: Box::new(Parts { replacement: None, explanation: Some(explanation.into()) }) }
     }
 
     /// Sets the explanation.
     #[must_use]
-    pub fn with_explanation(self, explanation: impl Into<String>) -> Self {
-        Self { explanation: Some(explanation.into()), ..self }
+    pub fn with_explanation(mut self, explanation: impl Into<String>) -> Self {
+        self.parts.explanation = Some(explanation.into());
+        self
     }
 
     /// Returns the text to write instead of the text found, without quotes; `None` if there is only an explanation.
     #[must_use]
     pub fn replacement(&self) -> Option<&str> {
-        self.replacement.as_deref()
+        self.parts.replacement.as_deref()
     }
 
     /// Returns the explanation. It may quote texts in backquotes.
     #[must_use]
     pub fn explanation(&self) -> Option<&str> {
-        self.explanation.as_deref()
+        self.parts.explanation.as_deref()
     }
 
     /// Returns the value that displays as `shown`.
@@ -90,13 +97,13 @@ impl Suggestion {
 
 impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.replacement {
+        match self.replacement() {
             Some(text) if is_whole(text) => write!(f, "`{text}`")?,
             Some(text) => write_quoted(text, f)?,
             None => {}
         }
-        match &self.explanation {
-            Some(explanation) if self.replacement.is_some() => write!(f, ", {explanation}"),
+        match self.explanation() {
+            Some(explanation) if self.replacement().is_some() => write!(f, ", {explanation}"),
             Some(explanation) => f.write_str(explanation),
             None => Ok(()),
         }
