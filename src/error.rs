@@ -1,4 +1,4 @@
-//! Errors in requests and case documents, with their positions. Also quoting, and the search for similar names (`nearest`, `nearest_two`).
+//! Errors in requests and documents, with their positions. Also quoting, and the search for similar names (`nearest`, `nearest_two`).
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     BadTimestamp,
     /// A value that is not `true` or `false`.
     BadBoolean,
-    /// Criteria, or a case document, nested too deeply.
+    /// Criteria, or a document, nested too deeply.
     TooDeep,
     /// More criteria than the limit.
     TooManyCriteria,
@@ -64,9 +64,9 @@ pub enum ErrorKind {
     PageTooLarge,
     /// A `countTotalItems` that is not `true` or `false`.
     BadFlag,
-    /// A case without a usable `id`.
+    /// A document without a usable `id`.
     BadId,
-    /// A case document larger than the limit.
+    /// A document larger than the limit.
     CaseTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
@@ -129,7 +129,7 @@ impl Serialize for ErrorKind {
     }
 }
 
-/// An error in a request or a case document.
+/// An error in a request or a document.
 ///
 /// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

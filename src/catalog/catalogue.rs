@@ -66,7 +66,7 @@ impl Catalog {
             .clone()
     }
 
-    /// Creates a catalogue for cases with other fields, or for other documents.
+    /// Creates a catalogue for documents of your own.
     ///
     /// If `fields` does not contain `id`, it is added as the first field.
     ///

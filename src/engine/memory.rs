@@ -11,11 +11,11 @@ use crate::column::Column;
 use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
 
-/// The heap memory of an engine's cases, in bytes.
+/// The heap memory of an engine's documents, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryUsage {
-    /// The number of cases.
+    /// The number of documents.
     pub cases: u64,
     /// The number of batches.
     pub batches: u64,
@@ -42,7 +42,7 @@ pub struct FieldMemory {
 }
 
 impl Engine {
-    /// Returns the memory used by the cases.
+    /// Returns the memory that the documents use.
     ///
     /// Does not wait for writes. While a write is in progress, the result has the size of the writer's table at the last call.
     ///
@@ -98,7 +98,8 @@ impl MemoryUsage {
         }
     }
 
-    /// Returns the size in bytes of columns and indexes per case, without documents. Returns 0 if there are no cases.
+    /// Returns the size in bytes of columns and indexes per document. The texts of the documents are not counted. Returns 0 for an empty
+    /// engine.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
     pub fn bytes_per_document(&self) -> f64 {

@@ -78,9 +78,9 @@ impl Filter {
         quoted
     }
 
-    /// Creates the filter that selects the cases that both filters select.
+    /// Creates the filter that selects the documents that both filters select.
     ///
-    /// Neither filter can widen the other, so a host can use it to restrict a client to its own cases.
+    /// Neither filter can widen the other, so a host can use it to restrict a client to its own documents.
     ///
     /// The catalogue of the result is the wider of the two, or the catalogue that both were narrowed from. If both filters test ids, the
     /// [printed](Self::to_json) result may have criteria on `id`, even if the catalogue hides that field.
@@ -106,7 +106,7 @@ impl Filter {
         Self::joined(self.catalog(), Connective::And, vec![self.clone(), other.clone()])
     }
 
-    /// Creates the filter that selects the cases that at least one of the two filters selects.
+    /// Creates the filter that selects the documents that at least one of the two filters selects.
     ///
     /// Complexity: like [`and`](Self::and); [`any_of`](Self::any_of) joins many filters at once.
     ///
@@ -125,7 +125,7 @@ impl Filter {
         Self::joined(self.catalog(), Connective::Or, vec![self.clone(), other.clone()])
     }
 
-    /// Creates the filter that selects the cases that all of these filters select. Without filters, it selects every case.
+    /// Creates the filter that selects the documents that all of these filters select. Without filters, it selects every document.
     ///
     /// Complexity: linear in the size of all filters, apart from sorting their criteria once. Calling [`and`](Self::and) for each of
     /// them would sort the criteria each time.
@@ -146,7 +146,7 @@ impl Filter {
         Self::joined(catalog, Connective::And, filters.into_iter().collect())
     }
 
-    /// Creates the filter that selects the cases that at least one of these filters selects. Without filters, it selects no case.
+    /// Creates the filter that selects the documents that at least one of these filters selects. Without filters, it selects no document.
     ///
     /// Complexity: like [`all_of`](Self::all_of). Calling [`or`](Self::or) for each of them takes quadratic time.
     ///

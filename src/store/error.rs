@@ -18,11 +18,11 @@ pub enum StoreErrorKind {
     Exists,
     /// Another store has the file open, in this process or in another, or readers have it open.
     InUse,
-    /// The file is not a database of cases.
+    /// The file is not a database of this library.
     NotADatabase,
     /// The file has a format version that this library does not know.
     UnknownVersion,
-    /// The file has cases of another catalogue.
+    /// The file has documents of another catalogue.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,
@@ -32,7 +32,7 @@ pub enum StoreErrorKind {
     Failed,
     /// The store was opened for reading only.
     ReadOnly,
-    /// A case was rejected; nothing was stored.
+    /// A document was rejected; nothing was stored.
     Refused,
     /// The request does not fit the store: its filter or order is of another catalogue, or its page is too large.
     Request,
@@ -91,7 +91,7 @@ impl StoreError {
         self.kind
     }
 
-    /// Returns the rejected case if the kind is [`Refused`](StoreErrorKind::Refused).
+    /// Returns the rejected document if the kind is [`Refused`](StoreErrorKind::Refused).
     #[must_use]
     pub fn refusal(&self) -> Option<&ImportError> {
         self.refusal.as_deref()

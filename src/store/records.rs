@@ -1,4 +1,4 @@
-//! Records, which a host stores in addition to cases: text under a kind and a key.
+//! Records, which a host stores in addition to documents: text under a kind and a key.
 
 use std::fmt;
 use std::sync::Arc;

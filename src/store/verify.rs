@@ -21,7 +21,7 @@ use crate::limits::Limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of cases. Each document was parsed and compared with its columns.
+    /// The number of documents. Each document was parsed and compared with its columns.
     pub cases: u64,
     /// The number of batches.
     pub batches: u64,

@@ -1,4 +1,4 @@
-//! Writes of single cases: each is one transaction, followed by the snapshot that shows it.
+//! Writes of single documents: each is one transaction, followed by the snapshot that shows it.
 
 use super::commit::Added;
 use super::database::Store;
@@ -13,20 +13,20 @@ use crate::filter::utf8;
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores a case. It replaces the case with the same `id`, and keeps its position in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
     ///
     /// # Errors
-    /// Returns an error if the case is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of the
-    /// file, the next write [recovers](Self::recover) first, and fails if that fails.
+    /// Returns an error if the document is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of
+    /// the file, the next write [recovers](Self::recover) first, and fails if that fails.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
         let outcomes = self.upsert_many([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))
     }
 
-    /// Stores several cases: all of them, or none.
+    /// Stores several documents: all of them, or none.
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the case, counted from 1.
+    /// Returns the errors of [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the document, counted from 1.
     pub fn upsert_many<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
@@ -63,7 +63,7 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Deletes the case with this `id`. Returns false if there is no such case.
+    /// Deletes the document with this `id`. Returns false if there is no such document.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.

@@ -81,7 +81,7 @@ impl DocumentNote {
         }
     }
 
-    /// Counts the remarks on one case.
+    /// Counts the remarks on one document.
     #[inline(never)]
     pub(crate) fn add_all(notes: &mut Vec<Self>, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         // Cases of one source are alike, so the next remark usually belongs to the next note.

@@ -1,4 +1,4 @@
-//! The report of an import: counts, rejected cases and notes.
+//! The report of an import: counts, rejected documents and notes.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum UpsertOutcome {
     Replaced,
 }
 
-/// A rejected case, or a rejected value of an accepted case.
+/// A rejected document, or a rejected value of an accepted document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportError {
@@ -27,14 +27,14 @@ pub struct ImportError {
     pub source: String,
     /// The line or row of the error in the source, counted from 1. 0 if the error affects the whole source.
     pub line: u64,
-    /// True if the case was kept, and the field counts as absent. For line 0: the cases of the source were kept without a column.
+    /// True if the document was kept, and the field counts as absent. For line 0: the documents of the source were kept without a column.
     pub kept: bool,
     /// The error. Its path and offset are relative to the document.
     pub error: Box<Error>,
 }
 
 impl ImportError {
-    /// Creates the error of a rejected case or source.
+    /// Creates the error of a rejected document or source.
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
     }
@@ -62,15 +62,15 @@ impl std::error::Error for ImportError {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportReport {
-    /// The number of new cases.
+    /// The number of new documents.
     pub stored: u64,
     /// The number of documents that replaced a document with the same `id`, of this import or stored before.
     pub replaced: u64,
     /// The number of documents with a rejected value, whose field counts as absent.
     pub incomplete: u64,
-    /// The number of malformed cases that were skipped.
+    /// The number of malformed documents that were skipped.
     pub skipped: u64,
-    /// The errors in the order of the sources: at most 10 per case, and at most 100,000.
+    /// The errors in the order of the sources: at most 10 per document, and at most 100,000.
     pub refusals: Vec<ImportError>,
     /// The number of further errors that are not listed.
     pub unlisted: u64,
@@ -91,7 +91,7 @@ impl ImportReport {
         }
     }
 
-    /// Counts the remarks on an accepted case.
+    /// Counts the remarks on an accepted document.
     #[inline]
     pub(crate) fn note(&mut self, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         if !row.remarks().is_empty() {

@@ -1,4 +1,4 @@
-//! The write API of an engine: single cases, many at once, and imports.
+//! The write API of an engine: single documents, many at once, and imports.
 
 use super::import::Import;
 use super::pipeline::StoreDocument;
@@ -27,9 +27,9 @@ impl Engine {
         Import::new(self, mode, Some(store))
     }
 
-    /// Stores one case, a JSON document. If a case with the same `id` exists, replaces it, and keeps its place in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
     ///
-    /// Searches that start later see the case.
+    /// Searches that start later see the document.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, UpsertOutcome};
@@ -58,7 +58,7 @@ impl Engine {
         Ok(upserted)
     }
 
-    /// Stores all cases of `documents`, or none. The format is NDJSON, a JSON array or a search answer, as in a strict
+    /// Stores all of these documents, or none. The format is NDJSON, a JSON array or a search answer, as in a strict
     /// [import](Self::import).
     ///
     /// ```
@@ -71,13 +71,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the error of the first malformed case, or an error if the source has another format. Nothing is stored then.
+    /// Returns the error of the first malformed document, or an error if the source has another format. Nothing is stored then.
     pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, ImportError> {
         self.import(ImportMode::Strict).commit_all(documents)
     }
 
-    /// Deletes a case. Returns false if there is no case with this `id`. A later case with the same `id` gets a new place in the
-    /// insertion order.
+    /// Deletes a document. Returns false if there is no document with this `id`. A later document with the same `id` gets a new place in
+    /// the insertion order.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -90,7 +90,7 @@ impl Engine {
         self.delete_many([id]) == 1
     }
 
-    /// Deletes cases atomically. Returns the number of deleted cases.
+    /// Deletes documents atomically. Returns the number of deleted documents.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
