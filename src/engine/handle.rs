@@ -58,7 +58,8 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches.
+    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. [`FilterBuilder`](crate::FilterBuilder) has the
+    /// limits of bodies, texts and parameters.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }

@@ -15,6 +15,9 @@ impl Filter {
     /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can be a value of any type,
     /// spelled as in bodies. A value of another type must be of the field's type. No [`Limits`](crate::Limits) apply.
     ///
+    /// Strings, booleans, `i32`, `u32` and timestamps convert to values. For other integers and doubles, pass a
+    /// [`Number`](crate::Number), made by `Number::try_from(12.5)`, or the text of the number.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
     /// let catalog = Catalog::cases();

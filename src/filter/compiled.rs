@@ -121,7 +121,7 @@ impl Filter {
         }
     }
 
-    /// Returns true if the filter selects this JSON document. Needs no engine.
+    /// Returns true if the filter selects this JSON document. Needs no engine, and parses the document each time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};

@@ -92,7 +92,11 @@ impl Store {
         Self::load(name.to_owned(), file, &catalog, options)
     }
 
-    /// Opens the store in a file.
+    /// Opens the store in a file. The catalogue must have the fields of the file; its known values and aliases may differ. See
+    /// [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
+    ///
+    /// To create the file if there is none, call [`create`](Self::create) after an error of the kind
+    /// [`NotFound`](super::StoreErrorKind::NotFound).
     ///
     /// # Errors
     /// Returns an error if the file does not exist, is in use, is damaged, is not a database of this library, or has another version or
@@ -147,6 +151,8 @@ impl Store {
     }
 
     /// Returns true if the file at a path begins with the magic number of a database.
+    ///
+    /// False does not mean that there is no file: it may be damaged, or of another program.
     ///
     /// ```
     /// assert!(!casefilter::Store::exists("no such file"));

@@ -32,8 +32,8 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
 /// A running import into a [`Store`]. Nothing of it is visible, or in the database, until [`commit`](Self::commit).
 ///
-/// Documents are written to an unnamed temporary file in the folder of the database, of
-/// about their total size. The file is freed when the import is dropped or the process ends.
+/// Documents are written to an unnamed temporary file in the folder of the database, of about their total size. The file is freed when the
+/// import is dropped or the process ends.
 ///
 /// It is `Send`, and blocks no other write or import before its commit. The commit writes all documents to the database; other writes wait
 /// for it, and searches continue. The documents replace the documents that are stored at that moment.

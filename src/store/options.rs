@@ -36,7 +36,8 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Sets the bounds on documents and, by [`Limits::page`], on the pages of searches.
+    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. [`FilterBuilder`](crate::FilterBuilder) has the
+    /// limits of bodies, texts and parameters.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }

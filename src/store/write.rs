@@ -18,6 +18,9 @@ impl Store {
     /// # Errors
     /// Returns an error if the document is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of
     /// the file, the next write [recovers](Self::recover) first, and fails if that fails.
+    ///
+    /// For a malformed document, the error has the first error of the document;
+    /// [the guide](crate::guide::durability#rejected-documents) shows how to get all of them.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
         let outcomes = self.upsert_many([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))

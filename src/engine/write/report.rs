@@ -25,7 +25,10 @@ pub enum UpsertOutcome {
 pub struct ImportError {
     /// The [name](crate::engine::Import::begin_source) of the source. Empty if it has none.
     pub source: String,
-    /// The line or row of the error in the source, counted from 1. 0 if the error affects the whole source.
+    /// The line or row at which the document begins in the source, counted from 1. 0 if the error affects the whole source.
+    ///
+    /// All elements of an array that is written on one line have the same line. For documents that were passed one by one, it is the
+    /// number of the document, counted from 1.
     pub line: u64,
     /// True if the document was kept, and the field counts as absent. For line 0: the documents of the source were kept without a column.
     pub kept: bool,

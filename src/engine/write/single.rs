@@ -29,7 +29,8 @@ impl Engine {
 
     /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
     ///
-    /// Searches that start later see the document.
+    /// Searches that start later see the document. The `id` is unique in the engine. If several tenants write, see
+    /// [the guide](crate::guide::embedding#writes).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, UpsertOutcome};
