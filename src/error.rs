@@ -239,7 +239,13 @@ impl From<Box<Error>> for Error {
 /// The maximum number of errors that are reported for one request.
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
-/// The errors of one request: at least one, at most ten, in document order.
+/// The errors of one request or document: at least one, at most ten, in document order.
+///
+/// The type does not tell whose mistake it is: see [the guide](crate::guide::embedding#errors-for-your-own-clients).
+///
+/// With the feature `serde`, it serialises as an array of objects with the members `kind` (the [code](ErrorKind::code)), `path`, `offset`,
+/// `found`, `expected` and, if there is one, `suggestion`. `found` and `suggestion` are texts as messages display them: what a client can
+/// copy is in backquotes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]

@@ -6,10 +6,10 @@
 //! |---|---|
 //! | [`criteria`] | write filters, and know the truth of each operator for absent, single and many values |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
-//! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, tests |
+//! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, an HTTP handler, tests |
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | [`performance`] | know what is fast and why, and measure your own requests |
-//! | [`service`] | serve the operations over HTTP, or write a service of your own (feature `service`) |
+//! | [`service`] | serve the operations of the compliance domain over HTTP (feature `service`) |
 //! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
@@ -36,7 +36,11 @@ pub mod durability {}
 pub mod performance {}
 
 #[cfg_attr(feature = "service", doc = include_str!("../docs/guide/service.md"))]
-#[cfg_attr(not(feature = "service"), doc = "Requests over HTTP. This chapter needs the feature `service`.")]
+#[cfg_attr(
+    not(feature = "service"),
+    doc = "The operations of the compliance domain over HTTP. This chapter needs the feature `service`. A service of your own does not: see \
+           [a handler of your own](crate::guide::embedding#a-handler-of-your-own)."
+)]
 pub mod service {}
 
 #[cfg_attr(feature = "sql", doc = include_str!("../docs/guide/scaling_out.md"))]

@@ -78,7 +78,7 @@
 //!
 //! - [`guide::criteria`]: the language of filters, with truth tables.
 //! - [`guide::catalogues`]: fields of your own, and the formats that documents must have.
-//! - [`guide::embedding`]: threads, async, updates, tenants, saved filters, errors for your clients, and tests.
+//! - [`guide::embedding`]: threads, async, limits, updates, tenants, saved filters, errors for your clients, an axum handler, tests.
 //! - `examples/` in the repository: complete programs, each under 80 lines.
 //! - [`guide`]: all chapters. [`Engine`], [`Filter`] and [`Catalog`] are the types to start with.
 
@@ -146,6 +146,7 @@ pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
 #[cfg(feature = "store")]
+#[doc(inline)]
 pub use store::{
     AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
     StoreImport, StoreOptions, StoredDocuments, VerifyReport,

@@ -42,7 +42,7 @@ pub struct Limits {
     /// The maximum number of batches of an engine. A batch has at most 65,536 documents. Default, and the greatest value that
     /// an engine allows: 65,536.
     ///
-    /// Small batches are merged, so an engine has about one batch for every 32,768 cases, plus about 20.
+    /// Small batches are merged, so an engine has about one batch for every 32,768 documents, plus about 20.
     pub batches: usize,
 }
 

@@ -66,7 +66,7 @@ impl Catalog {
             .clone()
     }
 
-    /// Creates a catalogue for cases with other fields, or for other documents.
+    /// Creates a catalogue for documents of your own.
     ///
     /// If `fields` does not contain `id`, it is added as the first field.
     ///
@@ -154,7 +154,8 @@ impl Catalog {
     /// Returns a grown catalogue: the fields of this catalogue, followed by `fields`.
     ///
     /// Engines of the grown catalogue accept filters and orders of this catalogue, such as cached filters. Engines of this catalogue reject
-    /// filters of the grown catalogue.
+    /// filters of the grown catalogue. The file of a `Store` keeps the catalogue that it was created with; see
+    /// [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Field, FieldType, Filter};

@@ -42,7 +42,8 @@ impl Field {
         }
     }
 
-    /// Sets the known values, in their sorting order. Filters may use other values, but get a warning.
+    /// Sets the known values, in their sorting order. Filters may use other values, but get a warning. Documents may have other values,
+    /// without a note. In ascending order they follow the known values, by code point.
     ///
     /// Only for string fields with one value.
     ///

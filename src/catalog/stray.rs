@@ -21,7 +21,7 @@ const MOST_MEANT: usize = 3;
 impl Catalog {
     /// Finds the fields that the member `key` of an object looks like. The member must not be a field itself.
     ///
-    /// A member looks like a field in these cases. Capitals and the marks between words are ignored.
+    /// A member looks like a field in these documents. Capitals and the marks between words are ignored.
     ///
     /// - Its path is the name or an alias of the field, or the path of an object around it.
     /// - It is a member of the document itself, and its key is the last key of the field.

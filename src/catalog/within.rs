@@ -20,7 +20,8 @@ impl Catalog {
     /// Returns true if filters of `self` run on engines of `other`.
     ///
     /// This is the case if `self` is equal to `other`, was [narrowed](Self::allow) from it, or if `other` [grew](Self::with) from
-    /// `self`. Fields are compared by content: two catalogues that were created from equal fields are equal.
+    /// `self`. Fields are compared by content, with all settings: two catalogues that were created from equal fields are equal. Another
+    /// list of known values or aliases makes another field.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};

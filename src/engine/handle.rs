@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::ingest::DocumentTemplate;
 use crate::limits::Limits;
 
-/// An in-memory store of cases that answers searches.
+/// An in-memory collection of documents that answers searches.
 ///
 /// An engine is `Send + Sync`. A search uses the snapshot that was current when the search started. Searches and imports never wait for
 /// each other.
@@ -39,7 +39,7 @@ pub struct Engine {
     pub(super) keep: Keep,
     pub(super) sizes: Sizes,
     pub(super) current: SharedState,
-    /// The document template of [single cases](Engine::upsert), learned from earlier cases.
+    /// The document template of [single documents](Engine::upsert), learned from earlier documents.
     ///
     /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes more instructions and has the
     /// same result.
@@ -58,7 +58,8 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Sets the limits of case documents and, by [`Limits::page`], of the pages of searches.
+    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. [`FilterBuilder`](crate::FilterBuilder) has the
+    /// limits of bodies, texts and parameters.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -70,7 +71,7 @@ impl EngineBuilder {
         Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
     }
 
-    /// Sets that documents are stored outside the engine. The caller passes a number for each case.
+    /// Sets that documents are stored outside the engine. The caller passes a number for each document.
     #[must_use]
     #[cfg_attr(
         not(any(test, feature = "store")),
@@ -80,13 +81,13 @@ impl EngineBuilder {
         Self { keep: Keep::Numbers, ..self }
     }
 
-    /// Sets the maximum number of cases in a batch. The default is 65,536; tests use fewer.
+    /// Sets the maximum number of documents in a batch. The default is 65,536; tests use fewer.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
     }
 
-    /// Builds an engine without cases.
+    /// Builds an empty engine.
     #[must_use]
     pub fn build(self) -> Engine {
         self.build_on(SharedState::new)
@@ -108,7 +109,7 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// Creates an engine without cases, with the default limits, that keeps documents.
+    /// Creates an empty engine that keeps documents, with the default limits.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -140,7 +141,7 @@ impl Engine {
         &self.catalog
     }
 
-    /// Returns the limits of case documents and pages.
+    /// Returns the limits of documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -151,19 +152,19 @@ impl Engine {
         Guard::into_inner(self.current.load())
     }
 
-    /// Returns the number of cases.
+    /// Returns the number of documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.current.load().cases()
     }
 
-    /// Returns true if there are no cases.
+    /// Returns true if there are no documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Checks the invariants of the stored cases, for tests and fuzzers.
+    /// Checks the invariants of the stored documents, for tests and fuzzers.
     ///
     /// # Errors
     /// Returns a description of the first violated invariant.

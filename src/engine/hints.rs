@@ -25,13 +25,13 @@ enum Differs {
 }
 
 impl Engine {
-    /// Returns hints about why a filter may select no case. Checks the first 20 values of the filter.
+    /// Returns hints about why a filter may select no document. Checks the first 20 values of the filter.
     ///
-    /// A hint names a value that no case has, and the form in which it is stored: another form of Unicode, with blanks around it, with
+    /// A hint names a value that no document has, and the form in which it is stored: another form of Unicode, with blanks around it, with
     /// other capitals, or as a part of a longer string. Other hints name the fields without values.
     ///
-    /// The hints depend on all cases of the engine. Do not show them to a client that may not see all cases. For that reason, there are no
-    /// hints for a filter made by [`Filter::and`].
+    /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For that reason, there
+    /// are no hints for a filter made by [`Filter::and`].
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, WarningKind};
@@ -43,7 +43,7 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of distinct strings of the field, for each value that no case has.
+    /// Linear in the number of distinct strings of the field, for each value that no document has.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         if !filter.catalog().is_within(&self.catalog) || self.is_empty() {
@@ -75,7 +75,7 @@ impl Engine {
         hints
     }
 
-    /// Returns a message about the closest stored form of a string that no case has.
+    /// Returns a message about the closest stored form of a string that no document has.
     fn stored_otherwise(&self, slots: &[&Slot], field: FieldId, value: &str) -> Option<String> {
         if cases_with(slots, field, value) > 0 {
             return None;
@@ -166,12 +166,12 @@ fn folded(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// Returns true if a case may have a value of the field.
+/// Returns true if a document may have a value of the field.
 fn has_values(slots: &[&Slot], field: FieldId) -> bool {
     slots.iter().any(|slot| slot.batch.column(field).is_none_or(|column| column.values_len() > 0))
 }
 
-/// Returns the number of live cases that have the string.
+/// Returns the number of live documents that have the string.
 fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
     let mut count = 0_usize;
     for slot in slots {

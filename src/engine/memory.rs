@@ -43,7 +43,7 @@ pub struct FieldMemory {
 }
 
 impl Engine {
-    /// Returns the memory used by the cases.
+    /// Returns the memory that the documents use.
     ///
     /// Does not wait for writes. While a write is in progress, the result has the size of the writer's table at the last call.
     ///
@@ -99,7 +99,8 @@ impl MemoryUsage {
         }
     }
 
-    /// Returns the size in bytes of columns and indexes per case, without documents. Returns 0 if there are no cases.
+    /// Returns the size in bytes of columns and indexes per document. The texts of the documents are not counted. Returns 0 for an empty
+    /// engine.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
     pub fn bytes_per_document(&self) -> f64 {

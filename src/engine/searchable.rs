@@ -14,12 +14,11 @@ use crate::limits::Limits;
 /// library implements it, so a release can add methods.
 ///
 /// ```
-/// use casefilter::{Catalog, Engine, Filter, SearchRequest, Searchable};
+/// use casefilter::{Catalog, Engine, Filter, Operator, SearchRequest, Searchable};
 ///
 /// fn newest<S: Searchable>(documents: &S, client: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-///     let own = format!("clientId = {}", Filter::quote(client));
-///     let filter = Filter::compile_text(documents.catalog(), &own)?;
-///     Ok(documents.search(&SearchRequest::new(filter).with_limit(20))?.ids().map(str::to_owned).collect())
+///     let own = Filter::test(documents.catalog(), "clientId", Operator::Equal, [client])?;
+///     Ok(documents.search(&SearchRequest::new(own).with_limit(20))?.ids().map(str::to_owned).collect())
 /// }
 ///
 /// let engine = Engine::new(Catalog::cases());

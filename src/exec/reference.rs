@@ -1,4 +1,4 @@
-//! The oracle of tests: a search as the specification defines it, one case at a time, without optimisation.
+//! The oracle of tests: a search as the specification defines it, one document at a time, without optimisation.
 //!
 //! It evaluates the criteria as they were written, and shares only the parsers of bodies and documents with the engine. Tests and fuzzers
 //! compare the engine with it.
@@ -21,7 +21,7 @@ use crate::value::Value;
 
 pub use why::{Criterion, Stored, Test, Why, why};
 
-/// Returns true if the criteria, as written, select the case in the document.
+/// Returns true if the criteria, as written, select the document.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};
@@ -31,7 +31,7 @@ pub use why::{Criterion, Stored, Test, Why, why};
 /// ```
 ///
 /// # Errors
-/// Returns an error if the document is not a case, according to the rules of a strict import.
+/// Returns an error if the document is not valid, according to the rules of a strict import.
 pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     let row = read(filter.catalog(), document)?;
     Ok(selects(&filter.written(), &row))
@@ -39,7 +39,7 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 
 /// Searches documents in the order of insertion. A later document replaces an earlier one with the same `id`.
 ///
-/// Returns the indexes in `documents` of the cases on the page, and the total number of selected cases.
+/// Returns the indexes in `documents` of those on the page, and the total number of selected documents.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, SearchRequest, reference};
@@ -50,7 +50,7 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 /// ```
 ///
 /// # Errors
-/// Returns an error if a document is not a case, or if the order does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
+/// Returns an error if a document is not valid, or if the order does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
 pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
     let order = request.check(catalog, "reference")?;
@@ -76,7 +76,7 @@ pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>
     Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
 }
 
-/// Reads a case strictly: a rejected field value is an error.
+/// Reads a document strictly: a rejected field value is an error.
 fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
     let mut row = Row::default();
     read_case(document, catalog, &Limits::default(), &mut row)?;
@@ -86,14 +86,14 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
     }
 }
 
-/// Returns true if the criteria select the case.
+/// Returns true if the criteria select the document.
 fn selects(written: &Tree<Comparison<'_>>, row: &Row<'_>) -> bool {
     written.evaluate(|Comparison { field, operator, values }| {
         operator.holds(values, &ValueSet::new(row.values(*field)))
     })
 }
 
-/// Compares two cases by the sort order. Absent values come last in both directions. Known values come in the order of the catalogue,
+/// Compares two documents by the sort order. Absent values come last in both directions. Known values come in the order of the catalogue,
 /// before other strings. Ties are decided by `id`, ascending.
 fn compare(catalog: &Catalog, order: SortKey, a: &Row<'_>, b: &Row<'_>) -> Ordering {
     let field = catalog.field(order.field);

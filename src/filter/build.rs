@@ -15,6 +15,9 @@ impl Filter {
     /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can be a value of any type,
     /// spelled as in bodies. A value of another type must be of the field's type. No [`Limits`](crate::Limits) apply.
     ///
+    /// Strings, booleans, `i32`, `u32` and timestamps convert to values. For other integers and doubles, pass a
+    /// [`Number`](crate::Number), made by `Number::try_from(12.5)`, or the text of the number.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
     /// let catalog = Catalog::cases();
@@ -94,9 +97,9 @@ impl Filter {
         quoted
     }
 
-    /// Creates the filter that selects the cases that both filters select.
+    /// Creates the filter that selects the documents that both filters select.
     ///
-    /// Neither filter can widen the other, so a host can use it to restrict a client to its own cases.
+    /// Neither filter can widen the other, so a host can use it to restrict a client to its own documents.
     ///
     /// The catalogue of the result is the wider of the two, or the catalogue that both were narrowed from. If both filters test ids, the
     /// [printed](Self::to_json) result may have criteria on `id`, even if the catalogue hides that field.
@@ -122,7 +125,7 @@ impl Filter {
         Self::joined(self.catalog(), Connective::And, vec![self.clone(), other.clone()])
     }
 
-    /// Creates the filter that selects the cases that at least one of the two filters selects.
+    /// Creates the filter that selects the documents that at least one of the two filters selects.
     ///
     /// Complexity: like [`and`](Self::and); [`any_of`](Self::any_of) joins many filters at once.
     ///
@@ -141,7 +144,7 @@ impl Filter {
         Self::joined(self.catalog(), Connective::Or, vec![self.clone(), other.clone()])
     }
 
-    /// Creates the filter that selects the cases that all of these filters select. Without filters, it selects every case.
+    /// Creates the filter that selects the documents that all of these filters select. Without filters, it selects every document.
     ///
     /// Complexity: linear in the size of all filters, apart from sorting their criteria once. Calling [`and`](Self::and) for each of
     /// them would sort the criteria each time.
@@ -162,7 +165,7 @@ impl Filter {
         Self::joined(catalog, Connective::And, filters.into_iter().collect())
     }
 
-    /// Creates the filter that selects the cases that at least one of these filters selects. Without filters, it selects no case.
+    /// Creates the filter that selects the documents that at least one of these filters selects. Without filters, it selects no document.
     ///
     /// Complexity: like [`all_of`](Self::all_of). Calling [`or`](Self::or) for each of them takes quadratic time.
     ///

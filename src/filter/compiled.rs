@@ -14,10 +14,10 @@ use crate::limits::Limits;
 use crate::operator::Connective;
 use crate::predicate::{self, Asked, Comparison, Leaf, Node, Rounded, Tree, Warning};
 
-/// A compiled filter: criteria for selecting cases.
+/// A compiled filter: criteria for selecting documents.
 ///
 /// A filter is `Send + Sync` and independent of the request that it was compiled from. It can be kept, shared between threads, and
-/// evaluated on any number of cases. Cloning is cheap.
+/// evaluated on any number of documents. Cloning is cheap.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter};
@@ -72,7 +72,7 @@ impl Filter {
         Self { inner: Arc::new(inner), written: OnceLock::new() }
     }
 
-    /// Returns the filter that selects every case.
+    /// Returns the filter that selects every document.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -84,7 +84,7 @@ impl Filter {
         Self::constant(catalog, true)
     }
 
-    /// Returns the filter that selects no case.
+    /// Returns the filter that selects no document.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -103,7 +103,7 @@ impl Filter {
 
     /// Returns this filter without the rules of the optimiser: engines evaluate its criteria as written.
     ///
-    /// It selects the same cases, but more slowly. It is meant for tests that compare the two.
+    /// It selects the same documents, but more slowly. It is meant for tests that compare the two.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -121,7 +121,7 @@ impl Filter {
         }
     }
 
-    /// Returns true if the filter selects the case in this JSON document. Needs no engine.
+    /// Returns true if the filter selects this JSON document. Needs no engine, and parses the document each time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -132,7 +132,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns the error of a strict import if the document is not a valid case.
+    /// Returns the error of a strict import if the document is not valid.
     pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
         let text = utf8(document)?;
         let mut row = Row::default();
@@ -212,7 +212,7 @@ impl Filter {
         predicate::lines(&self.inner.predicate, &self.inner.catalog, arrange)
     }
 
-    /// Returns true if the filter selects every case.
+    /// Returns true if the filter selects every document.
     #[must_use]
     pub fn is_all(&self) -> bool {
         matches!(self.predicate().get(self.predicate().root()), Some(Node::Constant(true)))
@@ -222,7 +222,7 @@ impl Filter {
         &self.inner.predicate
     }
 
-    /// Returns the fields and strings that the criteria require cases to have, in the order of the body. Values of other types are
+    /// Returns the fields and strings that the criteria require documents to have, in the order of the body. Values of other types are
     /// left out, but not their fields.
     ///
     /// Empty for a [joined](Self::and) filter, because hints must not reveal criteria of the host.

@@ -1,4 +1,4 @@
-//! The order of the cases in the answer to a search.
+//! The order of the documents in the answer to a search.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,10 +18,10 @@ pub enum Direction {
     Descending,
 }
 
-/// The order of the cases in an answer: by one single-valued field. Cases with equal values are in ascending order of `id`.
+/// The order of the documents in an answer: by one single-valued field. Documents with equal values are in ascending order of `id`.
 ///
-/// Cases without the field are last in both directions. An order belongs to a [`Catalog`]. A search fails if the catalogue of its filter is
-/// another catalogue or hides the field of the order; see [`SearchRequest`](crate::SearchRequest).
+/// Documents without the field are last in both directions. An order belongs to a [`Catalog`]. A search fails if the catalogue of its
+/// filter is another catalogue or hides the field of the order; see [`SearchRequest`](crate::SearchRequest).
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};
@@ -107,7 +107,7 @@ impl Order {
         Ok(Self { catalog: catalog.clone(), key: SortKey { field, descending } })
     }
 
-    /// Returns the field that cases are ordered by.
+    /// Returns the field that documents are ordered by.
     #[must_use]
     pub fn field(&self) -> &Field {
         self.catalog.field(self.key.field)

@@ -12,7 +12,9 @@ pub const DEFAULT_PAGE: u64 = 100;
 
 /// The parameters of a request as text, as in a query string.
 ///
-/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string.
+/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string. Other members
+/// are ignored. To reject them, or to use other names, deserialise a type of your own and call the setters; see
+/// [the guide](crate::guide::embedding#a-handler-of-your-own). Paths of errors are the names above in any case.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -79,7 +81,8 @@ impl<'a> SearchParams<'a> {
         Self { order: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `countTotalItems`, `true` or `false`.
+    /// Sets `countTotalItems`, `true` or `false`. An answer has the count as [`total`](crate::SearchAnswer::total), and `totalItems` in
+    /// JSON.
     #[must_use]
     pub fn count(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { count: text.into().map(Cow::Borrowed), ..self }

@@ -81,7 +81,7 @@ impl SearchRequest {
 }
 
 impl SearchRequest {
-    /// Checks that cases of `catalog` can answer the request, and returns its sort key. `whose` names the owner of the catalogue in the
+    /// Checks that documents of `catalog` can answer the request, and returns its sort key. `whose` names the owner of the catalogue in the
     /// message.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! # Model
 //!
-//! A field criterion compares two sets. *V* is the set of the values that a case has in the field; it may be empty. The
+//! A field criterion compares two sets. *V* is the set of the values that a document has in the field; it may be empty. The
 //! *operands* are the values of the criterion; there is at least one, and all are of the field's type.
 //!
 //! Each operator is one row of the table in [`table`]. The rest of the crate reads only the columns of that row:

@@ -14,7 +14,8 @@ impl Store {
     /// Copies the store at this moment into a new file, while searches and writes continue. After a failed write, it copies the contents of
     /// the file.
     ///
-    /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file by other means is
+    /// Only the process that has the store open for writing can make a backup of it while it is in use. The copy appears under its name
+    /// whole and synced, or not at all, and only its owner can read it. Copying the file by other means is
     /// only safe while no store has it open.
     ///
     /// # Errors

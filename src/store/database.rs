@@ -12,7 +12,7 @@ use crate::engine::{Engine, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 
-/// A durable store of cases: documents in a file, columns and indexes in memory.
+/// A durable collection of documents: their texts in a file, columns and indexes in memory.
 ///
 /// It is `Send + Sync`, and searches never wait for writes. The [module](super) describes durability.
 pub struct Store {
@@ -92,11 +92,15 @@ impl Store {
         Self::load(name.to_owned(), file, &catalog, options)
     }
 
-    /// Opens the store in a file.
+    /// Opens the store in a file. The catalogue must have the fields of the file; its known values and aliases may differ. See
+    /// [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
+    ///
+    /// To create the file if there is none, call [`create`](Self::create) after an error of the kind
+    /// [`NotFound`](super::StoreErrorKind::NotFound).
     ///
     /// # Errors
-    /// Returns an error if the file does not exist, is in use, is damaged, is not a database of cases, or has another version or catalogue.
-    /// See [`StoreErrorKind`](super::StoreErrorKind).
+    /// Returns an error if the file does not exist, is in use, is damaged, is not a database of this library, or has another version or
+    /// catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
@@ -148,6 +152,8 @@ impl Store {
 
     /// Returns true if the file at a path begins with the magic number of a database.
     ///
+    /// False does not mean that there is no file: it may be damaged, or of another program.
+    ///
     /// ```
     /// assert!(!casefilter::Store::exists("no such file"));
     /// ```
@@ -180,25 +186,25 @@ impl Store {
         self.engine.catalog()
     }
 
-    /// Returns the bounds on case documents and pages.
+    /// Returns the bounds on documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.engine.limits()
     }
 
-    /// Returns the number of cases.
+    /// Returns the number of documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.engine.len()
     }
 
-    /// Returns true if there is no case.
+    /// Returns true if there is no document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.engine.is_empty()
     }
 
-    /// Returns the memory usage of the cases, without their documents, which are in the file.
+    /// Returns the memory usage: that of columns and indexes. The documents are in the file.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
         self.engine.memory()
@@ -225,7 +231,7 @@ impl Store {
         fault.of_file(&self.name)
     }
 
-    /// Checks the invariants of the cases in memory, for tests and fuzzers.
+    /// Checks the invariants of the documents in memory, for tests and fuzzers.
     ///
     /// # Errors
     /// Returns a description of the first violated invariant.

@@ -22,7 +22,8 @@ pub enum StoreErrorKind {
     NotADatabase,
     /// The file has a format version that this library does not know.
     UnknownVersion,
-    /// The file has documents of another catalogue.
+    /// The file has documents of another catalogue: other fields, fields with another path, type, default value, `key` or
+    /// `unix_millis`, or an allow-list. Known values and aliases may differ.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,

@@ -7,11 +7,11 @@
 //!
 //! | | before the commit | at the commit, with the right to write |
 //! |---|---|---|
-//! | cases | parsed into batches by the [`Import`] of the engine | looked up again after another write: replaced cases, insertion order |
+//! | rows | parsed into batches by the [`Import`] of the engine | looked up again after another write: replaced rows, insertion order |
 //! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, inserted with their insertion order |
 //! | file | not touched | one redb transaction, with the documents, what they replace, a checkpoint if one is due, and the counters |
 //!
-//! So an import replaces the cases that are stored at its commit, as an import of an engine does. Documents are numbered at the commit
+//! So an import replaces the documents that are stored at its commit, as an import of an engine does. Documents are numbered at the commit
 //! because a document must not have a smaller number than a checkpoint that was made in between. The documents of a batch are numbered in
 //! order, so that only the first number of a batch changes, as a rule.
 //!
@@ -36,7 +36,7 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 /// folder of the database, of about their total size. The file is freed when the import is dropped or the process ends.
 ///
 /// It is `Send`, and blocks no other write or import before its commit. The commit writes all documents to the database; other writes wait
-/// for it, and searches continue. The cases replace the cases that are stored at that moment.
+/// for it, and searches continue. The documents replace the documents that are stored at that moment.
 ///
 /// ```
 /// use casefilter::{Catalog, Durability, ImportMode, Store, StoreOptions};
@@ -110,7 +110,7 @@ impl<'s> StoreImport<'s> {
     /// Adds the next bytes of the source, which may be split anywhere; see [`Import::push`].
     ///
     /// # Errors
-    /// Returns an error if a case is malformed, or if documents cannot be written to the temporary file.
+    /// Returns an error if a document is malformed, or if documents cannot be written to the temporary file.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let result = self.import.push(bytes);
         self.check()?;
@@ -130,11 +130,11 @@ impl<'s> StoreImport<'s> {
         }
     }
 
-    /// Waits for running writes, then makes all cases durable and visible at once.
+    /// Waits for running writes, then makes all documents durable and visible at once.
     ///
     /// # Errors
-    /// Returns an error if the last source ends with a malformed case, if the temporary file could not be written, or if the database
-    /// cannot be written. No case of the import is visible then.
+    /// Returns an error if the last source ends with a malformed document, if the temporary file could not be written, or if the database
+    /// cannot be written. No document of the import is visible then.
     pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);

@@ -36,7 +36,8 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Sets the bounds on case documents and, by [`Limits::page`], on the pages of searches.
+    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. [`FilterBuilder`](crate::FilterBuilder) has the
+    /// limits of bodies, texts and parameters.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -48,13 +49,13 @@ impl StoreOptions {
         Self { cache_bytes, ..self }
     }
 
-    /// Sets the number of stored or deleted cases after which a checkpoint is made. The default is 16,384.
+    /// Sets the number of stored or deleted documents after which a checkpoint is made. The default is 16,384.
     #[must_use]
     pub fn checkpoint_every(self, cases: u64) -> Self {
         Self { checkpoint_every: cases.max(1), ..self }
     }
 
-    /// Sets the maximum number of cases in a batch. The default is 65,536; smaller values are for tests.
+    /// Sets the maximum number of documents in a batch. The default is 65,536; smaller values are for tests.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }

@@ -1,4 +1,4 @@
-//! Records, which a host stores in addition to cases: text under a kind and a key.
+//! Records, which a host stores in addition to documents: text under a kind and a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub struct RecordWrite<'t> {
 impl Store {
     /// Returns a reader of the records at this moment. Later writes do not change what it reads.
     ///
-    /// A record is a text under a kind and a key that the host chooses.
+    /// A record is a text under a kind and a key that the host chooses. Both are any texts, also empty ones, and are compared byte by byte.
+    /// [The guide](crate::guide::durability#records-beside-the-documents) shows keys of several parts.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreError, StoreOptions};

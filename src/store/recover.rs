@@ -1,8 +1,8 @@
 //! Recovery after a fault of the file: reopening it for reading and for writing.
 //!
 //! redb stops using a file after a failed read or write, for example on a full disk. Reopening the file shows the last commit. Usually that
-//! is the state in memory. If it contains a write that was reported as failed but is on disk, the cases are loaded again. No acknowledged
-//! write is lost silently:
+//! is the state in memory. If it contains a write that was reported as failed but is on disk, the documents are loaded again. No
+//! acknowledged write is lost silently:
 //!
 //! - grouped writes that were not synced are lost when the file is closed: then the store must be opened again;
 //! - after a failed sync, the system may show data that is not on disk: writes keep failing.
@@ -81,7 +81,7 @@ impl Store {
         }
     }
 
-    /// Reopens the file, and loads its cases if they differ from the cases in memory.
+    /// Reopens the file, and loads its documents if they differ from the documents in memory.
     fn open_again(&self, log: &mut Log) -> Result<(), Fault> {
         let found = self.file.reopen(self.catalog())?;
         if !log.is_ahead && is_same(&found, &log.state) {

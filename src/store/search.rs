@@ -14,7 +14,7 @@ use crate::filter::{Filter, Warning};
 use crate::limits::Limits;
 
 impl Store {
-    /// Returns the number of cases that the filter selects.
+    /// Returns the number of documents that the filter selects.
     ///
     /// # Errors
     /// Returns the errors of [`Engine::count`](crate::Engine::count).
@@ -22,7 +22,7 @@ impl Store {
         self.engine.count(filter)
     }
 
-    /// Returns hints about why a filter may select no case, as [`Engine::hints`](crate::Engine::hints) does, and the
+    /// Returns hints about why a filter may select no document, as [`Engine::hints`](crate::Engine::hints) does, and the
     /// [unknown members](Self::unknown_members) that look like its fields.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
@@ -103,7 +103,7 @@ impl Store {
         Ok((anew.unwrap_or(answer), Some(result)))
     }
 
-    /// Calls `read` with the documents of the cases that a search found.
+    /// Calls `read` with the documents that a search found.
     pub(super) fn read_documents<T>(
         &self,
         answer: &FoundRows,
@@ -126,7 +126,7 @@ impl Store {
         self.reading(own.generation, || read(own), again)
     }
 
-    /// Returns the ids of the cases on the page of a request, in order. The file is not read.
+    /// Returns the ids of the documents on the page of a request, in order. The file is not read.
     ///
     /// # Errors
     /// Returns the errors of [`Engine::search`](crate::Engine::search).
@@ -134,7 +134,7 @@ impl Store {
         Ok(self.engine.find(request)?.ids().map(str::to_owned).collect())
     }
 
-    /// Passes the ids of the cases on the page of a request to `take`, from one snapshot. The file is not read.
+    /// Passes the ids of the documents on the page of a request to `take`, from one snapshot. The file is not read.
     ///
     /// The ids are not collected in a list, so the limit of the request may exceed [`Limits::page`](crate::Limits::page), as for
     /// [`documents`](Self::documents).
@@ -165,7 +165,7 @@ impl Store {
         self.engine.find_any_page(request)?.ids().try_for_each(take)
     }
 
-    /// Returns an iterator over the documents of the cases on the page of a request, from one snapshot.
+    /// Returns an iterator over the documents on the page of a request, from one snapshot.
     ///
     /// Since one document is in memory at a time, the limit of the request may exceed [`Limits::page`](crate::Limits::page).
     ///
@@ -188,7 +188,7 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
-    /// Returns the number of selected cases, if the request counts them.
+    /// Returns the number of selected documents, if the request counts them.
     pub(crate) fn total(&self) -> Option<u64> {
         self.rows.total
     }
@@ -198,7 +198,7 @@ impl StoredDocuments<'_> {
         self.rows.len().saturating_sub(self.next)
     }
 
-    /// Returns the id of the case of the next document.
+    /// Returns the id of the next document.
     pub(crate) fn next_id(&self) -> Option<&str> {
         (self.left() > 0).then(|| self.rows.id(self.next))
     }

@@ -21,9 +21,10 @@ use crate::limits::Limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of documents. Each was parsed and compared with its columns.
+    /// The number of documents. Each document was parsed and compared with its columns.
     pub documents: u64,
-    /// The number of batches.
+    /// The number of stored batches. Documents that were stored since the last checkpoint are not in a batch yet, so a file with few
+    /// documents may have none.
     pub batches: u64,
     /// The number of records.
     pub records: u64,
@@ -34,7 +35,8 @@ pub struct VerifyReport {
 impl Store {
     /// Checks a whole file: every page, every checksum, every invariant, and every document against its columns.
     ///
-    /// The file is only read: other processes may read it at the same time, and repairs after a crash are made in memory.
+    /// The file is only read: other processes may read it at the same time, and repairs after a crash are made in memory. No store may have
+    /// it open for writing. To verify a store in use, verify a [backup](Self::backup) of it.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open). Returns [`Corrupt`](super::StoreErrorKind::Corrupt) with the first damage that was

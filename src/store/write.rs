@@ -1,4 +1,4 @@
-//! Writes of single cases: each is one transaction, followed by the snapshot that shows it.
+//! Writes of single documents: each is one transaction, followed by the snapshot that shows it.
 
 use super::commit::Added;
 use super::database::Store;
@@ -13,17 +13,20 @@ use crate::filter::utf8;
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores a case. It replaces the case with the same `id`, and keeps its position in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
     ///
     /// # Errors
-    /// Returns an error if the case is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of the
-    /// file, the next write [recovers](Self::recover) first, and fails if that fails.
+    /// Returns an error if the document is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of
+    /// the file, the next write [recovers](Self::recover) first, and fails if that fails.
+    ///
+    /// For a malformed document, the error has the first error of the document;
+    /// [the guide](crate::guide::durability#rejected-documents) shows how to get all of them.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
         let outcomes = self.upsert_each([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))
     }
 
-    /// Stores several cases, each a JSON document, all or none. Returns the outcome of each.
+    /// Stores several documents, each a JSON document, all or none. Returns the outcome of each.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions, UpsertOutcome::{Replaced, Stored}};
@@ -35,7 +38,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the case, counted from 1.
+    /// Returns the errors of [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the document, counted from 1.
     pub fn upsert_each<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
@@ -72,7 +75,7 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Stores cases, all or none, and durably: NDJSON, a JSON array or a search answer, as in a strict [import](Self::import).
+    /// Stores documents, all or none, and durably: NDJSON, a JSON array or a search answer, as in a strict [import](Self::import).
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -92,7 +95,7 @@ impl Store {
         import.commit()
     }
 
-    /// Deletes the case with this `id`. Returns false if there is no such case.
+    /// Deletes the document with this `id`. Returns false if there is no such document.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
@@ -100,7 +103,7 @@ impl Store {
         self.delete_many([id], durability).map(|deleted| deleted == 1)
     }
 
-    /// Deletes cases, all at once. Returns the number of deleted cases.
+    /// Deletes documents, all at once. Returns the number of deleted documents.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};

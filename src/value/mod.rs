@@ -1,4 +1,4 @@
-//! Typed values of criteria and of case documents.
+//! Typed values of criteria and of documents.
 
 mod convert;
 mod datetime;

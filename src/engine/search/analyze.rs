@@ -62,7 +62,7 @@ impl Engine {
     /// Returns the same errors as [`search`](Self::search).
     ///
     /// # Complexity
-    /// O(criteria × cases).
+    /// O(criteria × documents).
     pub fn analyze(
         &self,
         request: &SearchRequest,

@@ -41,6 +41,9 @@ impl AnswerWriter {
 impl SearchAnswer {
     /// Creates the answer to a request from documents that another system found. `documents` has ids and documents in order.
     ///
+    /// It also makes an answer of changed documents, for example to
+    /// [show only the allowed members](crate::guide::catalogues#show-only-the-allowed-members).
+    ///
     /// A document is a JSON object, which is copied unchanged. For an empty text, the item is an object with only the id.
     ///
     /// ```

@@ -7,7 +7,7 @@ use crate::exec::{Means, Work};
 
 /// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
-/// It is computed by the planner that searches use, for the current cases. `Display` prints it as a tree.
+/// It is computed by the planner that searches use, for the current documents. `Display` prints it as a tree.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -51,13 +51,13 @@ pub struct Node {
     pub test: String,
     /// The means that evaluate the criterion, in the batches that are not ruled out.
     pub answered: Vec<Answered>,
-    /// The number of rows that the planner expects the criterion to select, including replaced and deleted cases.
+    /// The number of rows that the planner expects the criterion to select, including replaced and deleted documents.
     pub expected: u64,
     /// True if `expected` is exact.
     pub exact: bool,
     /// The cost that the planner expects. The unit is about the cost of combining 64 rows.
     pub work: u64,
-    /// The number of cases that the criterion selects alone, in all batches.
+    /// The number of documents that the criterion selects alone, in all batches.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub kept: Option<u64>,
     /// The time that the criterion takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
@@ -89,12 +89,12 @@ pub struct Answered {
 pub struct Page {
     /// The first strategy that applies.
     pub by: PageStrategy,
-    /// The field that cases are sorted by, with a leading `-` for descending order.
+    /// The field that documents are sorted by, with a leading `-` for descending order.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub order: Option<String>,
-    /// The number of selected cases before the page.
+    /// The number of selected documents before the page.
     pub offset: u64,
-    /// The maximum number of cases on the page.
+    /// The maximum number of documents on the page.
     pub limit: u64,
     /// True if the search ends when the page is full. Otherwise it evaluates every batch.
     pub stops_early: bool,
@@ -106,7 +106,7 @@ pub struct Page {
     pub by_gathering: u64,
 }
 
-/// The strategy for the total: the number of all selected cases.
+/// The strategy for the total: the number of all selected documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -125,9 +125,9 @@ pub struct Total {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Analysis {
-    /// The number of selected cases.
+    /// The number of selected documents.
     pub selected: u64,
-    /// The number of cases on the page.
+    /// The number of documents on the page.
     pub on_page: u64,
     /// The strategy that found the page. If the planned strategy found no page, this is a later strategy of the list in [`PageStrategy`].
     pub page_by: PageStrategy,

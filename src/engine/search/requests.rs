@@ -50,7 +50,7 @@ impl Engine {
         Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)))
     }
 
-    /// Counts the cases that the filter selects.
+    /// Counts the documents that the filter selects.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter};

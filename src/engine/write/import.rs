@@ -1,4 +1,4 @@
-//! Imports: a bulk write that stores all of its cases, or none.
+//! Imports: a bulk write that stores all of its documents, or none.
 
 use std::fmt;
 
@@ -15,15 +15,15 @@ use crate::error::Error;
 use crate::ingest::FileFault;
 use crate::ingest::Splitter;
 
-/// An import in progress. Searches do not see its cases until [`commit`](Import::commit). Dropping the import discards its cases.
+/// An import in progress. Searches do not see its documents until [`commit`](Import::commit). Dropping the import discards its documents.
 ///
-/// An import is `Send`. Other writes do not wait for it before its commit, because until then it only reads cases and fills batches.
+/// An import is `Send`. Other writes do not wait for it before its commit, because until then it only reads documents and fills batches.
 ///
 /// A source has one of three layouts, which is detected from its first lines:
 ///
-/// - NDJSON: one case per line;
-/// - cases of several lines, one after the other;
-/// - JSON arrays of cases, or search answers, one after the other.
+/// - NDJSON: one document per line;
+/// - documents of several lines, one after the other;
+/// - JSON arrays of documents, or search answers, one after the other.
 ///
 /// A UTF-8 byte-order mark is skipped. Another encoding is an error that names the encoding.
 ///
@@ -76,15 +76,15 @@ impl<'e> Import<'e> {
 
     /// Imports the next bytes of the source. The source may be split at any byte.
     ///
-    /// An unfinished part is kept until the next call: a line of NDJSON, a case, an element of an array, or the text before or
-    /// after the array of a search answer. Its size is at most the [longest case](crate::Limits::document_bytes) plus some
-    /// whitespace. A longer line or element is a malformed case, and the rest of it is skipped.
+    /// An unfinished part is kept until the next call: a line of NDJSON, a document, an element of an array, or the text before or
+    /// after the array of a search answer. Its size is at most the [longest document](crate::Limits::document_bytes) plus some
+    /// whitespace. A longer line or element is a malformed document, and the rest of it is skipped.
     ///
     /// With the feature `parallel`, other threads read the documents, one batch per thread. Up to nine batches of documents are then in
     /// memory, each of at most 65,536 documents or 128 MiB.
     ///
     /// # Errors
-    /// Returns an error if a case is malformed, in [`ImportMode::Strict`]. In either mode, returns an error if the source has another
+    /// Returns an error if a document is malformed, in [`ImportMode::Strict`]. In either mode, returns an error if the source has another
     /// format, or too much text around its array. The import has then failed: every later call returns the same error.
     ///
     /// With the feature `parallel`, a later call may return the error of a document.
@@ -95,7 +95,7 @@ impl<'e> Import<'e> {
         self.note(result)
     }
 
-    /// Imports `bytes`, which are the whole import, and makes the cases visible.
+    /// Imports `bytes`, which are the whole import, and makes the documents visible.
     pub(crate) fn commit_all(mut self, bytes: &[u8]) -> Result<ImportReport, ImportError> {
         let mut splitter = self.new_splitter();
         let result = self.pipeline.push_all(bytes, |mut sink| {
@@ -106,17 +106,17 @@ impl<'e> Import<'e> {
         self.commit()
     }
 
-    /// Makes all cases visible, atomically. They replace stored cases with the same `id`.
+    /// Makes all documents visible, atomically. They replace stored documents with the same `id`.
     ///
     /// # Errors
-    /// Returns the same errors as [`push`](Self::push), for the end of the last source. No case becomes visible then.
+    /// Returns the same errors as [`push`](Self::push), for the end of the last source. No document becomes visible then.
     pub fn commit(self) -> Result<ImportReport, ImportError> {
         let (staged, report) = self.stage()?;
         staged.publish();
         Ok(report)
     }
 
-    /// Does everything that can fail or take time before the cases become visible.
+    /// Does everything that can fail or take time before the documents become visible.
     fn stage(self) -> Result<(StagedWrite<'e>, ImportReport), ImportError> {
         let (txn, report) = self.finish()?.attach()?;
         Ok((txn.stage(), report))
@@ -176,7 +176,7 @@ impl<'e> FinishedImport<'e> {
         self.txn.shift_document_numbers(first);
     }
 
-    /// Takes the writer lock, and finds the stored cases that the import replaces.
+    /// Takes the writer lock, and finds the stored documents that the import replaces.
     ///
     /// # Errors
     /// Returns an error if the engine cannot hold all batches of the import.
@@ -204,7 +204,7 @@ impl<'e> Import<'e> {
     }
 
     /// Imports all row groups of a source. `read` reads one group. It also takes the line of the first row, and the destination of the
-    /// cases.
+    /// documents.
     ///
     /// # Errors
     /// Returns the first error that ends the import, in the order of the source.

@@ -8,14 +8,14 @@ use crate::filter::utf8;
 use crate::ingest::{DocumentTemplate, Piece, read_by_template, trim};
 use crate::limits::Limits;
 
-/// The handling of malformed cases by an import.
+/// The handling of malformed documents by an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ImportMode {
-    /// The first malformed case ends the import, and no case is stored.
+    /// The first malformed document ends the import, and no document is stored.
     #[default]
     Strict,
-    /// A field value of a wrong type counts as absent. Any other malformed case is skipped.
+    /// A field value of a wrong type counts as absent. Any other malformed document is skipped.
     Lenient,
 }
 
@@ -80,7 +80,7 @@ impl DocumentReader<'_> {
         Ok(())
     }
 
-    /// Moves the errors of an accepted case to the report.
+    /// Moves the errors of an accepted document to the report.
     fn note_faults(
         &self,
         row: &mut Row<'_>,
@@ -103,7 +103,7 @@ impl DocumentReader<'_> {
         Ok(())
     }
 
-    /// Rejects a case. A lenient import skips the case; a strict import ends with an error.
+    /// Rejects a document. A lenient import skips the document; a strict import ends with an error.
     pub(super) fn refuse(
         &self,
         refusal: ImportError,

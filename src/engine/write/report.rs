@@ -24,7 +24,10 @@ pub enum UpsertOutcome {
 pub struct ImportError {
     /// The [name](crate::engine::Import::begin_source) of the source. Empty if it has none.
     pub source: String,
-    /// The line or row of the error in the source, counted from 1. 0 if the error affects the whole source.
+    /// The line or row at which the document begins in the source, counted from 1. 0 if the error affects the whole source.
+    ///
+    /// All elements of an array that is written on one line have the same line. For documents that were passed one by one, it is the
+    /// number of the document, counted from 1.
     pub line: u64,
     /// True if the document was kept, and the field counts as absent. For line 0: the documents of the source were kept without a
     /// column.
@@ -34,7 +37,7 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// Creates the error of a rejected case or source.
+    /// Creates the error of a rejected document or source.
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
     }
@@ -97,7 +100,7 @@ impl ImportReport {
         }
     }
 
-    /// Counts the remarks on an accepted case.
+    /// Counts the remarks on an accepted document.
     #[inline]
     pub(crate) fn note(&mut self, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         if !row.remarks().is_empty() {

@@ -1,4 +1,4 @@
-//! The write API of an engine: single cases, many at once, and imports.
+//! The write API of an engine: single documents, many at once, and imports.
 
 use super::import::Import;
 use super::pipeline::StoreDocument;
@@ -27,9 +27,10 @@ impl Engine {
         Import::new(self, mode, Some(store))
     }
 
-    /// Stores one case, a JSON document. If a case with the same `id` exists, replaces it, and keeps its place in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
     ///
-    /// Searches that start later see the case.
+    /// Searches that start later see the document. The `id` is unique in the engine. If several tenants write, see
+    /// [the guide](crate::guide::embedding#writes).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, UpsertOutcome};
@@ -58,7 +59,7 @@ impl Engine {
         Ok(upserted)
     }
 
-    /// Stores all cases of `documents`, or none. The format is NDJSON, a JSON array or a search answer, as in a strict
+    /// Stores all of these documents, or none. The format is NDJSON, a JSON array or a search answer, as in a strict
     /// [import](Self::import).
     ///
     /// ```
@@ -71,12 +72,12 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the error of the first malformed case, or an error if the source has another format. Nothing is stored then.
+    /// Returns the error of the first malformed document, or an error if the source has another format. Nothing is stored then.
     pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, ImportError> {
         self.import(ImportMode::Strict).commit_all(documents)
     }
 
-    /// Stores several cases, each a JSON document, all or none. Returns the outcome of each.
+    /// Stores several documents, each a JSON document, all or none. Returns the outcome of each.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, UpsertOutcome::{Replaced, Stored}};
@@ -89,7 +90,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the first error of the first malformed case. Its line is the number of the case, counted from 1. Nothing is stored then.
+    /// Returns the first error of the first malformed document. Its line is the number of the document, counted from 1. Nothing is stored
+    /// then.
     pub fn upsert_each<D: AsRef<[u8]>>(
         &self,
         documents: impl IntoIterator<Item = D>,
@@ -110,8 +112,8 @@ impl Engine {
         Ok(outcomes)
     }
 
-    /// Deletes a case. Returns false if there is no case with this `id`. A later case with the same `id` gets a new place in the
-    /// insertion order.
+    /// Deletes a document. Returns false if there is no document with this `id`. A later document with the same `id` gets a new place in
+    /// the insertion order.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -124,7 +126,7 @@ impl Engine {
         self.delete_many([id]) == 1
     }
 
-    /// Deletes cases atomically. Returns the number of deleted cases.
+    /// Deletes documents atomically. Returns the number of deleted documents.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};

@@ -1,4 +1,4 @@
-//! Explanation of why a case is selected or not: the truth of each criterion as written.
+//! Explanation of why a document is selected or not: the truth of each criterion as written.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,24 +14,24 @@ use crate::operator::{Connective, ValueSet};
 use crate::predicate::{Comparison, Node, Places};
 use crate::value::Value;
 
-/// The truth of every criterion of a filter for one case.
+/// The truth of every criterion of a filter for one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Why {
-    /// The `id` of the case.
+    /// The `id` of the document.
     pub id: String,
-    /// True if the filter selects the case. This is the truth of the first criterion.
+    /// True if the filter selects the document. This is the truth of the first criterion.
     pub selected: bool,
     /// Every criterion in the order of the body, each before its children. The first criterion is the whole filter.
     pub criteria: Vec<Criterion>,
-    /// The values of the case in the fields that the criteria name.
+    /// The values of the document in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
     /// The errors of rejected field values of the document, at most ten. A rejected value counts as absent.
     pub faults: Vec<Error>,
 }
 
-/// One criterion and its truth for a case.
+/// One criterion and its truth for a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct Criterion {
     pub path: String,
     /// The number of enclosing criteria.
     pub depth: usize,
-    /// True if the criterion is true for the case.
+    /// True if the criterion is true for the document.
     pub holds: bool,
     /// The test.
     #[cfg_attr(feature = "serde", serde(flatten))]
@@ -54,9 +54,9 @@ pub struct Criterion {
 #[cfg_attr(feature = "serde", serde(untagged))]
 #[non_exhaustive]
 pub enum Test {
-    /// A test with the same result for every case, such as an empty list of criteria.
+    /// A test with the same result for every document, such as an empty list of criteria.
     Constant {
-        /// True if the test selects every case.
+        /// True if the test selects every document.
         constant: bool,
     },
     /// A connective of the criteria that follow in [`Why::criteria`] with a depth one greater.
@@ -75,7 +75,7 @@ pub enum Test {
     },
 }
 
-/// The values of a case in a field.
+/// The values of a document in a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -86,7 +86,7 @@ pub struct Stored {
     pub absent: bool,
 }
 
-/// Evaluates each criterion, as written, for the case in the document.
+/// Evaluates each criterion, as written, for the document.
 ///
 /// Reads the document like [`ImportMode::Lenient`](crate::ImportMode::Lenient): a rejected field value counts as absent.
 ///
@@ -101,7 +101,7 @@ pub struct Stored {
 /// ```
 ///
 /// # Errors
-/// Returns an error if the document is not a case, according to the rules of a lenient import.
+/// Returns an error if the document is not valid, according to the rules of a lenient import.
 ///
 /// # Complexity
 /// Linear in the lengths of document and filter, except for sorting.
@@ -152,7 +152,7 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     Ok(Why { id: row.id().to_owned(), selected, criteria, fields, faults: row.take_faults() })
 }
 
-/// The values that a case has in a field.
+/// The values that a document has in a field.
 #[derive(Default)]
 struct Values<'r> {
     /// The values in document order, without repetitions.
@@ -186,7 +186,7 @@ impl<'r> Values<'r> {
 }
 
 impl fmt::Display for Why {
-    /// Writes a tree with one criterion per line: its truth, its test, the values of the case, and its path in the body.
+    /// Writes a tree with one criterion per line: its truth, its test, the values of the document, and its path in the body.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<[String; 2]> = self.criteria.iter().map(|criterion| self.line(criterion)).collect();
         let width = |column: usize| {
@@ -206,7 +206,7 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    /// Returns the texts of the first two columns: the truth and the test of a criterion, and the values of the case.
+    /// Returns the texts of the first two columns: the truth and the test of a criterion, and the values of the document.
     fn line(&self, Criterion { depth, holds, test, .. }: &Criterion) -> [String; 2] {
         let mark = if *holds { '✓' } else { '✗' };
         let (asked, stored) = match test {

@@ -10,9 +10,9 @@ use std::fmt;
 pub enum WarningKind {
     /// A value outside the known values of its field.
     UnknownValue,
-    /// A criterion, or the whole filter, that is true for every case.
+    /// A criterion, or the whole filter, that is true for every document.
     AlwaysTrue,
-    /// A criterion, or the whole filter, that is true for no case.
+    /// A criterion, or the whole filter, that is true for no document.
     AlwaysFalse,
     /// A criterion that changes nothing, given the other criteria of its branch.
     Subsumed,
@@ -26,12 +26,12 @@ pub enum WarningKind {
     BlanksAround,
     /// A string that is not in the composed form of Unicode (NFC).
     NotComposed,
-    /// A value that no case has, while cases have it in a similar form; see [`Engine::hints`](crate::Engine::hints).
+    /// A value that no document has, while documents have it in a similar form; see [`Engine::hints`](crate::Engine::hints).
     #[cfg_attr(feature = "serde", serde(rename = "stored_otherwise"))]
     SimilarValue,
-    /// A field in which no case has a value; see [`Engine::hints`](crate::Engine::hints).
+    /// A field in which no document has a value; see [`Engine::hints`](crate::Engine::hints).
     NoValues,
-    /// A member of stored cases that is not a field, but that looks like a field in the filter. It is not searched; see
+    /// A member of stored documents that is not a field, but that looks like a field in the filter. It is not searched; see
     /// `Store::unknown_members` (feature `store`).
     UnknownMember,
 }
