@@ -6,7 +6,7 @@
 //! | stage | file |
 //! |---|---|
 //! | look leaves up in the index; rule out batches by zone maps | `index_lookup`, `query`, `pruning` |
-//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, into `step`, `access_path`, `cost` |
+//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, `pattern_codes`, into `step`, `access_path`, `cost` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
 //! | compute operands from columns | `write_rows`; counted without a bitmap: `count_beside` |
@@ -24,6 +24,7 @@ mod explain;
 mod few_rows;
 mod groups;
 mod index_lookup;
+mod pattern_codes;
 mod plan;
 mod plan_leaf;
 mod program;

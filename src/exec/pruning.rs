@@ -32,12 +32,7 @@ impl<'q> Query<'q> {
             return None;
         };
         let FieldIndex::Ordered(zones) = self.index.field(leaf.field) else { return None };
-        Some(ZonedLeaf {
-            node,
-            zones,
-            ranges: ranges.as_slice(),
-            is_negated: matches!(leaf.test, Test::None(_)),
-        })
+        Some(ZonedLeaf { node, zones, ranges: ranges.as_slice(), is_negated: leaf.test.is_negated() })
     }
 
     /// By node, the value that the zone maps of a batch settle it to, for no row or for every row; nodes above which only settled
