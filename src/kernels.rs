@@ -1,6 +1,11 @@
-//! Loops over columns: slices in, a bit a lane out, 64 lanes a word.
+//! Loops over columns and bitmaps that the compiler can vectorize. A kernel reads slices and writes words that the caller
+//! provides.
 //!
-//! Each writes one word for every 64 values, the last one part-filled, into words that were zero.
+//! A test of `n` values writes a bitmap of `n.div_ceil(64)` words: bit `i % 64` of word `i / 64` is set if value `i` passes the
+//! test. It sets no bit after the last value.
+//!
+//! `equal`, `in_set`, `in_range` and `in_ranges` only set bits, so that their words must be zero at first or hold the result of
+//! another test. `any_of_row`, `non_empty` and `in_byte_set` overwrite their words.
 
 #![expect(
     clippy::indexing_slicing,
@@ -19,10 +24,10 @@ pub(crate) use simd::{
 
 use wide::u32x4;
 
-/// Rows of a word of a bitmap.
+/// The number of rows in one word of a bitmap.
 pub(crate) const LANES: usize = 64;
 
-/// Two sets of rows of a batch and how they are combined; bits after the last row have no meaning.
+/// Two bitmaps over the rows of a batch, and the operation that combines them. Bits after the last row are ignored.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'w> {
     pub(crate) how: Combine,
@@ -31,18 +36,18 @@ pub(crate) struct Pair<'w> {
 }
 
 impl<'w> Pair<'w> {
-    /// One set alone.
+    /// Creates a pair whose combination is `words`: both bitmaps are `words`, combined by AND.
     pub(crate) fn of(words: &'w [u64]) -> Self {
         Self { how: Combine::And, one: words, other: words }
     }
 
-    /// The set, if it is one alone.
+    /// Returns the bitmap if the pair is one bitmap combined with itself, as [`of`](Self::of) creates it.
     pub(crate) fn single(self) -> Option<&'w [u64]> {
         (self.how == Combine::And && std::ptr::eq(self.one, self.other)).then_some(self.one)
     }
 }
 
-/// Counts the rows, of `rows`, of a pair combined.
+/// Combines the bitmaps of `pair` and counts the set bits of the first `rows` rows.
 pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
     let whole = rows / LANES;
     match (pair.how, pair.one.split_at_checked(whole), pair.other.split_at_checked(whole)) {
@@ -56,7 +61,7 @@ pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
     }
 }
 
-/// Counts the rows, of `rows`, of two pairs combined, and combined with each other.
+/// Combines each pair, combines both results by `how`, and counts the set bits of the first `rows` rows.
 pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: usize) -> usize {
     let [one_turned, other_turned, all_turned] = how.turned_by();
     let turned = |pair: Pair<'_>, turned_again: u64| {
@@ -74,8 +79,9 @@ pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: us
     if all_turned == 0 { count } else { rows - count }
 }
 
-/// Has the processor fetch what will be read next from front to back: it goes on by itself to the end of a page once it has
-/// seen the first lines, and begins with those before it is needed.
+/// Prefetches the first four cache lines of every 4 KiB of `values`, which the caller will read from front to back.
+///
+/// The processor prefetches the rest of a page by itself after it has seen reads of the first lines.
 pub(crate) fn prefetch_start<T>(values: &[T]) {
     const PAGE: usize = 4096;
     const LINE: usize = 64;
@@ -86,7 +92,7 @@ pub(crate) fn prefetch_start<T>(values: &[T]) {
     }
 }
 
-/// Packs the truth of `test` for each value.
+/// Sets the bit of each value that passes `test`. Clears no bit.
 fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
     for (word, lanes) in words.iter_mut().zip(values.chunks(LANES)) {
         let mut bits = 0;
@@ -97,7 +103,7 @@ fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
     }
 }
 
-/// Keeps the rows that pass a test, in order; as fast whether many or few do.
+/// Retains the rows that pass `test`, in order. Branch-free, so the time does not depend on how many rows pass.
 #[inline(always)]
 pub(crate) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
     let mut kept = 0;
@@ -109,12 +115,12 @@ pub(crate) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
     rows.truncate(kept);
 }
 
-/// Lanes whose code is this one.
+/// Sets the bit of each code that equals `code`.
 pub(crate) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
     pack(codes, words, |value| value == code);
 }
 
-/// A bit for each of 64 numbers that is this one.
+/// Returns a mask of the numbers that equal `number`: bit `i` is set if `numbers[i] == number`.
 pub(crate) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
     let (chunks, _) = numbers.as_chunks();
     chunks.iter().rev().fold(0, |word, chunk: &[u32; 4]| {
@@ -122,7 +128,7 @@ pub(crate) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
     })
 }
 
-/// Lanes whose code has its bit set in `set`; codes beyond it have none.
+/// Sets the bit of each code that is in `set`, a bitmap over codes. Codes after the last bit of `set` are not in it.
 pub(crate) fn in_set<T: Copy + Into<u32>>(codes: &[T], set: &[u64], words: &mut [u64]) {
     pack(codes, words, |code| {
         let code = code.into() as usize;
@@ -130,19 +136,19 @@ pub(crate) fn in_set<T: Copy + Into<u32>>(codes: &[T], set: &[u64], words: &mut 
     });
 }
 
-/// Returns the set of bytes whose bits are in these words, fewer than a byte has or as many.
+/// Creates a [`ByteSet`] from the first four words of `set`, a bitmap over codes. Missing words are zero.
 pub(crate) fn byte_set(set: &[u64]) -> ByteSet {
     let mut bytes = ByteSet::default();
     bytes.iter_mut().zip(set).for_each(|(byte, word)| *byte = *word);
     bytes
 }
 
-/// Lanes in the closed range; added to what the words hold.
+/// Sets the bit of each value in `low..=high`.
 pub(crate) fn in_range<T: Copy + PartialOrd>(values: &[T], low: T, high: T, words: &mut [u64]) {
     pack(values, words, |value| low <= value && value <= high);
 }
 
-/// Lanes in one of the closed ranges, which are ascending and disjoint.
+/// Sets the bit of each value that is in one of `ranges`. The ranges are closed, ascending and disjoint.
 pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], words: &mut [u64]) {
     pack(values, words, |value| {
         let behind = ranges.partition_point(|(low, _)| *low <= value);
@@ -150,7 +156,9 @@ pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], w
     });
 }
 
-/// Rows of which one value's bit at least is set; `ends` is where the values of each row end.
+/// Sets the bit of each row that has a value whose bit is set in `bits`, and clears the bit of every other row.
+///
+/// `ends` has the end index of the values of each row: row `r` has the values `ends[r - 1]..ends[r]`, and row 0 starts at 0.
 pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
@@ -164,7 +172,7 @@ pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     }
 }
 
-/// True when a bit from `start` to before `end` is set.
+/// Returns true if any bit in `start..end` is set.
 fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     if start >= end {
         return false;
@@ -178,7 +186,7 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
 }
 
-/// Rows that have a value at all.
+/// Sets the bit of each row that has a value, and clears the bit of every other row. `ends` is as in [`any_of_row`].
 pub(crate) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
@@ -242,7 +250,7 @@ mod tests {
             Combine::OrNot => a || !b,
         };
         for rows in [1_usize, 63, 64, 65, 200, 1000] {
-            // Bits behind the last row are set as well.
+            // Bits after the last row are set too.
             let sets: Vec<Vec<u64>> = (1..5_u64)
                 .map(|seed| {
                     let word = |at: u64| {

@@ -1,9 +1,8 @@
-//! All bounds on input.
+//! The limits on input.
 
-/// Bounds on requests and documents.
+/// Limits on requests and documents.
 ///
-/// A value equal to a bound is accepted. A larger one is an error that names the bound and the value. The doc of each bound
-/// names its default.
+/// A value equal to a limit is accepted. A greater value is an error that names the limit and the value.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};
@@ -18,27 +17,29 @@
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The size of a request body or of a text filter, in bytes; 4 MiB.
+    /// The maximum size of a request body or of a text filter, in bytes. Default: 4 MiB.
     pub body_bytes: usize,
-    /// The nesting depth of criteria, 1 for a top-level criterion; 32.
+    /// The maximum nesting depth of criteria. A top-level criterion has depth 1. Default: 32.
     pub depth: usize,
-    /// The criteria in a body, complex ones included; 4,096.
+    /// The maximum number of criteria in a body, including complex criteria. Default: 4,096.
     pub criteria: usize,
-    /// The values of all criteria of a body together; 65,536.
+    /// The maximum number of values of all criteria of a body together. Default: 65,536.
     pub values: usize,
-    /// The entries of `ids`; 65,536.
+    /// The maximum number of entries of `ids` in a body. Default: 65,536.
     pub ids: usize,
-    /// The length of one string in a body, in bytes of UTF-8 after unescaping; 4,096.
+    /// The maximum length of a string in a body, in bytes of UTF-8 after unescaping. Default: 4,096.
     pub string_bytes: usize,
-    /// The largest `limit` of a page, both of a request that is parsed and of one that an engine answers; 10,000.
+    /// The maximum `limit` of a page. It is checked when a request is parsed, and again when an engine runs it. Default:
+    /// 10,000.
     pub page: u64,
-    /// The size of one document, in bytes; 16 MiB.
+    /// The maximum size of a document, in bytes. Default: 16 MiB.
     pub document_bytes: usize,
-    /// The nesting depth of a document, 1 for the document itself; 128.
+    /// The maximum nesting depth of a document. The document itself has depth 1. Default: 128.
     pub document_depth: usize,
-    /// The batches of an engine, each of up to 65,536 documents; 65,536, which is also the largest allowed.
+    /// The maximum number of batches of an engine. A batch has at most 65,536 documents. Default, and the greatest value that
+    /// an engine allows: 65,536.
     ///
-    /// Small batches are merged, so an engine has about one batch for each 32,768 cases, plus about 20.
+    /// Small batches are merged, so an engine has about one batch for every 32,768 cases, plus about 20.
     pub batches: usize,
 }
 

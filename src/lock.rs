@@ -6,12 +6,12 @@ use parking_lot::{Condvar, Mutex};
 
 /// A mutex with a `Send` guard.
 ///
-/// The guard of a [`Mutex`] must be dropped by the thread that made it, so a type that contains one is not `Send`. This lock
-/// hands out the value itself, and the guard puts it back, from any thread. (`parking_lot` has `Send` guards with its feature
-/// `send_guard`. Then no program that links this crate could use `deadlock_detection`.)
+/// The guard of a [`Mutex`] must be dropped by the thread that created it, so a type that contains one is not `Send`. This lock
+/// instead moves the value into the guard. The guard returns the value when it is dropped, on any thread. (`parking_lot` has
+/// `Send` guards with its feature `send_guard`, but then no program that links this crate could use `deadlock_detection`.)
 ///
-/// It uses the mutex of `parking_lot`, since the thread sanitizer understands it. The standard library of the compiler is not
-/// instrumented, so the sanitizer would report a race when a value is passed on.
+/// The lock uses the mutex of `parking_lot` because of the thread sanitizer. The standard library is compiled without the
+/// instrumentation of the sanitizer. With its mutex, the sanitizer would report a race when a value moves to another thread.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
     /// `None` while a guard has the value.
@@ -19,7 +19,8 @@ pub(crate) struct Lock<T> {
     put_back: Condvar,
 }
 
-/// The guard of a [`Lock`]. It gives access to the value, and puts it back when it is dropped, also during a panic.
+/// The guard of a [`Lock`]. It gives access to the value, and returns the value to the lock when it is dropped, even in a
+/// panic.
 #[derive(Debug)]
 pub(crate) struct Held<'l, T: Default> {
     lock: &'l Lock<T>,
@@ -31,7 +32,7 @@ impl<T: Default> Lock<T> {
         Self { slot: Mutex::new(Some(value)), put_back: Condvar::new() }
     }
 
-    /// Waits for the value, and takes it.
+    /// Waits until no other guard has the value, and takes it.
     pub(crate) fn lock(&self) -> Held<'_, T> {
         let mut slot = self.slot.lock();
         loop {
@@ -42,13 +43,13 @@ impl<T: Default> Lock<T> {
         }
     }
 
-    /// Takes the value if no guard has it.
+    /// Takes the value, or returns `None` if a guard has it.
     pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
         let value = self.slot.lock().take()?;
         Some(Held { lock: self, value })
     }
 
-    /// Returns the value. No guard can exist.
+    /// Consumes the lock and returns the value. `self` is owned, so no guard exists.
     #[cfg(feature = "store")]
     pub(crate) fn into_inner(self) -> T {
         self.slot.into_inner().unwrap_or_default()

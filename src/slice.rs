@@ -1,4 +1,4 @@
-//! Slices of plain values: each in memory of its own, or all those of a batch side by side.
+//! Immutable slices of plain values. A slice owns its memory, or shares one memory region with the other slices of its batch.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
@@ -7,20 +7,20 @@ use bytes::{Buf, Bytes};
 use memmap2::MmapMut;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Values that are no more than their bytes.
+/// A type whose values can be copied and viewed as plain bytes.
 pub(crate) trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static> Plain for T {}
 
-/// Immutable values in consecutive memory.
+/// An immutable slice of plain values. A clone shares the memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<T> {
-    /// Whole and aligned values.
+    /// The bytes of the values. They are aligned for `T`, and their number is a multiple of the size of `T`.
     bytes: Bytes,
     values: PhantomData<T>,
 }
 
-/// Values in memory of their own.
+/// A vector as the owner of the memory of a [`Bytes`].
 struct Own<T>(Vec<T>);
 
 impl<T: Plain> AsRef<[u8]> for Own<T> {
@@ -29,9 +29,9 @@ impl<T: Plain> AsRef<[u8]> for Own<T> {
     }
 }
 
-/// The alignment of packed slices: a cache line, so that no wide load crosses two.
+/// The alignment of packed slices in bytes: one cache line, so that vector loads do not cross a line boundary.
 const ALIGNMENT: usize = 64;
-/// The size of a large page; slices of less in all are not moved.
+/// The size of a large page in bytes. [`pack`] does not move slices whose total size is smaller.
 const LARGE_PAGE: usize = 2 << 20;
 
 impl<T: Plain> Deref for Slice<T> {
@@ -44,7 +44,7 @@ impl<T: Plain> Deref for Slice<T> {
 }
 
 impl<T: Plain> Slice<T> {
-    /// Some of the values, where they lie; none when there are no such.
+    /// Returns the values in `range` as a slice that shares the memory, or `None` if `range` is out of bounds.
     pub(crate) fn part(&self, range: Range<usize>) -> Option<Self> {
         let start = range.start.checked_mul(size_of::<T>())?;
         let end = range.end.checked_mul(size_of::<T>())?;
@@ -74,11 +74,11 @@ impl<T: Plain + Send> FromIterator<T> for Slice<T> {
     }
 }
 
-/// A slice of any values that can move.
+/// A slice of any type whose bytes [`pack`] can move to other memory.
 pub(crate) trait Move {
-    /// Its values, as bytes.
+    /// Returns the values as bytes.
     fn bytes(&self) -> &[u8];
-    /// Reads its values from these bytes, which are the same.
+    /// Replaces the memory of the slice by `bytes`, which must have the same content.
     fn settle(&mut self, bytes: Bytes);
 }
 
@@ -92,11 +92,11 @@ impl<T: Plain> Move for Slice<T> {
     }
 }
 
-/// Moves slices side by side into memory straight from the system, in pages of 2 MiB where it has such, if they fill
-/// one; where the system gives no memory they stay.
+/// Copies slices one after the other into one memory region from the system, with pages of 2 MiB if the system supports them.
+/// Does nothing if the slices are smaller than one such page, or if the system has no memory.
 ///
-/// A search of ten million cases reads some thousand bitmaps of 8 KiB, all over the heap. On pages of 4 KiB each costs
-/// two or three misses of the TLB, and the processor fetches ahead no further than to the end of a page.
+/// A search of ten million cases reads about a thousand bitmaps of 8 KiB from all over the heap. With pages of 4 KiB, each
+/// bitmap costs two or three TLB misses, and the processor stops prefetching at the end of each page.
 pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
     let padded = |slice: &dyn Move| slice.bytes().len().next_multiple_of(ALIGNMENT);
     let size = slices.iter().map(|slice| padded(&**slice)).fold(0, usize::saturating_add);
@@ -104,7 +104,7 @@ pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
         return;
     }
     let Ok(mut map) = MmapMut::map_anon(size) else { return };
-    // Systems that know no such pages do without.
+    // An error means that the system has no large pages. The region then has small pages.
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
     let mut start: usize = 0;

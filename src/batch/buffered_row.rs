@@ -1,8 +1,10 @@
-//! Buffered rows: cases that are not sealed yet, each in as few allocations as can be.
+//! Buffered rows: cases that are not in sealed columns yet, each in few allocations.
+//!
+//! A head is the batch that buffers the most recent single writes.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "values of one case at the places that were counted for them, bytes of its document, which is shorter than 4 GiB, \
+    reason = "values of one case at the indexes that were counted for them, bytes of its document, which is shorter than 4 GiB, \
               and rows of heads in memory"
 )]
 
@@ -15,23 +17,24 @@ use crate::catalog::FieldId;
 use crate::column::ColumnBuilder;
 use crate::value::{OrderedType, Value};
 
-/// The values of one case, and its document, independent of the text that they were read from.
+/// A case that owns its values and its document, independent of the text that they were read from.
 #[derive(Debug)]
 pub(crate) struct BufferedRow {
-    /// The strings of the values, then the document, if its text is kept here.
+    /// The string values, concatenated, followed by the document, if its text is not stored elsewhere.
     text: Box<str>,
     /// The start of the document in `text`.
     document_start: u32,
-    /// The number of the document and its size, if it is kept elsewhere.
+    /// The number and the size in bytes of the document, if it is stored outside the engine.
     document: Option<(u64, usize)>,
-    /// By field, those of one in the order of the document.
+    /// The values, grouped by field number. The values of one field are in document order.
     values: Box<[Scalar]>,
-    /// By field number: the end of its values. Later fields have none.
+    /// For each field number, the end of the field's values. Fields beyond the end of the list have no values.
     ends: Box<[u32]>,
+    /// The insertion-order number of the case.
     pub(crate) place: u64,
 }
 
-/// A value; of a string, where it starts and ends in the text, of an ordered type, the ordinal.
+/// A value of a buffered row. A string is stored as its start and end in `text`, a number or a timestamp as its ordinal.
 #[derive(Clone, Copy, Debug)]
 enum Scalar {
     String(u32, u32),
@@ -40,10 +43,10 @@ enum Scalar {
 }
 
 impl BufferedRow {
-    /// Copies a row. The texts of a case are together shorter than 4 GiB, since its document is.
+    /// Copies a row. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // The number of values of each field, then the place of its next one, at last their end.
+        // First the number of values of each field, then the index of its next value, finally the end of its values.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
@@ -88,7 +91,7 @@ impl BufferedRow {
         Self { text: text.into(), document_start, document, values: values.into(), ends, place }
     }
 
-    /// Adds all values to the columns of their fields, by field number, as the row of this number.
+    /// Adds all values to `columns`, which are indexed by field number, as row number `row`.
     pub(super) fn fill(&self, columns: &mut [Option<ColumnBuilder>], row: usize) {
         let mut start = 0;
         for (column, end) in columns.iter_mut().zip(&self.ends) {
@@ -100,7 +103,7 @@ impl BufferedRow {
         }
     }
 
-    /// Returns the values of a field in the order of the document.
+    /// Returns the values of a field in document order.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
         let field = field.index();
@@ -109,7 +112,7 @@ impl BufferedRow {
                 let start = if field == 0 { 0 } else { self.ends[field - 1] };
                 &self.values[start as usize..*end as usize]
             }
-            // Fields after the last one that has values have none.
+            // The list ends with the last field that has values.
             None => &[],
         };
         values.iter().map(|scalar| self.value(scalar))
@@ -141,7 +144,7 @@ impl BufferedRow {
         }
     }
 
-    /// Returns the number of the document, if it is kept elsewhere.
+    /// Returns the number of the document, if it is stored outside the engine.
     pub(crate) fn document_number(&self) -> Option<u64> {
         self.document.map(|(number, _)| number)
     }
@@ -154,7 +157,7 @@ impl BufferedRow {
         }
     }
 
-    /// Returns the size of the values, in bytes.
+    /// Returns the size of the values in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         size_of_val::<[Scalar]>(&self.values)
             + size_of_val::<[u32]>(&self.ends)
@@ -162,7 +165,7 @@ impl BufferedRow {
     }
 }
 
-/// The rows of several heads. Joining two of these copies no row, and reads none: they are scattered in memory.
+/// The rows of one or several heads. Joining shares the rows of each head: it neither copies nor reads rows, which are scattered in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 
@@ -170,9 +173,9 @@ pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 #[derive(Clone, Debug)]
 struct HeadRows {
     rows: Arc<[Arc<BufferedRow>]>,
-    /// The number of rows of this head and those before it.
+    /// The number of rows of this head and of all heads before it.
     end: usize,
-    /// The sizes of the rows' values and of their documents, computed once.
+    /// The total size in bytes of the rows' values and of their documents, computed on first use.
     bytes: Arc<OnceLock<(usize, usize)>>,
 }
 
@@ -186,13 +189,13 @@ impl HeadRows {
 }
 
 impl BufferedRows {
-    /// Returns the rows of one head.
+    /// Creates the list of the rows of one head.
     pub(crate) fn new(rows: Vec<Arc<BufferedRow>>) -> Self {
         let end = rows.len();
         Self(Arc::new([HeadRows { rows: rows.into(), end, bytes: Arc::default() }]))
     }
 
-    /// Returns these rows followed by others.
+    /// Returns the rows of `self` followed by the rows of `behind`.
     pub(crate) fn joined(&self, behind: &Self) -> Self {
         let first = self.len();
         let moved = behind.0.iter().map(|head| HeadRows { end: first + head.end, ..head.clone() });
@@ -213,7 +216,7 @@ impl BufferedRows {
         self.0.iter().flat_map(|head| head.rows.iter()).map(|row| &**row)
     }
 
-    /// Returns the rows, if they are of one head.
+    /// Returns the rows, if they belong to a single head.
     pub(crate) fn single(&self) -> Option<&[Arc<BufferedRow>]> {
         match &*self.0 {
             [head] => Some(&head.rows),
@@ -221,12 +224,12 @@ impl BufferedRows {
         }
     }
 
-    /// Returns the size of the values, in bytes.
+    /// Returns the total size of the values in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         self.0.iter().map(|head| head.bytes().0).sum()
     }
 
-    /// Returns the size of the documents, kept here or elsewhere, in bytes.
+    /// Returns the total size in bytes of the documents, stored here or outside the engine.
     pub(crate) fn document_bytes(&self) -> usize {
         self.0.iter().map(|head| head.bytes().1).sum()
     }

@@ -1,4 +1,4 @@
-//! A batch being filled.
+//! A builder of batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -15,18 +15,19 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 use crate::rows::MAX_ROWS;
 
-/// A batch to which cases are added.
+/// A builder to which cases are added until it is sealed to a batch.
 pub(crate) struct BatchBuilder {
-    /// By field number; none for hidden fields.
+    /// The columns by field number. `None` for hidden fields.
     columns: Vec<Option<ColumnBuilder>>,
+    /// The insertion-order number of each row.
     places: Vec<u64>,
-    /// The size of all documents, kept or not, which bounds that of every column.
+    /// The total size in bytes of all documents, kept or not. No column can be larger.
     document_bytes: usize,
     documents: DocumentsBuilder,
 }
 
 impl BatchBuilder {
-    /// Makes an empty builder with room for `rows` rows.
+    /// Creates an empty builder with room for `rows` rows.
     pub(crate) fn new(catalog: &Catalog, keep: Keep, rows: usize) -> Self {
         let columns = catalog
             .field_ids()
@@ -43,14 +44,15 @@ impl BatchBuilder {
         }
     }
 
-    /// Makes room for `rows` rows in all in the columns that have a value so far, and for documents of `document_bytes` bytes in all.
+    /// Reserves room for a total of `rows` rows in the columns that have values so far, and for documents of a total of `document_bytes`
+    /// bytes.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
         self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));
         self.documents.reserve(document_bytes);
     }
 
-    /// Returns the batch, as [`seal`](Self::seal) does, and makes room for another batch like it.
+    /// Seals the batch like [`seal`](Self::seal), and reserves room for another batch of the same shape.
     pub(crate) fn seal_and_go_on(&mut self) -> Batch {
         let (rows, document_bytes) = (self.rows(), self.document_bytes);
         let had_values: Vec<bool> = self
@@ -69,7 +71,7 @@ impl BatchBuilder {
         batch
     }
 
-    /// Returns the size of all documents, kept or not.
+    /// Returns the total size in bytes of all documents, kept or not.
     pub(crate) fn document_bytes(&self) -> usize {
         self.document_bytes
     }
@@ -82,7 +84,7 @@ impl BatchBuilder {
         self.rows() >= MAX_ROWS || self.document_bytes >= MAX_DOCUMENT_BYTES
     }
 
-    /// Adds a case; the builder must not be full.
+    /// Adds a case. The builder must not be full.
     pub(crate) fn push(&mut self, row: &Row<'_>, document: Document<'_>, place: u64) {
         let number = self.rows();
         for (field, value) in row.iter() {
@@ -93,7 +95,7 @@ impl BatchBuilder {
         self.end_row(document, place);
     }
 
-    /// Adds a buffered row; the builder must not be full.
+    /// Adds a buffered row. The builder must not be full.
     pub(crate) fn push_owned(&mut self, row: &BufferedRow) {
         let number = self.rows();
         row.fill(&mut self.columns, number);
@@ -106,12 +108,12 @@ impl BatchBuilder {
         self.documents.push(document);
     }
 
-    /// Returns the number of a row's document, if documents are kept elsewhere.
+    /// Returns the number of a row's document, if documents are stored outside the engine.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
 
-    /// Returns the id of a row that was added.
+    /// Returns the id of a row that was added before.
     pub(crate) fn id(&self, row: usize) -> &str {
         match self.columns.first() {
             Some(Some(ids)) => ids.string(row).unwrap_or_default(),
@@ -123,7 +125,7 @@ impl BatchBuilder {
         self.places[row]
     }
 
-    /// Returns the batch; the builder is empty afterwards.
+    /// Returns the batch. The builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> Batch {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);

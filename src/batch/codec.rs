@@ -1,8 +1,8 @@
-//! Sealed batches as bytes, a part for the rows and one for each column.
+//! Serialisation of sealed batches: one part for the rows, and one for each column.
 //!
-//! Each part is a version, a checksum and what it holds. The checksum is over the contents and over
-//! which part of which batch they are, so that neither changed nor exchanged parts are taken. It
-//! guards against accidents; bytes that pass it are still [checked](crate::column::codec).
+//! Each part has a version, a checksum and its contents. The checksum also covers the number of the batch and of the part, so that a
+//! changed or exchanged part is rejected. It protects against accidents, not forgery: bytes that pass it are still
+//! [checked](crate::column::codec).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -16,30 +16,33 @@ use crate::column::codec::{
 use crate::column::{Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
 
-/// The version of every part that is written.
+/// The format version that is written to every part.
 const VERSION: u8 = 1;
 
+/// The tag of consecutive numbers, of which only the first is stored.
 const FROM: u8 = 0;
+/// The tag of arbitrary numbers, which are all stored.
 const EACH: u8 = 1;
+/// The tag of a batch without document numbers.
 const NO_NUMBERS: u8 = 2;
 
-/// One of the parts of a batch.
+/// One part of a serialised batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The number of rows, their places and the numbers of their documents.
+    /// The number of rows, their insertion order, and the numbers of their documents.
     Rows,
     /// The column of a field.
     Column(FieldId),
 }
 
 impl Part {
-    /// The parts of each batch under a catalogue.
+    /// Returns the parts that each batch of the catalogue has.
     pub(crate) fn all(catalog: &Catalog) -> impl Iterator<Item = Self> {
         let stored = catalog.field_ids().filter(|field| *field == FieldId::ID || catalog.is_visible(*field));
         std::iter::once(Self::Rows).chain(stored.map(Self::Column))
     }
 
-    /// Its number among the parts of a batch. A catalogue has less than 65,536 fields.
+    /// Returns the number of the part in its batch. It fits, because a catalogue has fewer than 65,536 fields.
     pub(crate) fn number(self) -> u16 {
         match self {
             Self::Rows => 0,
@@ -48,12 +51,12 @@ impl Part {
     }
 }
 
-/// Tells parts of different batches, or of different fields, apart.
+/// Returns the checksum of a part. Equal contents in another batch or part have another checksum.
 fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
     xxh3_64_with_seed(contents, batch.rotate_left(16) ^ u64::from(part.number()))
 }
 
-/// The bytes of a part of the batch that has this number.
+/// Serialises one part of the batch with this number.
 pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -> Vec<u8> {
     let mut contents = ByteWriter::default();
     match part {
@@ -100,7 +103,7 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
     out.into_bytes()
 }
 
-/// The contents of a part, its version and checksum being right.
+/// Checks the version and the checksum of a part, and returns its contents.
 fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
     let mut reader = ByteReader::new(bytes);
     match reader.u8()? {
@@ -112,9 +115,9 @@ fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
     if checksum(number, part, contents) == expected { Ok(contents) } else { Err("a wrong checksum".into()) }
 }
 
-/// Reads the batch that has this number from its parts, which `bytes` gives.
+/// Reads the batch with this number. `bytes` returns the bytes of each part.
 ///
-/// The batch keeps every invariant, for any bytes.
+/// Returns an error, or a batch that satisfies every invariant, for any bytes.
 pub(crate) fn read<E: From<Fault>>(
     catalog: &Catalog,
     number: u64,
@@ -148,10 +151,10 @@ pub(crate) fn read<E: From<Fault>>(
     Ok(Batch::sealed(rows, columns.into(), places, documents))
 }
 
-/// Every row has a string, and none is empty.
+/// Returns true if every row has a string, and no string is empty.
 fn are_ids(column: &Column) -> bool {
     match (&column.layout, &column.data) {
-        // Strings ascend, and each is that of some row.
+        // The strings of a dictionary ascend, and each occurs in some row.
         (ColumnLayout::Single(Selection::All), ColumnData::Strings { dictionary, .. })
             if dictionary.len() > 0 =>
         {
@@ -181,14 +184,13 @@ fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
     Ok((rows, places, documents))
 }
 
-/// Takes any bytes for the parts of a batch, with right checksums, and asserts that what is read, if anything,
-/// keeps every invariant; for fuzzers.
+/// Reads a batch from arbitrary bytes with valid checksums. Asserts that the result is an error, or a batch that satisfies every invariant.
+/// For fuzzers.
 ///
-/// Each part is preceded by its length, two bytes; the catalogue has a field of each type, with one value and
-/// with many.
+/// In `bytes`, each part is preceded by its length in two bytes. The catalogue has a single-valued and a multi-valued field of each type.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// Panics if an invariant does not hold.
 #[doc(hidden)]
 pub fn check_stored_batch(mut bytes: &[u8]) {
     use crate::catalog::{Field, FieldType};

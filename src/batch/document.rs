@@ -1,22 +1,22 @@
-//! The document of one case as it comes in, and what an engine does with documents.
+//! The document of an incoming case, and the policy for keeping documents.
 
-/// The way in which an engine keeps the documents of its cases.
+/// A policy for the documents of an engine: what it keeps of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Keep {
-    /// It forgets them.
+    /// Documents are dropped.
     Nothing,
-    /// It keeps their texts.
+    /// The engine keeps the texts.
     #[default]
     Text,
-    /// They are kept elsewhere, each under a number.
+    /// Documents are stored outside the engine. The engine keeps a number for each.
     Numbers,
 }
 
-/// The document of one case, as it comes in.
+/// The document of an incoming case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Document<'d> {
     Text(&'d str),
-    /// One that is kept elsewhere.
+    /// A document that is stored outside the engine, under this number.
     Number {
         number: u64,
         size_bytes: usize,

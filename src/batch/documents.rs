@@ -1,9 +1,9 @@
-//! The documents of a batch: kept as given, named by number, or left out.
+//! The documents of a batch: kept as text, referred to by number, or dropped.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     reason = "rows of one batch, the texts that they name, and ends that are character boundaries within their text: the codec \
-              checks what it reads, and all other documents are made here"
+              checks what it reads, and all other documents are created here"
 )]
 
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use super::document::{Document, Keep};
 #[derive(Debug)]
 pub(crate) enum BatchDocuments {
     Nothing,
-    /// The document of each row.
+    /// The texts of the documents, one for each row.
     Text(Arc<Texts>),
-    /// The documents of buffered rows, not copied yet.
+    /// The documents of buffered rows, which are not copied yet.
     Rows(BufferedRows),
-    /// The documents of merged batches; for each row, one of the texts and the document in it.
+    /// The documents of merged batches. For each row, `rows` has the index of its text in `texts`, and the index of the document in that
+    /// text.
     Merged {
         texts: Box<[Arc<Texts>]>,
         rows: Box<[(u16, u16)]>,
@@ -27,7 +28,7 @@ pub(crate) enum BatchDocuments {
     Numbers(Numbers),
 }
 
-/// Documents in one text, and the end of each.
+/// Documents concatenated to one text, and the end of each.
 #[derive(Debug)]
 pub(crate) struct Texts {
     text: Box<str>,
@@ -49,16 +50,16 @@ impl Texts {
     }
 }
 
-/// The number of each row's document.
+/// The number of each row's document, under which it is stored outside the engine.
 #[derive(Debug)]
 pub(crate) enum Numbers {
-    /// The first row's number; each row has the next one.
+    /// Consecutive numbers. The value is the number of the first row.
     From(u64),
     Each(Box<[u64]>),
 }
 
 impl BatchDocuments {
-    /// Returns the text of a row's document; empty if documents are not kept here.
+    /// Returns the text of a row's document. Empty if texts are not kept.
     pub(crate) fn text(&self, row: usize) -> &str {
         match self {
             Self::Text(texts) => texts.get(row),
@@ -74,7 +75,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Returns the texts that hold documents.
+    /// Returns the concatenated texts that contain the documents.
     fn texts(&self) -> &[Arc<Texts>] {
         match self {
             Self::Text(texts) => std::slice::from_ref(texts),
@@ -83,7 +84,8 @@ impl BatchDocuments {
         }
     }
 
-    /// Returns the address of a row's document: one of the [`texts`](Self::texts), and the document in it.
+    /// Returns the position of a row's document: the index of its text in [`texts`](Self::texts), and the index of the document in that
+    /// text.
     fn at(&self, row: u16) -> (u16, u16) {
         match self {
             Self::Merged { rows, .. } => rows[usize::from(row)],
@@ -91,7 +93,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Returns the number of a row's document.
+    /// Returns the number of a row's document, if documents are stored outside the engine.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         match self {
             Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
@@ -125,7 +127,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Says which invariant does not hold in a batch of `rows` rows.
+    /// Checks the invariants for a batch of `rows` rows. Returns an error if one is violated.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         let sound = match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => true,
@@ -145,7 +147,7 @@ impl BatchDocuments {
     }
 }
 
-/// The documents of a batch being filled.
+/// A builder of the documents of a batch.
 #[derive(Debug)]
 pub(crate) struct DocumentsBuilder {
     keep: Keep,
@@ -159,19 +161,20 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Makes room for texts of `bytes` bytes in all: a text that grows is copied each time that it doubles.
+    /// Reserves room for texts of a total of `bytes` bytes. Without it, a growing text is copied each time its capacity doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
             self.text.reserve_exact(bytes.saturating_sub(self.text.len()));
         }
     }
 
-    /// Returns the number of the document of a row that was added.
+    /// Returns the document number of a row that was added before.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         self.numbers.get(row).copied()
     }
 
-    /// Adds the document of the next row. A text where numbers are kept counts as number 0, a number where texts are kept as empty.
+    /// Adds the document of the next row. If numbers are kept, a text counts as number 0. If texts are kept, a number counts as an empty
+    /// text.
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
@@ -187,7 +190,7 @@ impl DocumentsBuilder {
         }
     }
 
-    /// Returns the documents; the builder is empty afterwards.
+    /// Returns the documents. The builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> BatchDocuments {
         match self.keep {
             Keep::Nothing => BatchDocuments::Nothing,
@@ -199,7 +202,7 @@ impl DocumentsBuilder {
                 let numbers = std::mem::take(&mut self.numbers);
                 let first = numbers.first().copied().unwrap_or(0);
                 let mut rows = (0_u64..).zip(&numbers);
-                // As with places, a number may be the last of all.
+                // Numbers from a forged file may be close to `u64::MAX`.
                 let consecutive = rows.all(|(row, number)| first.checked_add(row) == Some(*number));
                 BatchDocuments::Numbers(if consecutive {
                     Numbers::From(first)
@@ -211,31 +214,31 @@ impl DocumentsBuilder {
     }
 }
 
-/// The documents of batches that are being merged.
+/// A merge of the documents of several batches.
 ///
-/// Texts are shared with the source batches, so that a document is not copied each time that its batch is merged. A text is copied
-/// if it is small, or if deleted documents are more than half of it: so at most half of the memory is garbage.
+/// Texts are shared with the source batches, so that a merge does not copy each document. A text is copied if it is small, or if more than
+/// half of it are deleted documents. So at most half of the memory is garbage.
 #[derive(Debug)]
 pub(crate) struct DocumentsMerge {
-    /// By batch, for each of its texts: its number in `shared`; `None` if it is copied.
+    /// For each source batch and each of its texts: the index of the text in `shared`, or `None` if the text is copied.
     numbers: Vec<Vec<Option<u16>>>,
     shared: Vec<Arc<Texts>>,
     copied: DocumentsBuilder,
-    /// By row: the number in `shared`, if its text is shared, and the document in the text.
+    /// For each row: the index of its text in `shared` (`None` if the text is copied), and the index of its document in that text.
     rows: Vec<(Option<u16>, u16)>,
 }
 
-/// Texts of fewer bytes are copied, which costs no more than sharing them.
+/// The size in bytes below which a text is copied, which then costs no more than sharing it.
 const SMALL_TEXT_BYTES: usize = 1 << 12;
 
 impl DocumentsMerge {
-    /// Begins a merge of the documents of rows, each given with its batch.
+    /// Creates a merge of the documents of `rows`, each given as the index of its batch in `sources` and its number there.
     pub(crate) fn new(keep: Keep, sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> Self {
         let mut live_bytes: Vec<Vec<usize>> =
             sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
         for (batch, row) in rows {
             let documents = sources[usize::from(*batch)];
-            // Documents that are no texts have none to be live.
+            // A batch that keeps no texts has no entry in `live_bytes`.
             if let Some(live) = live_bytes[usize::from(*batch)].get_mut(usize::from(documents.at(*row).0)) {
                 *live += documents.text(usize::from(*row)).len();
             }
@@ -257,12 +260,12 @@ impl DocumentsMerge {
             numbers.push(own);
         }
         let mut copied = DocumentsBuilder::new(keep);
-        // Growing it later would copy all of it in one step, again and again.
+        // A growing text would be copied again and again.
         copied.reserve(copied_bytes);
         Self { numbers, shared, copied, rows: Vec::with_capacity(rows.len()) }
     }
 
-    /// Adds the document of a row of a batch as that of the next row.
+    /// Adds the document of a row of source number `batch` as the document of the next row.
     pub(crate) fn push(&mut self, batch: u16, documents: &BatchDocuments, row: u16) {
         if let Some(number) = documents.number(usize::from(row)) {
             return self.copied.push(Document::Number { number, size_bytes: 0 });
@@ -278,11 +281,11 @@ impl DocumentsMerge {
         }
     }
 
-    /// Returns the documents, once all are added.
+    /// Returns the merged documents. All documents must have been added.
     pub(crate) fn seal(mut self) -> BatchDocuments {
         match self.copied.seal() {
             BatchDocuments::Text(copied) if !self.shared.is_empty() => {
-                // Each of the shared texts has a row, so that with rows that are copied there are fewer.
+                // Each shared text has a row, so there are fewer shared texts than rows if some rows are copied. The number fits.
                 let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
                 if !copied.ends.is_empty() {
                     self.shared.push(copied);
@@ -328,14 +331,14 @@ mod tests {
         assert_eq!(merged.texts().len(), 3, "two shared, and one of what was copied");
         assert!(Arc::ptr_eq(&merged.texts()[0], &a.texts()[0]));
 
-        // Merged once more, without most rows of the second.
+        // A second merge, without most rows of the second batch.
         let rows: Vec<(u16, u16)> = (0..110).map(|row| (0, row)).collect();
         let again = merge(&[&merged], &rows);
         assert_eq!(again.texts().len(), 2);
         let live: usize = (0..110).map(|row| again.text(row).len()).sum();
         assert!(again.texts().iter().map(|texts| texts.text.len()).sum::<usize>() <= 2 * live);
 
-        // With nothing to share there is one text, and with nothing at all none but an empty one.
+        // If nothing is shared, there is one text, which may be empty.
         assert!(matches!(merge(&[&small], &[(0, 1)]), BatchDocuments::Text(_)));
         assert!(matches!(merge(&[&a], &[]), BatchDocuments::Text(_)));
     }

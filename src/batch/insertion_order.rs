@@ -1,21 +1,21 @@
 //! The insertion order of the rows of a batch.
 #![expect(clippy::indexing_slicing, reason = "a row of the batch")]
 
-/// The place of each row in the order in which cases were first stored.
+/// The insertion-order number of each row: cases with smaller numbers were first inserted earlier.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InsertionOrder {
-    /// The first row's place; each row has the next one.
+    /// Consecutive numbers. The value is the number of the first row.
     From(u64),
-    /// Each row's place, and a summary of all for searches.
+    /// Arbitrary numbers: one for each row, their minimum and maximum, and whether they ascend with the rows.
     Each { places: Box<[u64]>, least: u64, greatest: u64, ordered: bool },
 }
 
 impl InsertionOrder {
-    /// Makes the insertion order from the place of each row.
+    /// Creates the insertion order from the number of each row.
     pub(crate) fn new(places: Vec<u64>) -> Self {
         let first = places.first().copied().unwrap_or(0);
         let mut rows = (0_u64..).zip(&places);
-        // Places read from a forged file may be at the end of all numbers.
+        // Numbers from a forged file may be close to `u64::MAX`.
         if rows.all(|(row, place)| first.checked_add(row) == Some(*place)) {
             return Self::From(first);
         }
@@ -29,13 +29,13 @@ impl InsertionOrder {
 
     pub(crate) fn get(&self, row: usize) -> u64 {
         match self {
-            // A forged file may have places at the end of all numbers.
+            // Numbers from a forged file may be close to `u64::MAX`.
             Self::From(first) => first.saturating_add(row as u64),
             Self::Each { places, .. } => places[row],
         }
     }
 
-    /// True when places ascend with the rows.
+    /// Returns true if the numbers ascend with the rows.
     pub(crate) fn is_ordered(&self) -> bool {
         match self {
             Self::From(_) => true,
@@ -43,7 +43,7 @@ impl InsertionOrder {
         }
     }
 
-    /// Returns the least and the greatest of `rows` places.
+    /// Returns the smallest and the greatest number of the `rows` rows of the batch. Returns `None` if there are no rows.
     pub(crate) fn range(&self, rows: usize) -> Option<(u64, u64)> {
         let last = rows.checked_sub(1)?;
         match self {
@@ -59,7 +59,7 @@ impl InsertionOrder {
         }
     }
 
-    /// Says which invariant does not hold in a batch of `rows` rows.
+    /// Checks the invariants for a batch of `rows` rows. Returns a description of the first violated one.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         match self {
             Self::Each { places, .. } if places.len() != rows => Err("places for other rows".into()),

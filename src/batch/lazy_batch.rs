@@ -1,4 +1,4 @@
-//! Batches with lazy columns: made of buffered rows, joined, and read row by row.
+//! Batches with lazy columns: creation from buffered rows, joining, and access to single rows.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::column::{Column, Picks};
 
 impl Batch {
-    /// Returns the rows, at most 64, if testing each takes less than making columns.
+    /// Returns the rows if there are at most 64, and if testing each row is cheaper than decoding columns.
     pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
         match &self.columns {
             Columns::Sealed(_) => None,
@@ -20,12 +20,12 @@ impl Batch {
         }
     }
 
-    /// True when the columns are lazy.
+    /// Returns true if the columns are lazy.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self.columns, Columns::Lazy(_))
     }
 
-    /// Returns a buffered row; `None` if the columns are sealed.
+    /// Returns a buffered row. Returns `None` if the columns are sealed.
     pub(super) fn buffered_row(&self, row: usize) -> Option<&BufferedRow> {
         match &self.columns {
             Columns::Sealed(_) => None,
@@ -33,14 +33,14 @@ impl Batch {
         }
     }
 
-    /// Makes all columns that are not made yet.
+    /// Decodes all columns that are not decoded yet.
     pub(crate) fn seal_columns(&self) {
         if let Columns::Lazy(lazy) = &self.columns {
             lazy.seal_all();
         }
     }
 
-    /// Makes a batch with lazy columns of buffered rows, no more than a batch holds.
+    /// Creates a batch with lazy columns from buffered rows. There must be at most [`MAX_ROWS`](crate::rows::MAX_ROWS) rows.
     pub(crate) fn lazy(catalog: &Catalog, keep: Keep, rows: Vec<Arc<BufferedRow>>) -> Self {
         let places = InsertionOrder::new(rows.iter().map(|row| row.place).collect());
         let rows = BufferedRows::new(rows);
@@ -55,9 +55,9 @@ impl Batch {
         Self { rows: rows.len(), columns: Columns::Lazy(LazyColumns::new(catalog, rows)), places, documents }
     }
 
-    /// Returns a batch of the rows of this batch, then those of another; `None` unless the columns of both are lazy.
+    /// Returns a batch with the rows of this batch, followed by the rows of `behind`. Returns `None` unless the columns of both are lazy.
     ///
-    /// Columns of this batch that were read before are made at once, by merging, since searches will likely read them again.
+    /// Columns of this batch that were read before are created at once by merging, because searches will likely read them again.
     pub(crate) fn joined(&self, behind: &Self, keep: Keep) -> Option<Self> {
         let (Columns::Lazy(first), Columns::Lazy(second)) = (&self.columns, &behind.columns) else {
             return None;
@@ -89,7 +89,7 @@ impl Batch {
             if first.is_used(field) {
                 let columns = [first.column(field), second.column(field)];
                 let column = columns[0].map(|_| Column::merged(first.catalog.field(field), &columns, &picks));
-                // This batch is not shared yet.
+                // No other thread can access the new batch yet, so this call initialises the column.
                 lazy.column.get_or_init(|| column);
             }
         }

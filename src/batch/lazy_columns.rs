@@ -1,4 +1,4 @@
-//! Lazy columns: buffered rows, and those of their columns that were read.
+//! Lazy columns: columns that are decoded from buffered rows on first access.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,27 +7,29 @@ use super::buffered_row::{BufferedRow, BufferedRows};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder};
 
-/// Buffered rows, and those of their columns that were read.
+/// Buffered rows, and the columns that were decoded from them so far.
 #[derive(Debug)]
 pub(super) struct LazyColumns {
     pub(super) catalog: Catalog,
     pub(super) rows: BufferedRows,
-    /// By field number.
+    /// The columns by field number.
     pub(super) columns: Box<[LazyColumn]>,
     /// The number of filters that tested the rows one by one.
     filters: AtomicU32,
 }
 
-/// A column, once it is made.
+/// A column that is decoded on first access.
 #[derive(Debug, Default)]
 pub(super) struct LazyColumn {
+    /// The decoded column, or `None` if the field is hidden. The cell is empty before the first access.
     pub(super) column: OnceLock<Option<Column>>,
+    /// True if the column was read.
     is_used: AtomicBool,
 }
 
-/// The most rows of a batch that are tested one by one instead of making columns, a bit each.
+/// The maximum number of rows of a batch whose rows are tested one by one instead of decoding columns. One bit for each row fits a word.
 const FEW_ROWS: usize = 64;
-/// After this many filters, columns are made: a batch that was searched that often will be searched again.
+/// The number of filters after which columns are decoded, because the batch will likely be searched again.
 const MANY_FILTERS: u32 = 32;
 
 impl LazyColumns {
@@ -38,18 +40,19 @@ impl LazyColumns {
 
     pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
         let lazy = self.columns.get(field.index())?;
-        // Many threads may read at once, and a write would take the cache line from all others.
+        // A store takes the cache line from all other cores, so threads that find the flag set do not write.
         if !lazy.is_used.load(Ordering::Relaxed) {
             lazy.is_used.store(true, Ordering::Relaxed);
         }
         lazy.column.get_or_init(|| self.seal(field)).as_ref()
     }
 
+    /// Returns true if the column of the field was read.
     pub(super) fn is_used(&self, field: FieldId) -> bool {
         self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))
     }
 
-    /// Returns the rows, at most 64, if testing each takes less than making columns.
+    /// Returns the rows if there are at most 64, and if testing each row is cheaper than decoding columns.
     pub(super) fn few_rows(&self) -> Option<FewRows<'_>> {
         let rows = self.rows.single().filter(|rows| rows.len() <= FEW_ROWS)?;
         (self.filters.load(Ordering::Relaxed) < MANY_FILTERS).then_some(FewRows { batch: self, rows })
@@ -60,7 +63,7 @@ impl LazyColumns {
         self.columns.len()
     }
 
-    /// Returns the columns that were made.
+    /// Returns the columns that were decoded so far.
     pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter_map(|lazy| lazy.column.get()?.as_ref())
     }
@@ -82,7 +85,7 @@ impl LazyColumns {
         self.rows.get(row)
     }
 
-    /// Makes all columns, in one pass over the rows.
+    /// Decodes all remaining columns in one pass over the rows.
     pub(super) fn seal_all(&self) {
         let fields = self.catalog.field_ids().zip(&self.columns);
         let mut builders: Vec<Option<ColumnBuilder>> =
@@ -91,12 +94,12 @@ impl LazyColumns {
             row.fill(&mut builders, number);
         }
         for (lazy, builder) in self.columns.iter().zip(builders) {
-            // Another thread may be faster; the column is the same.
+            // If another thread was faster, its column is the same.
             lazy.column.get_or_init(|| builder.map(|mut builder| builder.seal(self.rows.len())));
         }
     }
 
-    /// Checks that columns hold the values of the rows.
+    /// Checks that the decoded columns hold the values of the rows.
     pub(super) fn validate(&self) -> Result<(), String> {
         for (field, lazy) in self.catalog.field_ids().zip(&self.columns) {
             let Some(Some(column)) = lazy.column.get() else { continue };
@@ -110,18 +113,18 @@ impl LazyColumns {
         Ok(())
     }
 
-    /// Returns the size of the rows without their documents, in bytes.
+    /// Returns the size of the rows in bytes, without their documents.
     pub(super) fn size_bytes(&self) -> usize {
         self.rows.values_bytes()
     }
 }
 
-/// Returns how many of a row's values of a field count; the first ones do.
+/// Returns the maximum number of values of a field that count for a row. For a single-valued field, only the first value counts.
 fn most_values(catalog: &Catalog, field: FieldId) -> usize {
     if catalog.field(field).is_many() { usize::MAX } else { 1 }
 }
 
-/// At most 64 buffered rows to be tested one by one.
+/// At most 64 buffered rows that are tested one by one.
 #[derive(Clone, Copy)]
 pub(crate) struct FewRows<'b> {
     batch: &'b LazyColumns,
@@ -134,18 +137,18 @@ impl<'b> FewRows<'b> {
         self.rows.len()
     }
 
-    /// Returns the row of a number.
+    /// Returns the row with number `row`.
     #[inline]
     pub(crate) fn row(self, row: usize) -> Option<&'b BufferedRow> {
         self.rows.get(row).map(|row| &**row)
     }
 
-    /// Returns how many of a row's values of a field count; the first ones do.
+    /// Returns the maximum number of values of a field that count for a row. For a single-valued field, only the first value counts.
     pub(crate) fn most_values(self, field: FieldId) -> usize {
         most_values(&self.batch.catalog, field)
     }
 
-    /// Counts a filter that tests the rows.
+    /// Counts a filter that tests the rows. After 32 filters, [`Batch::few_rows`](super::Batch::few_rows) returns `None`.
     pub(crate) fn note_filter(self) {
         self.batch.filters.fetch_add(1, Ordering::Relaxed);
     }

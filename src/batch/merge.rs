@@ -1,4 +1,4 @@
-//! Merging batches into one, a bounded step at a time.
+//! Merges of batches into one batch, in steps of bounded cost.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -14,29 +14,31 @@ use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder, Picks};
 
-/// A merge of rows of several batches into one batch, column by column.
+/// A merge of rows of several batches into one batch, column by column, then document by document.
 pub(crate) struct BatchMerge {
     sources: Vec<Arc<Batch>>,
-    /// The rows of the new batch, ascending by place.
+    /// The rows of the new batch, in insertion order.
     picks: Picks,
-    /// The columns being filled from buffered rows, if no source has columns to be merged.
+    /// The columns that are filled from buffered rows. `None` if a source has sealed columns; columns are then merged.
     filling: Option<ColumnsBuilder>,
+    /// The finished columns by field number.
     columns: Vec<Option<Column>>,
-    /// The budget that was left over, too small for a column.
+    /// The unused budget of earlier steps, which was too small for a column.
     saved: usize,
     /// The number of rows whose documents are merged.
     done: usize,
     documents: DocumentsMerge,
 }
 
-/// Columns being filled, by field number, and the number of their rows.
+/// Columns that are being filled, by field number, and the number of rows that they have so far.
 struct ColumnsBuilder {
     builders: Vec<Option<ColumnBuilder>>,
     rows: usize,
 }
 
 impl BatchMerge {
-    /// Begins a merge of rows of batches; the merged batch has them in the order of their places.
+    /// Creates a merge of `rows`, each given as the index of its batch in `sources` and its number there. The merged batch has them in
+    /// insertion order.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
         let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));
         if !rows.is_sorted_by_key(place) {
@@ -48,13 +50,15 @@ impl BatchMerge {
         Self { sources, picks, filling: None, columns: Vec::new(), saved: 0, done: 0, documents }
     }
 
-    /// Returns the source and the row there of each row of the merged batch.
+    /// Returns for each row of the merged batch the index of its source, and its number there.
     pub(crate) fn rows(&self) -> &[(u16, u16)] {
         self.picks.rows()
     }
 
-    /// Copies about `budget` values; true once all are copied. Columns are copied whole: the budget is lowered by what was copied,
-    /// and by what is saved for the next column.
+    /// Copies about `budget` values, and returns true when all are copied.
+    ///
+    /// Columns are copied whole, so an unused budget is saved for the next column. The used and the saved part are subtracted from
+    /// `budget`.
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -63,7 +67,7 @@ impl BatchMerge {
             return false;
         }
         for id in catalog.field_ids().skip(self.columns.len()) {
-            // An empty column costs something too.
+            // The minimum cost: an empty column is not free either.
             let cost = rows.max(1);
             if left < cost {
                 self.saved = left;
@@ -92,7 +96,7 @@ impl BatchMerge {
         end == rows
     }
 
-    /// Fills columns from buffered rows, if all sources have lazy columns; true when nothing is left to fill.
+    /// Fills columns from buffered rows if all sources have lazy columns. Returns true when nothing is left to fill.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
             if !self.sources.iter().all(|batch| batch.is_lazy()) {
@@ -121,7 +125,7 @@ impl BatchMerge {
         true
     }
 
-    /// Returns the batch, once [`step`](Self::step) has returned true.
+    /// Returns the merged batch. [`step`](Self::step) must have returned true.
     pub(crate) fn finish(self) -> Batch {
         let place = |(source, row): &(u16, u16)| self.sources[usize::from(*source)].place(usize::from(*row));
         let places = self.rows().iter().map(place);

@@ -1,4 +1,8 @@
-//! Sealed rows: columns, ids and documents.
+//! Batches: the immutable units in which an engine holds its cases.
+//!
+//! A [`Batch`] has up to 65,536 rows: a column for each field, the insertion order of the rows, and their documents. An import fills it
+//! with a [`BatchBuilder`]. Single writes are buffered as [`BufferedRow`]s in a small batch, the head, whose columns are lazy: decoded on
+//! first access. A [`BatchMerge`] combines small batches into large ones.
 
 mod buffered_row;
 mod builder;

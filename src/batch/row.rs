@@ -1,4 +1,4 @@
-//! The values of one case, before they go into columns.
+//! The values of one case, before they are added to columns.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use crate::catalog::{FieldId, Stray};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS};
 use crate::value::Value;
 
-/// The values of one case, each with its field, in the order of its document.
+/// The values of one case with their fields, in document order.
 ///
-/// Reused from case to case, so that reading a case allocates next to nothing.
+/// A row is reused from case to case, so that reading a case allocates almost nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
     values: Vec<(FieldId, Value<'a>)>,
-    /// The number of values of the document; defaults come after them.
+    /// The number of values that the document has. Default values follow them.
     own: usize,
     faults: Vec<Error>,
     remarks: Vec<Remark<'a>>,
 }
 
-/// A remark on how a value of a case was read, which its author may not expect. It is not a fault. The text is that of the value.
+/// A note for the author of a case on how a value was read, which may be unexpected. It is not an error. The text is the text of the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
-    /// A timestamp without an offset counts as UTC.
+    /// A timestamp without an offset, which counts as UTC.
     NoZone(FieldId, Cow<'a, str>),
-    /// A number that is another one as a double.
+    /// A number that a double cannot represent, so that it was rounded.
     Rounded(FieldId, Cow<'a, str>),
-    /// Unix milliseconds that look like something else.
+    /// A number read as Unix milliseconds, which is probably a year, a date or seconds.
     Mistaken(FieldId, Cow<'a, str>),
-    /// A member that is no field, but looks like one.
+    /// A member that is not a field, but looks like one.
     Stray(Arc<Stray>),
 }
 
 impl Remark<'_> {
-    /// Returns the field of the value that it is about, if any.
+    /// Returns the field of the value, if the remark is about a field.
     pub(crate) fn field(&self) -> Option<FieldId> {
         match self {
             Self::NoZone(field, _) | Self::Rounded(field, _) | Self::Mistaken(field, _) => Some(*field),
@@ -41,7 +41,7 @@ impl Remark<'_> {
         }
     }
 
-    /// True when both say the same of the same field or member.
+    /// Returns true if both remarks are of the same kind, about the same field or member.
     pub(crate) fn is_like(&self, other: &Remark<'_>) -> bool {
         match (self, other) {
             (Self::NoZone(own, _), Remark::NoZone(other, _))
@@ -53,11 +53,11 @@ impl Remark<'_> {
     }
 }
 
-/// Cases seldom have more values than this.
+/// The number of values for which a row reserves memory at a time. Few cases have more.
 const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {
-    /// Returns an empty row with the memory of this one, for a case of another text.
+    /// Returns an empty row that reuses the memory of this row, for a case of another text.
     pub(crate) fn recycle<'b>(mut self) -> Row<'b> {
         self.clear();
         // Collecting from a vector of the same layout keeps its memory.
@@ -72,7 +72,7 @@ impl<'a> Row<'a> {
         self.remarks.clear();
     }
 
-    /// Makes a remark, once for each field or member.
+    /// Adds a remark, unless the row already has the same remark about the same field or member.
     pub(crate) fn remark(&mut self, remark: Remark<'a>) {
         if !self.remarks.iter().any(|made| made.is_like(&remark)) {
             self.remarks.push(remark);
@@ -92,27 +92,27 @@ impl<'a> Row<'a> {
         self.values.push((field, value));
     }
 
-    /// Marks values pushed from now on as defaults, which the document does not have.
+    /// Marks the values pushed after this call as defaults, which the document does not have.
     pub(crate) fn begin_defaults(&mut self) {
         self.own = self.values.len();
     }
 
-    /// True when the document itself has a value of the field.
+    /// Returns true if the document has a value of the field. Default values do not count.
     pub(crate) fn has_own(&self, field: FieldId) -> bool {
         self.values.iter().take(self.own).any(|(other, _)| *other == field)
     }
 
-    /// True when there is a value of the field; searches from the end.
+    /// Returns true if there is a value of the field, including defaults. Searches from the end.
     pub(crate) fn has(&self, field: FieldId) -> bool {
         self.values.iter().rev().any(|(other, _)| *other == field)
     }
 
-    /// Returns all values in the order of the document.
+    /// Returns all values with their fields in document order, followed by defaults.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
         self.values.iter().map(|(field, value)| (*field, value))
     }
 
-    /// Returns the values of a field in the order of the document, with repetitions.
+    /// Returns the values of a field in document order, with repetitions.
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = &Value<'a>> + Clone {
         self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| value)
     }
@@ -125,13 +125,14 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Makes fields absent.
+    /// Removes the values and remarks of `fields`.
     pub(crate) fn remove(&mut self, fields: &[FieldId]) {
         self.values.retain(|(field, _)| !fields.contains(field));
         self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }
 
-    /// Notes a field value that was rejected: the first ten, and any `id`, since that rejects the case.
+    /// Records the error of a rejected field value. Keeps the first ten errors, and all errors of `id`, since an invalid `id` rejects the
+    /// case.
     pub(crate) fn fault(&mut self, fault: Error) {
         if self.faults.len() < REPORTED_ERRORS || fault.kind == ErrorKind::BadId {
             self.faults.push(fault);

@@ -1,4 +1,4 @@
-//! A batch: rows that are never changed again.
+//! Batches: immutable groups of rows.
 #![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
 use super::buffered_row::BufferedRow;
@@ -9,19 +9,20 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::{self, Column, ColumnData};
 use crate::rows::MAX_ROWS;
 
-/// The most batches of an engine, so that a batch's number and a row's fit 32 bits together.
+/// The maximum number of batches of an engine. The number of a batch and the number of a row together fit 32 bits.
 pub(crate) const MAX_BATCHES: usize = 1 << 16;
-/// A batch whose documents reach this size is sealed early, so that offsets in it are `u32`s.
+/// The total size of documents in bytes at which a batch is sealed early, so that offsets into the documents fit a `u32`.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
 
-/// Up to 65,536 cases, never changed again.
+/// An immutable group of up to 65,536 cases.
 ///
-/// Invariants: a column for each visible field of the catalogue and for `id`, each with a value
-/// set for each row; the `id` column has a value in each row.
+/// Invariants: there is a column for `id` and for each visible field of the catalogue. Each column has as many rows as the batch. The `id`
+/// column has a value in each row.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(super) rows: usize,
     pub(super) columns: Columns,
+    /// The insertion-order numbers of the rows.
     pub(super) places: InsertionOrder,
     pub(super) documents: BatchDocuments,
 }
@@ -30,12 +31,12 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 pub(super) enum Columns {
     Sealed(Box<[Option<Column>]>),
-    /// Each is made when it is first read: most searches read only a few.
+    /// Columns that are decoded on first access. Most searches read only a few columns.
     Lazy(LazyColumns),
 }
 
 impl Batch {
-    /// Makes a batch of sealed columns.
+    /// Creates a batch of sealed columns.
     pub(super) fn sealed(
         rows: usize,
         mut columns: Box<[Option<Column>]>,
@@ -50,7 +51,7 @@ impl Batch {
         self.rows
     }
 
-    /// Returns the column of a field; `None` if the engine's catalogue hides it.
+    /// Returns the column of a field. Returns `None` if the engine's catalogue hides the field.
     #[inline]
     pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
         match &self.columns {
@@ -59,7 +60,7 @@ impl Batch {
         }
     }
 
-    /// Returns the number of fields of the catalogue, hidden ones included.
+    /// Returns the number of fields of the catalogue, including hidden fields.
     pub(crate) fn fields(&self) -> usize {
         match &self.columns {
             Columns::Sealed(columns) => columns.len(),
@@ -67,7 +68,7 @@ impl Batch {
         }
     }
 
-    /// Returns the columns that are made.
+    /// Returns the columns that are decoded so far. For sealed columns, these are all.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let (sealed, lazy) = match &self.columns {
             Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
@@ -85,7 +86,7 @@ impl Batch {
         }
     }
 
-    /// Returns how many ids of the batch are less than this one: those with smaller codes.
+    /// Returns the number of ids of the batch that are smaller than `id`. The codes of these ids are the codes below this number.
     pub(crate) fn ids_below(&self, id: &str) -> usize {
         match self.column(FieldId::ID).map(|ids| &ids.data) {
             Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
@@ -97,27 +98,27 @@ impl Batch {
         self.places.get(row)
     }
 
-    /// Replaces the places of the rows.
+    /// Replaces the insertion-order numbers of the rows.
     pub(crate) fn set_places(&mut self, places: Vec<u64>) {
         self.places = InsertionOrder::new(places);
     }
 
-    /// Returns the first and the last place, if the rows are in the order of their places.
+    /// Returns the insertion-order numbers of the first and the last row, if these numbers ascend with the rows.
     pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
         if self.places.is_ordered() { self.place_range() } else { None }
     }
 
-    /// Returns the least and the greatest place; `None` without rows.
+    /// Returns the smallest and the greatest insertion-order number. Returns `None` if the batch has no rows.
     pub(crate) fn place_range(&self) -> Option<(u64, u64)> {
         self.places.range(self.rows)
     }
 
-    /// Returns the document of a row as given; empty if documents are not kept here.
+    /// Returns the document of a row as it was inserted. Empty if the engine does not keep texts.
     pub(crate) fn document(&self, row: usize) -> &str {
         self.documents.text(row)
     }
 
-    /// Returns the number of a row's document, if documents are kept elsewhere.
+    /// Returns the number of a row's document, if documents are stored outside the engine.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
@@ -136,7 +137,7 @@ impl Batch {
         self.places.size_bytes()
     }
 
-    /// Returns the size of buffered rows without their documents, in bytes.
+    /// Returns the size of the buffered rows in bytes, without their documents. 0 if the columns are sealed.
     pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
             Columns::Sealed(_) => 0,
@@ -144,7 +145,7 @@ impl Batch {
         }
     }
 
-    /// Returns a bound on offsets into the texts of this batch or of its columns.
+    /// Returns an upper bound of the offsets into the texts of this batch and of its columns.
     pub(crate) fn text_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
@@ -153,7 +154,7 @@ impl Batch {
         self.documents.size_bytes() + columns
     }
 
-    /// Says which invariant does not hold.
+    /// Checks the invariants. Returns a description of the first violated one.
     pub(crate) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
         if self.rows > MAX_ROWS {
             return Err(format!("{} rows in a batch", self.rows));

@@ -1,7 +1,7 @@
-//! Columns being filled, a row at a time.
+//! A builder of columns, to which values are added row by row.
 #![expect(
     clippy::indexing_slicing,
-    reason = "a column is sealed with more rows than the last one that has a value"
+    reason = "every row with a value is less than the number of rows with which the column is sealed"
 )]
 
 use std::borrow::Cow;
@@ -14,16 +14,18 @@ use crate::catalog::Field;
 use crate::rows::{Bitmap, Selection, set_rows};
 use crate::value::{OrderedType, Value, ValueClass};
 
-/// A column to which values are added, row by row.
+/// A builder of a [`Column`]. Values are added in ascending order of rows.
 ///
 /// Rows without a value take no memory beyond what was reserved.
 pub(crate) struct ColumnBuilder {
     many: bool,
-    /// The row of each value, ascending. It is noted for every value: a branch on rows without one would be mispredicted.
+    /// The row of each value, in ascending order. Every value has one, since a branch on rows without a value would be
+    /// mispredicted.
     rows: Vec<u16>,
     values: BuilderValues,
 }
 
+/// The values added so far, by the type of the field.
 enum BuilderValues {
     Strings { dictionary: DictionaryBuilder, codes: Vec<u32> },
     Ordered(OrderedType, Vec<i64>),
@@ -42,7 +44,7 @@ impl BuilderValues {
         }
     }
 
-    /// Makes room for `len` values in all.
+    /// Reserves memory for `len` values in all.
     fn reserve(&mut self, len: usize) {
         match self {
             Self::Strings { dictionary, codes } => {
@@ -54,7 +56,7 @@ impl BuilderValues {
         }
     }
 
-    /// Adds a value; false when it is of another type, which a row of this catalogue never holds.
+    /// Adds a value. Returns false if the value has another type than the column, which rows of this catalogue never have.
     #[inline(always)]
     fn push(&mut self, value: &Value<'_>) -> bool {
         match (self, value, value.ordinal()) {
@@ -73,7 +75,7 @@ impl BuilderValues {
 }
 
 impl ColumnBuilder {
-    /// Makes an empty builder with room for `rows` rows.
+    /// Creates an empty builder with memory for `rows` rows.
     pub(crate) fn new(field: &Field, rows: usize) -> Self {
         Self {
             many: field.is_many(),
@@ -82,19 +84,20 @@ impl ColumnBuilder {
         }
     }
 
-    /// True when a row has a value so far.
+    /// Returns true if any value was added.
     pub(crate) fn has_values(&self) -> bool {
         !self.rows.is_empty()
     }
 
-    /// Makes room for `rows` rows in all, each with a value or more.
+    /// Reserves memory for `rows` rows in all, with one value each.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.rows.reserve(rows.saturating_sub(self.rows.len()));
         self.values.reserve(rows);
     }
 
-    /// Adds a value of a row; no later row may have one yet. A second value of a single-valued field is ignored.
-    // A call would save and restore more registers than pushing most values uses.
+    /// Adds a value of `row`. Values of a later row must not have been added before. In a single-valued field, a second value
+    /// of a row is ignored.
+    // Inlined, since a call would save and restore more registers than most pushes use.
     #[inline(always)]
     pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
         let row = u16::try_from(row).unwrap_or(u16::MAX);
@@ -106,7 +109,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the string of a row that was added, in a string column in which each row has exactly one.
+    /// Returns the string of a row that was added, or `None` if the column has another type. Every row so far must have exactly
+    /// one value.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
             BuilderValues::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
@@ -114,7 +118,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the column of `rows` rows. The builder is empty afterwards, and keeps the memory that the column does not need.
+    /// Creates the column of `rows` rows, and empties the builder. The builder keeps the memory that the column does not need.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
         let layout = if self.rows.is_empty() {
             ColumnLayout::Single(Selection::None)
@@ -126,7 +130,7 @@ impl ColumnBuilder {
             let present = Bitmap::filled_by(rows, |words| set_rows(words, &self.rows));
             ColumnLayout::Single(Selection::from_bitmap(present))
         };
-        // Rows without a value have a place among the values all the same.
+        // If some rows have no value, they get fillers.
         let apart = match &layout {
             ColumnLayout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
             _ => None,
@@ -150,13 +154,13 @@ impl ColumnBuilder {
     }
 }
 
-/// Returns the end of the values of each of `rows` rows, from the row of each value, ascending.
+/// Returns the end index of the values of each of `rows` rows. `rows_of_values` has the row of each value, in ascending order.
 fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     let mut ends = vec![0; rows];
     for (end, row) in (1..).zip(rows_of_values) {
         ends[usize::from(*row)] = end;
     }
-    // A row without values ends where the one before it does.
+    // A row without values has the same end as the previous row.
     let mut last = 0;
     for end in &mut ends {
         last = last.max(*end);
@@ -165,7 +169,8 @@ fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     ends
 }
 
-/// Returns the values, each at the place of its row where rows are given.
+/// Returns `values` with fillers for the rows without a value. `places` has the row of each value. Returns `values` unchanged
+/// if `places` is `None`.
 fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'v [S]) -> Cow<'v, [S]> {
     let Some(places) = places else { return Cow::Borrowed(values) };
     let mut placed = vec![S::default(); rows];
@@ -175,7 +180,7 @@ fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'
     Cow::Owned(placed)
 }
 
-/// Returns what [`placed`] does, and keeps no value.
+/// Returns the same as [`placed`], and empties `values`.
 fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
     match placed(rows, places, values) {
         Cow::Owned(placed) => {
@@ -196,7 +201,7 @@ mod tests {
     #[test]
     fn rows_without_a_value_are_told_from_those_with_one() {
         let field = Field::new("f", FieldType::Timestamp);
-        // Rows with a value: none, all, and those at which something may go wrong.
+        // Rows with a value: none, all, and edge cases.
         let shapes: [(usize, &dyn Fn(usize) -> bool); 9] = [
             (300, &|_| false),
             (300, &|_| true),
@@ -210,7 +215,7 @@ mod tests {
         ];
         for (number, (rows, has_value)) in shapes.into_iter().enumerate() {
             let mut builder = ColumnBuilder::new(&field, 0);
-            // A builder is used again after sealing.
+            // The builder is reused after sealing.
             for _ in 0..2 {
                 for row in (0..rows).filter(|row| has_value(*row)) {
                     let value = |millis| Value::Timestamp(Timestamp::from_millis(millis));
@@ -238,7 +243,7 @@ mod tests {
         let texts = ["a", "b", "c", "d", "e", "f"];
         for counts in [&[0, 1, 0, 4, 5, 0, 0, 9, 2, 0][..], &[0, 3], &[3, 0], &[1], &[5], &[0, 0, 0]] {
             let mut builder = ColumnBuilder::new(tags, 0);
-            // A builder is used again after sealing.
+            // The builder is reused after sealing.
             for rows in [counts.len(), 300, 1] {
                 let own =
                     |row: usize| (0..counts[row % counts.len()]).map(move |at| texts[(row + at * at) % 6]);

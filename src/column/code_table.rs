@@ -1,39 +1,39 @@
-//! A hash table from strings to their codes, for strings that are mostly short.
+//! A hash table from strings to their codes, optimized for short strings.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "codes stay below u32::MAX, since the texts of a batch stay below 4 GiB; the mask keeps places below the number of \
-              slots, half of which are free"
+    reason = "codes stay below u32::MAX, since the texts of a batch stay below 4 GiB; the mask keeps indexes below the \
+              number of slots, half of which are free"
 )]
 
 use std::hash::{BuildHasher, Hasher};
 
-/// Codes by their strings.
+/// A hash table from strings to codes.
 ///
-/// A hash table with linear probing; at most half of the slots are taken. A string that is no longer than `N` words is in its
-/// slot whole, so that neither finding it nor growing reads anything else.
+/// It uses linear probing, and at most half of its slots are used. A string of at most `N` words is stored in its slot, so that
+/// lookups and growing read no other memory.
 #[derive(Default)]
 pub(super) struct CodeTable<const N: usize> {
-    /// A power of two of them, or none.
+    /// The slots. Their number is 0 or a power of two.
     slots: Vec<CodeSlot<N>>,
-    /// One less than the number of slots; 0 without slots.
+    /// The number of slots minus one, or 0 without slots.
     mask: usize,
     used: usize,
     hasher: foldhash::quality::RandomState,
-    /// Random words that hashing mixes in, made with the first slots: an author of strings cannot know which collide.
+    /// Random words for hashing, created with the first slots. They keep an attacker from choosing strings that collide.
     secret: [[u64; 2]; 2],
 }
 
-/// The part of a string that a table compares.
+/// The key of a string: the string itself if it has at most `N` words, otherwise its length and a hash.
 #[derive(Clone, Copy)]
 pub(super) struct StringKey<const N: usize> {
-    /// All bytes of a string that is no longer, some of them twice; of any other, its hash.
+    /// The bytes of a string that fits, some of them possibly twice. For a longer string, its hash in the first word.
     pub(super) words: [u64; N],
     pub(super) len: u32,
 }
 
 impl StringKey<2> {
-    /// Returns the key of a string of up to sixteen bytes; `None` for longer ones.
+    /// Returns the key of a string of at most sixteen bytes, or `None` for a longer string.
     #[inline(always)]
     pub(super) fn of_short(text: &[u8]) -> Option<Self> {
         let words = match (text.first_chunk(), text.last_chunk()) {
@@ -51,7 +51,7 @@ impl StringKey<2> {
 }
 
 impl StringKey<4> {
-    /// Returns the key of a string of sixteen to 32 bytes; `None` for any other.
+    /// Returns the key of a string of 16 to 32 bytes, or `None` for any other string.
     #[inline(always)]
     fn of_long(text: &[u8]) -> Option<Self> {
         let halves = [text.first_chunk()?, text.last_chunk()?].map(|half| u128::from_le_bytes(*half));
@@ -63,7 +63,8 @@ impl StringKey<4> {
     }
 }
 
-/// A code and the [`StringKey`] of its string. Nested, they would take a third more.
+/// A code and the [`StringKey`] of its string. The key is not nested, since a nested key would be padded, and make a slot up to
+/// a third larger.
 #[derive(Clone, Copy)]
 struct CodeSlot<const N: usize> {
     words: [u64; N],
@@ -75,8 +76,10 @@ struct CodeSlot<const N: usize> {
 impl<const N: usize> CodeSlot<N> {
     const FREE: Self = Self { words: [0; N], len: 0, code: 0 };
 
-    /// Compares word by word: a key that has just been made is in registers. Arrays compared whole are written to memory first,
-    /// and read back in pieces of another size, which stalls.
+    /// Returns true if the slot has this key.
+    ///
+    /// Compares word by word, since a new key is in registers. Comparing whole arrays would write the key to memory and read it
+    /// back in pieces of another size, which stalls the processor.
     #[inline(always)]
     fn has(&self, key: &StringKey<N>) -> bool {
         let differing = |differing, (own, other): (&u64, &u64)| differing | (own ^ other);
@@ -92,6 +95,7 @@ impl CodeTable<4> {
     }
 
     #[inline(never)]
+    /// Returns the key of a string that is too long to be stored in the key.
     fn key_of_longest(&self, text: &[u8]) -> StringKey<4> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);
@@ -102,7 +106,7 @@ impl CodeTable<4> {
 impl<const N: usize> CodeTable<N> {
     const LEAST_SLOTS: usize = 32;
 
-    /// Returns the slot at which the search for a key starts.
+    /// Returns the index of the slot at which the search for `key` starts.
     #[inline(always)]
     fn place(&self, key: &StringKey<N>) -> usize {
         let (pairs, _) = key.words.as_chunks();
@@ -116,7 +120,8 @@ impl<const N: usize> CodeTable<N> {
         hash & self.mask
     }
 
-    /// Returns the code of a key. `is_it` compares the strings of keys that are hashes.
+    /// Returns the code of `key`, or `None` if the table does not have the key. For a key that is a hash, `is_it` returns true
+    /// if a code has the wanted string.
     #[inline(always)]
     pub(super) fn find(&self, key: &StringKey<N>, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.place(key);
@@ -133,7 +138,7 @@ impl<const N: usize> CodeTable<N> {
         }
     }
 
-    /// Adds a code whose key is not there.
+    /// Inserts a code. The table must not have the string of `key` yet.
     pub(super) fn insert(&mut self, key: StringKey<N>, code: u32) {
         self.used += 1;
         if self.used > self.slots.len() / 2 {
@@ -152,6 +157,7 @@ impl<const N: usize> CodeTable<N> {
         self.put(CodeSlot { words: key.words, len: key.len, code: code + 1 });
     }
 
+    /// Writes `entry` to the first free slot for its key.
     fn put(&mut self, entry: CodeSlot<N>) {
         let mut at = self.place(&StringKey { words: entry.words, len: entry.len });
         while self.slots[at].code != 0 {

@@ -1,9 +1,9 @@
-//! The distinct strings of a column, and codes that stand for them.
+//! The distinct strings of a column, and the codes of its values.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "codes are below the number of strings, and ends are character boundaries within the text: both are held to \
-              that where a column is made or read; halving stays between its bounds"
+    reason = "codes are below the number of strings, and ends are character boundaries within the text, as checked \
+              when a column is created or read; a midpoint is between its bounds"
 )]
 
 use std::ops::Range;
@@ -12,11 +12,11 @@ use smallvec::SmallVec;
 
 use crate::slice::{Move, Slice};
 
-/// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
+/// The distinct strings of a column in one batch, sorted by code point. The code of a string is its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dictionary {
     text: Box<str>,
-    /// The end of each string in `text`.
+    /// The end offset of each string in `text`.
     ends: Slice<u32>,
 }
 
@@ -25,7 +25,8 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Makes a dictionary of strictly ascending strings, which have about `size_bytes` bytes together.
+    /// Creates a dictionary from strictly ascending strings. `size_bytes` is about their total size, for which memory is
+    /// reserved.
     pub(super) fn from_ascending<'t>(size_bytes: usize, strings: impl Iterator<Item = &'t str>) -> Self {
         let mut text = String::with_capacity(size_bytes);
         let mut ends = Vec::with_capacity(strings.size_hint().0);
@@ -36,36 +37,36 @@ impl Dictionary {
         Self { text: text.into(), ends: ends.into() }
     }
 
-    /// Returns the string of a code.
+    /// Returns the string of `code`.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
         &self.text[span(&self.ends, code)]
     }
 
-    /// Returns the bytes of that string, which takes a little less.
+    /// Returns the bytes of the string of `code`. Slightly faster than [`get`](Self::get).
     #[inline]
     pub(crate) fn bytes(&self, code: usize) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code)]
     }
 
-    /// Returns the end of each string in the text, by code.
+    /// Returns the end offset of each string in the text of all strings.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// Returns all strings as one text, and the end of each.
+    /// Returns the text of all strings, and the end offset of each string in it.
     #[cfg(feature = "store")]
     pub(super) fn parts(&self) -> (&str, &[u32]) {
         (&self.text, &self.ends)
     }
 
-    /// Makes a dictionary from its [parts](Self::parts); the caller then calls [`validate`](Self::validate).
+    /// Creates a dictionary from its [parts](Self::parts). The caller must then call [`validate`](Self::validate).
     #[cfg(feature = "store")]
     pub(super) fn from_parts(text: Box<str>, ends: Vec<u32>) -> Self {
         Self { text, ends: ends.into() }
     }
 
-    /// Returns the first code in `from..` whose string is not less than `text`, and whether the string is equal.
+    /// Returns the first code in `from..` whose string is not less than `text`, and true if the string equals `text`.
     fn seek(&self, from: usize, text: &str) -> (usize, bool) {
         let mut low = from;
         let mut high = self.len();
@@ -100,14 +101,14 @@ impl Dictionary {
         from..low
     }
 
-    /// Returns how many of the strings are less than this one.
+    /// Returns the number of strings that are less than `text`.
     pub(crate) fn count_below(&self, text: &str) -> usize {
         self.seek(0, text).0
     }
 
-    /// Returns the codes, ascending, of those of some ascending texts that occur.
+    /// Returns the codes of the `texts` that are in the dictionary, in ascending order. `texts` must be in ascending order.
     ///
-    /// Few texts are looked up one by one; many are merged with the dictionary.
+    /// Few texts are looked up by binary search; many texts are merged with the dictionary.
     pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> SmallVec<[u32; 4]> {
         let mut found = SmallVec::new();
         let walk = texts.len() >= self.len() / 8;
@@ -135,6 +136,7 @@ impl Dictionary {
         self.text.len() + size_of_val::<[u32]>(&self.ends)
     }
 
+    /// Checks that the ends fit the text, and that the strings are strictly ascending.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.ends.last().map_or(0, |end| *end as usize) != self.text.len() {
             return Err("a dictionary whose text does not end with its last string".into());
@@ -151,14 +153,14 @@ impl Dictionary {
     }
 }
 
-/// Returns the span of the string of a code in a text in which strings end at these places.
+/// Returns the byte range of the string of `code` in the text of all strings. `ends` has the end offset of each string.
 #[inline]
 pub(super) fn span(ends: &[u32], code: usize) -> Range<usize> {
     let start = if code == 0 { 0 } else { ends[code - 1] };
     start as usize..ends[code] as usize
 }
 
-/// Codes in the narrowest width that holds them.
+/// The code of each value of a column, in the smallest width for the number of distinct strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Codes {
     U8(Slice<u8>),
@@ -167,7 +169,7 @@ pub(crate) enum Codes {
 }
 
 impl Codes {
-    /// Codes below `distinct`.
+    /// Creates codes in the smallest width for `distinct` strings. Every code must be less than `distinct`.
     pub(super) fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
         #[expect(
             clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Fence keys: the value of every 64th sorted row, with a table that narrows the search among them.
+//! Fence keys: the value of every 64th sorted row, with a table that narrows the search for a value.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -7,26 +7,28 @@
 
 use crate::slice::{Move, Slice};
 
-/// Ascending values, fewer than 65,536.
+/// Fewer than 65,536 values in ascending order, with a table for searching them.
 ///
-/// Their range is divided into equal parts, and a table has the place at which each part starts. Among values that are spread
-/// evenly, as most timestamps are, a lookup reads the table and one or two values. A binary search reads ten, each of which
-/// waits for the one before it. Among other values, the search is binary within one part.
+/// The range of the values is divided into equal parts, and the table has the index of the first value of each part. If the
+/// values are evenly distributed, as most timestamps are, a search reads the table and one or two values. A binary search would
+/// read ten values, each of which depends on the previous one. If the values are not evenly distributed, the search is a binary
+/// search in one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FenceKeys {
     values: Slice<i64>,
-    /// One for each part, and one more; none where there are few values.
+    /// For each part, the number of values before it; then the number of all values. Empty if there are few values.
     starts: Slice<u16>,
-    /// The width of a part: two to the power of this.
+    /// The binary logarithm of the width of a part.
     shift: u32,
 }
 
-/// The most parts of the range; a power of two.
+/// The maximum number of parts; a power of two.
 const PARTS: usize = 1 << 9;
-/// Fewer values than this have no table.
+/// The number of values from which there is a table.
 const FEW: usize = 1 << 6;
 
 impl FenceKeys {
+    /// Creates fence keys from `values`, which must be in ascending order.
     pub(super) fn new(values: Vec<i64>) -> Self {
         let (Some(least), Some(greatest)) = (values.first().copied(), values.last().copied()) else {
             return Self { values: values.into(), starts: Vec::new().into(), shift: 0 };
@@ -51,7 +53,7 @@ impl FenceKeys {
         self.values.get(number).copied()
     }
 
-    /// Returns how many values are less than `bound`.
+    /// Returns the number of values that are less than `bound`.
     #[inline]
     pub(super) fn below(&self, bound: i64) -> usize {
         let values: &[i64] = &self.values;
@@ -77,7 +79,7 @@ impl FenceKeys {
     }
 }
 
-/// Returns the part of a value that is not less than the least.
+/// Returns the index of the part that has `value`. `value` must not be less than `least`, the smallest value.
 #[inline]
 fn part(value: i64, least: i64, shift: u32) -> usize {
     usize::try_from(value.abs_diff(least) >> shift).unwrap_or(usize::MAX)

@@ -1,8 +1,8 @@
-//! From the values of a column to the indexes that it keeps: postings, sorted rows, zone maps and the rows of booleans.
+//! Creation of the indexes of a column from its values: postings, sorted rows, zone maps, and the rows of each boolean.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "fewer than 2^32 strings in a batch, and a place that the layout names is that of a value"
+    reason = "fewer than 2^32 strings in a batch, and every index that the layout has is that of a value"
 )]
 
 use std::ops::RangeInclusive;
@@ -16,6 +16,7 @@ use super::sorted_rows::SortedRows;
 use crate::rows::{Bitmap, LANES, MAX_ROWS, Selection};
 use crate::value::{OrderedType, OrdinalRange};
 
+/// Creates the data of a string column.
 pub(super) fn strings(
     rows: usize,
     layout: &ColumnLayout,
@@ -27,7 +28,7 @@ pub(super) fn strings(
     ColumnData::Strings { dictionary, codes, postings }
 }
 
-/// `order` is that of [`sorted`], where it is known.
+/// Creates the data of a column of the ordered type `kind`. If `order` is known, it is the argument of [`sorted`].
 pub(super) fn ordered(
     kind: OrderedType,
     values: Vec<i64>,
@@ -42,18 +43,19 @@ pub(super) fn ordered(
     ColumnData::Ordered { kind, values: ordinals(values, layout, zone), zone, sorted }
 }
 
-/// The values of a column, whose least and greatest are those of the zone, in the narrowest form.
+/// Encodes the values of a column in the narrowest form. `zone` has the smallest and the greatest value.
 pub(super) fn ordinals(values: Vec<i64>, layout: &ColumnLayout, zone: Option<OrdinalRange>) -> Ordinals {
     Ordinals::new(values, zone.map(|(least, _)| least), |at| counts(layout, at))
 }
 
+/// Creates the data of a boolean column.
 pub(super) fn booleans(rows: usize, layout: &ColumnLayout, values: &[bool]) -> ColumnData {
     let values = pack(values);
     let holders = Box::new(holders(rows, layout, &values));
     ColumnData::Booleans { values, holders }
 }
 
-/// Hands over each value with its place, but for those that only fill one.
+/// Calls `take` with the index and the value of each value that is not a filler.
 #[inline(always)]
 fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize, &S)) {
     match layout {
@@ -64,7 +66,7 @@ fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize
     }
 }
 
-/// True when the value at a place is that of a row, and no filler.
+/// Returns true if the value at index `at` is not a filler.
 fn counts(layout: &ColumnLayout, at: usize) -> bool {
     match layout {
         ColumnLayout::Single(present) => present.contains(at),
@@ -72,24 +74,25 @@ fn counts(layout: &ColumnLayout, at: usize) -> bool {
     }
 }
 
-/// A column with fewer rows than this for each of its strings gets no postings; a scan of its codes
-/// costs little more than finding the few rows of one, and the postings would cost more than the codes.
+/// The minimum number of rows per distinct string for which a column gets postings.
+///
+/// If a column has fewer, scanning its codes is nearly as fast as postings, and postings would take more memory than the codes.
 const ROWS_PER_STRING: usize = 16;
-/// A column with so few strings gets postings however few its rows are.
+/// The number of distinct strings up to which a column always gets postings.
 const FEW_STRINGS: usize = 64;
-/// The most strings of a full batch that have postings.
+/// The maximum number of distinct strings for which a full batch gets postings.
 const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
-/// True when a column of `values` values is to have postings.
+/// Returns true if a column with this number of rows, values and distinct strings gets postings.
 ///
-/// A small batch has them for as many strings as a full one would, unless most of its strings occur once: the index over all
-/// batches drops a field if one batch has no postings.
+/// A small batch gets postings for as many strings as a full batch would, if the average string has at least two values. The
+/// reason: the index over all batches drops a field if one batch has no postings for it.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
     let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;
     are_few || (strings <= MOST_STRINGS && strings * 2 <= values)
 }
 
-/// The postings of a column.
+/// Creates the postings of a column.
 pub(super) fn postings(
     rows: usize,
     layout: &ColumnLayout,
@@ -104,7 +107,7 @@ pub(super) fn postings(
     }
 }
 
-/// Returns the [postings](postings) of a column, made row by row.
+/// Creates the [postings](postings) of a column row by row, for any layout and any width of the codes.
 pub(super) fn plain_postings(
     rows: usize,
     layout: &ColumnLayout,
@@ -119,7 +122,8 @@ pub(super) fn plain_postings(
     }
 }
 
-/// A loop of its own for each layout and width: opening a store spends most of its time here.
+/// Creates postings, with a separate loop for each layout and width of the codes. Opening a store spends most of its time in
+/// these loops.
 fn postings_of<C>(
     rows: usize,
     layout: &ColumnLayout,
@@ -140,7 +144,7 @@ fn postings_of<C>(
     }
 }
 
-/// The rows that have `false` among their values, and those that have `true`.
+/// Returns the rows that have `false` among their values, and the rows that have `true`.
 pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [Selection; 2] {
     let bitmaps = match layout {
         ColumnLayout::Single(present) => [0, u64::MAX].map(|wanted| {
@@ -162,34 +166,34 @@ pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [S
     bitmaps.map(Selection::from_bitmap)
 }
 
-/// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
-/// have one and are stored so.
+/// Returns the rows of a single-valued column that have a value, sorted by value, then by row. Returns `None` if every row has
+/// a value and the rows are already in this order, or if the column is many-valued.
 ///
-/// `order` has those rows in a few ascending runs.
+/// `order` has the rows with a value in a few ascending runs.
 fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
     }
-    // Values beside their rows: comparing them then looks nothing up.
+    // Each row has its value next to it, so that a comparison looks up no value.
     let mut keyed: Vec<(i64, u16)> = order.into_iter().map(|row| (values[usize::from(row)], row)).collect();
-    // This sort merges runs that it finds.
+    // The standard sort finds and merges ascending runs.
     keyed.sort();
     sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Returns the [sorted rows](sorted) of values in any order, all of them in `range`.
+/// Returns the [sorted rows](sorted) of `values`, which may be in any order. All values except fillers must be in `range`.
 fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
     }
     let (low, high) = range.into_inner();
-    // A word has the distance from the least value and, in its lowest bits, the row. It has no room for the lowest bits of long
-    // distances.
+    // The lowest bits of a word are the row. The other bits are the distance of the value from the smallest value, without its
+    // lowest bits if the distance is too long.
     let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
     let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
     let mut words: Vec<u64> = Vec::with_capacity(values.len());
     each_value(values, layout, |row, value| {
-        // A batch has no more rows than that.
+        // Every row of a batch fits 16 bits.
         words.extend(u16::try_from(row).map(|row| distance(*value) >> shift << ROW_BITS | u64::from(row)));
     });
     sort_from_bit(&mut words, ROW_BITS);
@@ -206,15 +210,16 @@ fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>
     sorted_rows(values, words.iter().map(row_of).collect())
 }
 
-/// Makes sorted rows of rows in order, unless all are stored so.
+/// Creates sorted rows from rows in order. Returns `None` if every row has a value and the rows are stored in this order.
 fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
     (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values[row]))
 }
 
-/// Bits of a row's number.
+/// The number of bits of a row number.
 const ROW_BITS: u32 = u16::BITS;
 
+/// Converts booleans to a bitmap.
 pub(super) fn pack(bits: &[bool]) -> Bitmap {
     Bitmap::filled_by(bits.len(), |words| {
         for (word, bits) in words.iter_mut().zip(bits.chunks(LANES)) {
@@ -223,7 +228,7 @@ pub(super) fn pack(bits: &[bool]) -> Bitmap {
     })
 }
 
-/// The least and greatest of the values.
+/// Returns the smallest and the greatest value, or `None` if there are no values.
 fn zone(values: &[i64], layout: &ColumnLayout) -> Option<OrdinalRange> {
     let mut zone = None;
     each_value(values, layout, |_, value| {

@@ -1,4 +1,4 @@
-//! The strings of a column being filled, and how they become a dictionary.
+//! A builder of dictionaries. It assigns codes to strings while a column is built, and sorts the strings when it is sealed.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -11,10 +11,10 @@ use super::code_table::{CodeTable, StringKey};
 use super::dictionary::{Codes, Dictionary, span};
 use super::order::ascending;
 
-/// The strings of a dictionary being made. Codes are in order of first occurrence until [`seal`](Self::seal).
+/// A builder of a [`Dictionary`]. Codes are in order of first occurrence until [`seal`](Self::seal).
 ///
-/// In a column whose strings hardly ever recur, such as ids, the builder stops looking strings up, which costs a cache miss each:
-/// every value gets a new code, and sealing removes duplicates.
+/// If the strings of a column hardly ever recur, as ids do, the builder stops looking strings up, since each lookup costs a
+/// cache miss. Then every value gets a new code, and sealing removes duplicates.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
     text: String,
@@ -23,43 +23,43 @@ pub(super) struct DictionaryBuilder {
     short: CodeTable<2>,
     /// The codes of longer strings.
     long: Box<CodeTable<4>>,
-    /// The number of strings for which there is to be room from the first one on.
+    /// The number of strings for which the first string reserves memory.
     expected: usize,
-    /// The values since the builder last looked how often strings recur.
+    /// The number of values since the builder last checked how often strings recur.
     values: usize,
-    /// Strings are no longer looked up, and may have several codes.
+    /// Set if strings are no longer looked up. A string may then have several codes.
     is_loose: bool,
 }
 
-/// About the bytes of a string.
+/// The expected size of a string in bytes, before any string is known.
 const STRING_BYTES: usize = 16;
-/// Room is made beforehand for strings of up to this many bytes each.
+/// The maximum average size of a string in bytes for which [`reserve`](DictionaryBuilder::reserve) reserves memory.
 const LONGEST_EXPECTED: usize = 64;
-/// After this many new strings, the builder looks how many values they came from.
+/// The number of new strings after which the builder checks how many values were added.
 const LOOK_STRINGS: usize = 1 << 11;
-/// At this many values or fewer, looking strings up does not pay.
+/// The number of values per [`LOOK_STRINGS`] new strings up to which lookups do not pay.
 const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {
-    /// Makes an empty builder that reserves memory for `strings` strings with the first.
+    /// Creates an empty builder. Its first string reserves memory for `strings` strings.
     pub(super) fn expecting(strings: usize) -> Self {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// Expects at least `strings` strings in all, and makes room for them where they hardly ever recur.
+    /// Expects at least `strings` strings in all. Reserves memory for them if strings hardly ever recur.
     pub(super) fn reserve(&mut self, strings: usize) {
         self.expected = self.expected.max(strings);
-        // Few distinct strings stay few, as a rule.
+        // In any other column, the number of distinct strings usually stays small.
         if self.is_loose {
-            // There are strings: looking for them was given up after thousands.
+            // `ends` is not empty: lookups stop only after thousands of strings.
             let likely_bytes = (self.text.len() / self.ends.len() + 1).min(LONGEST_EXPECTED) * strings;
             self.ends.reserve(strings.saturating_sub(self.ends.len()));
             self.text.reserve(likely_bytes.saturating_sub(self.text.len()));
         }
     }
 
-    /// Returns the code of the string of one more value, and adds the string if it is new.
-    // A short string that is known already, as most are, is found without a call.
+    /// Adds a value, and returns the code of its string. Adds the string if it is new.
+    // Inlined, so that a known short string, the most frequent case, is found without a call.
     #[inline(always)]
     pub(super) fn code(&mut self, text: &str) -> u32 {
         if !self.is_loose
@@ -72,7 +72,7 @@ impl DictionaryBuilder {
         self.code_of_any(text)
     }
 
-    /// Returns the [code](Self::code) of any string.
+    /// Does the same as [`code`](Self::code), without inlining.
     #[inline(never)]
     fn code_of_any(&mut self, text: &str) -> u32 {
         if self.is_loose {
@@ -91,7 +91,7 @@ impl DictionaryBuilder {
         }
     }
 
-    /// Adds a new string; `note` enters its code in a table.
+    /// Appends a new string and returns its code. `note` inserts the code into a code table.
     #[inline(never)]
     fn add(&mut self, text: &str, note: impl FnOnce(&mut Self, u32)) -> u32 {
         if self.ends.is_empty() {
@@ -108,6 +108,7 @@ impl DictionaryBuilder {
     }
 
     #[inline]
+    /// Appends a string without looking it up, and returns its code.
     fn append(&mut self, text: &str) -> u32 {
         let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         self.text.push_str(text);
@@ -119,12 +120,12 @@ impl DictionaryBuilder {
         &self.text[span(&self.ends, code as usize)]
     }
 
-    /// Returns the bytes of the string of a code, which takes a little less.
+    /// Returns the bytes of the string of `code`. Slightly faster than [`get`](Self::get).
     fn bytes(&self, code: u32) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code as usize)]
     }
 
-    /// Removes all strings, and keeps their expected number.
+    /// Removes all strings. Keeps the expected number of strings and the memory of the text.
     pub(super) fn clear(&mut self) {
         let (text, ends) = (take(&mut self.text), take(&mut self.ends));
         *self = Self { text, ends, expected: self.expected, ..Self::default() };
@@ -132,14 +133,14 @@ impl DictionaryBuilder {
         self.ends.clear();
     }
 
-    /// Returns the dictionary, and the codes of values as ranks in it.
+    /// Returns the dictionary, and `codes` converted to codes of the dictionary.
     pub(super) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
         let strings = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let mut order = ascending(strings, |code| self.bytes(code));
         let mut ranks = vec![0_u32; order.len()];
         let mut distinct = 0_u32;
         order.retain(|ranked| {
-            // The first is no repetition, so that there is one by now.
+            // The first string is not a repetition, so `distinct` is at least 1.
             distinct += u32::from(!ranked.is_repeated);
             ranks[ranked.number as usize] = distinct - 1;
             !ranked.is_repeated
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn strings_that_hardly_ever_occur_again_are_told_apart_when_sealed() {
         let text = |n: u32| format!("{:05}", n.wrapping_mul(7919) % 100_000);
-        // As many as make it loose, some of them twice; then one over and over, and all once more.
+        // Enough values to stop lookups, some of them twice; then one value a thousand times, and 3,000 different values.
         let few =
             (0..LOOK_STRINGS as u32).flat_map(|n| std::iter::repeat_n(n, if n % 30 == 0 { 2 } else { 1 }));
         let values: Vec<u32> = few.chain([5; 1000]).chain(0..3000).collect();
@@ -246,7 +247,7 @@ mod tests {
         let mut builder = DictionaryBuilder::default();
         for _ in 0..2 {
             for (code, text) in texts.iter().enumerate() {
-                // Strings that come but once are not looked for.
+                // Each string is added twice, so that the builder keeps looking strings up.
                 assert_eq!([builder.code(text), builder.code(text)], [code as u32; 2], "{text:?}");
             }
         }
@@ -258,7 +259,7 @@ mod tests {
         let text = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b9));
         for round in 0..2 {
             for n in 0..5000 {
-                // Strings that come but once are not looked for.
+                // Each string is added twice, so that the builder keeps looking strings up.
                 assert_eq!([builder.code(&text(n)), builder.code(&text(n))], [n; 2], "round {round}");
             }
         }

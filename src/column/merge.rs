@@ -1,4 +1,4 @@
-//! Columns of several batches merged into one: dictionaries and sorted rows are merged, not built again.
+//! Merging the columns of several batches. Dictionaries and sorted rows are merged, not rebuilt.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -17,16 +17,16 @@ use crate::catalog::Field;
 use crate::rows::Selection;
 use crate::value::{OrderedType, ValueClass};
 
-/// Rows of several batches, in the order that they have in the merged batch.
+/// The rows of several batches that a merge copies, in the order of the merged batch.
 pub(crate) struct Picks {
-    /// The batch, as an index, and the row in it.
+    /// For each merged row: the index of its batch, and its row in that batch.
     rows: Vec<(u16, u16)>,
-    /// By batch and row: the row in the merged batch, if it is picked.
+    /// For each batch and row: the merged row, or `None` if the row is not picked.
     targets: Vec<Vec<Option<u16>>>,
 }
 
 impl Picks {
-    /// Picks at most 65,536 rows, none twice, of batches of these sizes.
+    /// Creates picks of at most 65,536 rows, without duplicates. `sizes` has the number of rows of each batch.
     pub(crate) fn new(rows: Vec<(u16, u16)>, sizes: impl IntoIterator<Item = usize>) -> Self {
         let mut targets: Vec<Vec<Option<u16>>> = sizes.into_iter().map(|size| vec![None; size]).collect();
         for (to, (batch, row)) in (0..=u16::MAX).zip(&rows) {
@@ -41,7 +41,8 @@ impl Picks {
 }
 
 impl Column {
-    /// Returns the column of the picked rows of batches, of whose columns of `field` it is made.
+    /// Creates the column of `field` in the merged batch from the picked rows. `columns` has the column of each batch, or
+    /// `None` if the batch has none.
     ///
     /// # Complexity
     /// Linear in rows and values, plus merging sorted runs of strings and rows.
@@ -67,7 +68,7 @@ impl Column {
     }
 }
 
-/// The columns of a field in several batches, and the rows to take.
+/// The input of a merge: the columns of a field in several batches, and the rows to copy.
 struct MergeInput<'s> {
     columns: &'s [Option<&'s Column>],
     picks: &'s Picks,
@@ -75,7 +76,7 @@ struct MergeInput<'s> {
 }
 
 impl<'s> MergeInput<'s> {
-    /// Returns for each row its batch, the column there, and the places of its values.
+    /// Returns for each merged row the index of its batch, the column of that batch, and the index range of its values.
     fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
         self.picks.rows.iter().map(|(batch, row)| {
             let batch = usize::from(*batch);
@@ -84,6 +85,7 @@ impl<'s> MergeInput<'s> {
         })
     }
 
+    /// Returns the layout of the merged column.
     fn layout(&self) -> ColumnLayout {
         if self.is_many {
             let ends = self.rows().scan(0_usize, |end, (.., places)| {
@@ -97,7 +99,8 @@ impl<'s> MergeInput<'s> {
         }
     }
 
-    /// Returns all values, with `absent` for a row without one.
+    /// Returns the values of all merged rows. `get` reads a value, given the index of the batch, the data of the column and the
+    /// index of the value. `absent` is the filler.
     fn gather<T: Copy>(
         &self,
         layout: &ColumnLayout,
@@ -120,6 +123,7 @@ impl<'s> MergeInput<'s> {
         values
     }
 
+    /// Returns the merged data of a column of the ordered type `kind`.
     fn ordered(&self, kind: OrderedType, layout: &ColumnLayout) -> ColumnData {
         let values = self.gather(layout, 0, |_, data, at| match data {
             ColumnData::Ordered { values, .. } => values.get(at),
@@ -128,9 +132,9 @@ impl<'s> MergeInput<'s> {
         ordered(kind, values, layout, Some(self.order()))
     }
 
-    /// Returns the strings that rows have, and their codes.
+    /// Returns the merged dictionary, and the code of each value.
     fn strings(&self, layout: &ColumnLayout) -> (Dictionary, Codes) {
-        /// A code that no picked row has.
+        /// The new code of a string that no picked row has.
         const UNUSED: u32 = u32::MAX;
         let dictionaries: Vec<Option<(&Dictionary, &Codes)>> = self
             .columns
@@ -140,7 +144,7 @@ impl<'s> MergeInput<'s> {
                 _ => None,
             })
             .collect();
-        // By batch and code: the code in the new dictionary, at first any.
+        // For each batch and code: the code in the merged dictionary. At first, 0 marks each code that a picked row has.
         let mut new_codes: Vec<Vec<u32>> = dictionaries
             .iter()
             .map(|strings| vec![UNUSED; strings.map_or(0, |(dictionary, _)| dictionary.len())])
@@ -157,7 +161,7 @@ impl<'s> MergeInput<'s> {
             let seen = seen.iter().enumerate().filter(|(_, code)| **code != UNUSED);
             strings.extend(seen.map(|(code, _)| (dictionary.get(code), batch, code)));
         }
-        // One ascending run for each batch, which this merges.
+        // The strings of each batch are an ascending run, and this sort merges runs.
         let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
         let order = ascending(count, |at| strings[at as usize].0.as_bytes());
         let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());
@@ -166,7 +170,7 @@ impl<'s> MergeInput<'s> {
             if !ranked.is_repeated {
                 distinct.push(text);
             }
-            // The first is no repetition, so that there is one by now.
+            // The first string is not a repetition, so `distinct` is not empty.
             new_codes[batch][old] = u32::try_from(distinct.len() - 1).unwrap_or(UNUSED);
         }
         let size_bytes = distinct.iter().map(|text| text.len()).sum();
@@ -179,7 +183,7 @@ impl<'s> MergeInput<'s> {
         (dictionary, codes)
     }
 
-    /// Returns the rows that have a value, those of each batch in the order of their values.
+    /// Returns the merged rows that have a value, batch by batch. The rows of each batch are in order of value.
     fn order(&self) -> Vec<u16> {
         let mut order = Vec::with_capacity(self.picks.rows.len());
         for (column, targets) in self.columns.iter().zip(&self.picks.targets) {
@@ -204,7 +208,7 @@ mod tests {
     use crate::catalog::{Catalog, FieldType};
     use crate::value::{Number, Timestamp, Value};
 
-    /// Values of a field's type that are often equal.
+    /// Returns a value of type `kind`. Different numbers often give equal values.
     fn value(kind: FieldType, number: u8) -> Value<'static> {
         match kind {
             FieldType::String => {
@@ -237,7 +241,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let catalog = Catalog::cases();
-            // Some of all rows, in some order.
+            // A random selection of all rows, in stored or in random order.
             let mut rows: Vec<(u16, u16)> = Vec::new();
             for (batch, own) in batches.iter().enumerate() {
                 rows.extend((0..own.as_ref().map_or(3, Vec::len)).map(|row| (batch as u16, row as u16)));
@@ -271,7 +275,8 @@ mod tests {
                 for row in 0..rows.len() {
                     prop_assert!(merged.values(row).eq(built.values(row)));
                 }
-                // With what `validate` says, the indexes are the same, too.
+                // `validate` has checked that the indexes fit the values, so the indexes are equal too. Their sizes must be
+                // equal as well.
                 prop_assert_eq!(merged.index_bytes(), built.index_bytes());
                 prop_assert_eq!(merged.data_bytes(), built.data_bytes());
             }

@@ -1,37 +1,38 @@
-//! Sorting strings.
+//! A sort of strings that compares eight bytes at a time.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "places of strings that are in memory, and bytes that they share"
+    reason = "indexes of strings that are in memory, and lengths of their prefixes"
 )]
 
 use super::radix::sort_from_bit;
 
-/// A string at its place in the order of all.
+/// A string, given by its number, in a sorted list of strings.
 #[derive(Clone, Copy)]
 pub(super) struct Ranked {
     pub(super) number: u32,
-    /// It is the same string as the one before.
+    /// Set if the string equals the previous string of the sorted list.
     pub(super) is_repeated: bool,
-    /// Some bytes of it, by which it was compared.
+    /// The eight bytes of the string that are currently compared, as a big-endian number.
     eight: u64,
 }
 
-/// Sorts `count` strings, whose bytes are given by number; equal ones stay in the order of their numbers.
+/// Sorts `count` strings by their bytes. `bytes` returns the bytes of the string with a number in `0..count`. The sort is
+/// stable.
 ///
-/// Strings are compared by eight bytes at a time, from the first bytes in which they differ on, so that most comparisons read no
-/// string. Ascending runs are found and merged.
+/// It compares eight bytes at a time, after the prefix that all strings of a range share, so that most comparisons read no
+/// string. If the input consists of ascending runs, the runs are merged.
 pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<Ranked> {
     let bytes = |ranked: &Ranked| bytes(ranked.number);
     let unranked = |number| Ranked { number, is_repeated: false, eight: 0 };
     let mut order: Vec<Ranked> = (0..count).map(unranked).collect();
-    // Ranges of strings that share this many first bytes; the bytes after these decide their order.
+    // Ranges that are not sorted yet, each with the length of the prefix that its strings share.
     let mut open = vec![(0..order.len(), shared_len(order.iter().map(bytes)))];
     while let Some((range, shared)) = open.pop() {
         let from = range.start;
         let part = &mut order[range];
         for ranked in part.iter_mut() {
-            // A string may end within the bytes that those of its run were compared by.
+            // Every string of the range has at least `shared` bytes.
             ranked.eight = eight_bytes(bytes(ranked).get(shared..).unwrap_or_default());
         }
         sort_by_eight(part);
@@ -40,7 +41,7 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
             let end = start + run.len();
             match run {
                 [] | [_] => {}
-                // Zeros at the end may be those of a string or stand for its end.
+                // Trailing zeros may be bytes of the string or padding, so this run is sorted by whole strings.
                 [first, ..] if first.eight & 0xff == 0 => {
                     run.sort_by(|a, b| bytes(a).cmp(bytes(b)));
                     let mut before = None;
@@ -59,15 +60,18 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
     order
 }
 
-/// Fewer strings than this, and those in ascending runs of this length already, are sorted as quickly by comparing.
+/// The number of strings from which the radix sort is faster than the standard sort.
 const MANY: usize = 512;
+/// The average length of ascending runs from which the standard sort is faster.
 const RUN: usize = 8;
-/// The lowest bits of a word being sorted, which hold the place of the string; the others are of its eight bytes.
+/// The number of low bits of a sort word. They hold the index of the string; the other bits are the upper bits of
+/// [`Ranked::eight`].
 const PLACE_BITS: u32 = u16::BITS;
-/// The bits that are not sorted by; the others tell nearly all strings apart, as a rule.
+/// The number of low bits of [`Ranked::eight`] that the radix sort ignores. The other bits usually distinguish nearly all
+/// strings.
 const LOW_BITS: u32 = 20;
 
-/// Sorts by [`Ranked::eight`]; those with the same stay in order.
+/// Sorts by [`Ranked::eight`]. The sort is stable.
 fn sort_by_eight(part: &mut [Ranked]) {
     let falls = part.windows(2).filter(|pair| matches!(pair, [a, b] if a.eight > b.eight)).count();
     if part.len() < MANY || part.len() > 1 << PLACE_BITS || falls < part.len() / RUN {
@@ -77,7 +81,7 @@ fn sort_by_eight(part: &mut [Ranked]) {
     let word = |(ranked, place): (&Ranked, u64)| ranked.eight >> LOW_BITS << LOW_BITS | place;
     let mut words: Vec<u64> = part.iter().zip(places).map(word).collect();
     sort_from_bit(&mut words, LOW_BITS);
-    #[expect(clippy::cast_possible_truncation, reason = "the place is the lowest bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "the index is the lowest bits")]
     let place = |word: u64| usize::from(word as u16);
     let sorted: Vec<Ranked> = words.iter().map(|word| part[place(*word)]).collect();
     part.copy_from_slice(&sorted);
@@ -88,7 +92,7 @@ fn sort_by_eight(part: &mut [Ranked]) {
     }
 }
 
-/// Returns how many first bytes all strings share.
+/// Returns the length in bytes of the prefix that all strings share.
 fn shared_len<'t>(mut strings: impl Iterator<Item = &'t [u8]>) -> usize {
     let Some(first) = strings.next() else { return 0 };
     strings.fold(first.len(), |shared, other| {
@@ -96,7 +100,7 @@ fn shared_len<'t>(mut strings: impl Iterator<Item = &'t [u8]>) -> usize {
     })
 }
 
-/// Returns the first eight bytes as a number in their order, with zeros for missing ones.
+/// Returns the first eight bytes as a big-endian number. Zeros replace missing bytes.
 #[inline]
 fn eight_bytes(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {

@@ -1,9 +1,9 @@
-//! The ordinals of a column's values, in the narrower of two forms.
+//! The ordinals of the values of a column, in full width or delta-encoded.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "the base and the greatest number of steps are the distance of two ordinals apart, as `new` counts them and the \
-              codec checks; a place is that of a value"
+    reason = "the base plus any number of steps is an ordinal, as `new` computes the steps and the codec checks them; \
+              every index is that of a value"
 )]
 
 use crate::slice::{Move, Slice};
@@ -11,8 +11,8 @@ use std::borrow::Cow;
 
 /// The [ordinals](crate::value::OrderedType) of a column, one for each value.
 ///
-/// Delta encoding: where each value is the least plus a number of whole steps below 2^32, the number is kept. Timestamps of one
-/// batch tend to be within years of each other, in whole seconds.
+/// Delta encoding: if every value is the smallest value plus less than 2^32 whole steps, `Steps` stores the numbers of steps. A
+/// step is 1,000 (one second) or 1. The timestamps of one batch are usually within some years, and often in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinals {
     Wide(Slice<i64>),
@@ -20,10 +20,12 @@ pub(crate) enum Ordinals {
 }
 
 impl Ordinals {
-    /// Encodes values, none of which is less than `base`. Fillers, for which `counts` is false, may change.
+    /// Encodes `values` in the narrowest form. No value may be less than `base`; without a base, the values stay as they are.
+    ///
+    /// `counts` returns false for the index of a filler. Fillers may have any value, and may change.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
         let Some(base) = base else { return Self::Wide(values.into()) };
-        // Of two constants, so that dividing by them takes no division.
+        // The steps are constants, so that the compiler replaces the division.
         let steps = steps_from::<1000>(&values, base, &counts).map(|steps| (1000, steps));
         match steps.or_else(|| Some((1, steps_from::<1>(&values, base, &counts)?))) {
             Some((step, steps)) => Self::Steps { base, step, steps: steps.into() },
@@ -38,7 +40,7 @@ impl Ordinals {
         }
     }
 
-    /// Returns the value at a place.
+    /// Returns the value at index `at`.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> i64 {
         match self {
@@ -47,7 +49,7 @@ impl Ordinals {
         }
     }
 
-    /// Returns all values.
+    /// Returns all values in full width.
     pub(crate) fn to_wide(&self) -> Cow<'_, [i64]> {
         match self {
             Self::Wide(values) => Cow::Borrowed(values),
@@ -70,15 +72,15 @@ impl Ordinals {
     }
 }
 
-/// Returns the number of steps from `base` to each value; `None` unless those of all values that count are whole and fit 32
-/// bits.
+/// Returns the number of steps from `base` to each value. Returns `None` if, for a value that is not a filler, the number is
+/// not whole or does not fit 32 bits.
 fn steps_from<const STEP: u64>(
     values: &[i64],
     base: i64,
     counts: impl Fn(usize) -> bool,
 ) -> Option<Vec<u32>> {
     let steps = values.iter().enumerate().map(|(at, value)| {
-        // Right also where the distance is beyond an `i64`, since no value is less.
+        // Correct even if the distance does not fit an `i64`, since the value is not less than `base`.
         let distance = value.wrapping_sub(base).cast_unsigned();
         match u32::try_from(distance / STEP) {
             Ok(steps) if distance.is_multiple_of(STEP) => Some(steps),

@@ -1,4 +1,4 @@
-//! From the codes of a string column to the rows that have them.
+//! Postings: an index from each code of a string column to the rows that have the code.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -14,25 +14,29 @@ use wide::u8x16;
 use crate::rows::{LANES, MAX_ROWS, RowSet, Selection, ones_of_word};
 use crate::slice::{Move, Slice};
 
-/// The rows of each code of a column.
+/// The rows of each code of a string column, in one of three forms:
 ///
-/// A code that many rows have is kept as a bitmap, any other as a list of its rows, and one that every row has as nothing.
+/// - a code of many rows: a bitmap;
+/// - a code of few rows: a list of the rows;
+/// - a code that every row has: nothing is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postings {
     rows: usize,
-    /// By code: the number of its rows, and the start of its words in `words`, or of its rows in `lists`.
+    /// For each code: the number of its rows, and the index of its first word in `words` or of its first row in `lists`.
     codes: Slice<[u32; 2]>,
     words: Slice<u64>,
     lists: Slice<u16>,
 }
 
-/// A code that at least one row in this many has is kept as a bitmap.
+/// The rows of a code are stored as a bitmap if at least one row in this many has the code.
 ///
-/// Least memory would be one in 16, since a listed row takes 16 bits. Bitmaps are also faster to combine (`benches/evaluate.rs`).
+/// A value of 16 would take the least memory, since a listed row takes 16 bits. But bitmaps are faster to combine
+/// (`benches/evaluate.rs`).
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {
-    /// Makes the postings of `distinct` codes from rows, ascending, with their codes. `occurrences` is called twice.
+    /// Creates the postings of `distinct` codes. `occurrences` returns pairs of a row and its code, without duplicates and in
+    /// ascending order of rows. It is called twice.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
         rows: usize,
         distinct: usize,
@@ -42,7 +46,7 @@ impl Postings {
         occurrences().for_each(|(_, code)| counts[code as usize] += 1);
         let dense_from = rows.div_ceil(DENSE_FRACTION);
         let Memory { codes, mut words, mut lists } = Memory::of(rows, &counts);
-        // By code: how many rows it has, and where the next of them goes.
+        // For each code: the number of its rows, and the index in `lists` or `words` for its next row.
         let mut next = codes.clone();
         occurrences().for_each(|(row, code)| {
             let [count, start] = &mut next[code as usize];
@@ -57,10 +61,11 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Makes the postings of a single-valued column, 64 rows at a time.
+    /// Creates the postings of a single-valued column with codes of one byte, 64 rows at a time. `present` selects the rows
+    /// with a value.
     pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
         let rows = values.len();
-        // A word of 64 rows has a bit for each that there is and that has a value.
+        // Returns for each 64 rows their index, their codes, and a word with a bit for each row that exists and has a value.
         let (chunks, rest) = values.as_chunks::<LANES>();
         let mut last = [0; LANES];
         for (slot, value) in last.iter_mut().zip(rest) {
@@ -84,7 +89,8 @@ impl Postings {
         }
         let counts = &counts[..distinct];
         let Memory { codes, mut words, mut lists } = Memory::of(rows, counts);
-        // The codes with bits, and where these start; any other's next row goes where its list has come to.
+        // The codes that are stored as bitmaps, each with the index of its first word. For any other code, `next` has the index
+        // in `lists` for its next row.
         let mut dense: SmallVec<[(u8, usize); DENSE_FRACTION]> = SmallVec::new();
         let mut next = codes.clone();
         for (code, [count, start]) in (0..=u8::MAX).zip(&codes) {
@@ -94,7 +100,7 @@ impl Postings {
             }
         }
         if counts.iter().any(|count| *count as usize == rows) {
-            // Of a code that all rows have nothing is kept, and no row has another.
+            // If every row has the same code, nothing is stored for it, and no other code has rows.
             return Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() };
         }
         for (at, chunk, word) in chunks() {
@@ -113,8 +119,8 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Makes the postings of a many-valued column, in which a row may have a value more than once. `ends` has the end of the values
-    /// of each row.
+    /// Creates the postings of a many-valued column, in which a row may have a value more than once. `ends` has the end index
+    /// of the values of each row. `code` returns the code of a value.
     pub(crate) fn of_many<C>(distinct: usize, ends: &[u32], values: &[C], code: impl Fn(&C) -> u32) -> Self {
         let mut last_rows = vec![u32::MAX; distinct];
         let occurrences = rows_of_values(ends, values.len()).into_iter().zip(values.iter().map(code));
@@ -124,7 +130,7 @@ impl Postings {
         Self::new(ends.len(), distinct, || occurrences.iter().copied())
     }
 
-    /// Returns the rows of a code.
+    /// Returns the rows that have `code`.
     #[inline]
     pub(crate) fn get(&self, code: u32) -> RowSet<'_> {
         let (count, start) = self.entry(code);
@@ -137,7 +143,7 @@ impl Postings {
         }
     }
 
-    /// Returns the bitmap of a code that has one, sharing its memory.
+    /// Returns the bitmap of `code` without copying it, or `None` if its rows are not stored as a bitmap.
     pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
         match self.get(code) {
             RowSet::Bitmap(_) => self.words.part(self.words_from(self.entry(code).1)),
@@ -145,18 +151,19 @@ impl Postings {
         }
     }
 
-    /// Returns how many rows have a code, and where its words or its rows start.
+    /// Returns the number of rows of `code`, and the index of its first word or of its first listed row.
     #[inline]
     fn entry(&self, code: u32) -> (usize, usize) {
         let [count, start] = self.codes[code as usize];
         (count as usize, start as usize)
     }
 
+    /// Returns the range in `words` of the bitmap that starts at `start`.
     fn words_from(&self, start: usize) -> Range<usize> {
         start..start + self.rows.div_ceil(LANES)
     }
 
-    /// Returns how many rows have the code.
+    /// Returns the number of rows that have `code`.
     #[inline]
     pub(crate) fn count(&self, code: u32) -> usize {
         self.entry(code).0
@@ -179,20 +186,22 @@ impl Postings {
     }
 }
 
-/// Returns a row's number in its batch.
+/// Converts a row number to 16 bits.
 #[expect(clippy::cast_possible_truncation, reason = "a batch has at most 65,536 rows")]
 fn row_number(row: usize) -> u16 {
     debug_assert!(row < MAX_ROWS, "a row of one batch");
     row as u16
 }
 
+/// Returns true if the rows of a code with `count` rows are stored as a bitmap.
 fn is_dense(count: usize, rows: usize) -> bool {
     count * DENSE_FRACTION >= rows
 }
 
-/// Returns the row of each of `values` values.
+/// Returns the row of each value. `ends` has the end index of the values of each row, and `values` is the number of values.
 fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
-    /// Values that are written for each row, however few it has: a branch on their number would be mispredicted.
+    /// The number of entries that are written for each row, even if it has fewer values. A branch on the number of values would
+    /// be mispredicted.
     const AT_ONCE: usize = 4;
     let mut rows = vec![0; values + AT_ONCE];
     let mut start = 0;
@@ -208,16 +217,16 @@ fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
     rows
 }
 
-/// Memory for the rows of codes, zeroed.
+/// Zeroed buffers for the bitmaps and row lists of all codes.
 struct Memory {
-    /// By code: the number of its rows, and the start of its words or rows.
+    /// For each code: the number of its rows, and the index of its first word or of its first listed row.
     codes: Vec<[u32; 2]>,
     words: Vec<u64>,
     lists: Vec<u16>,
 }
 
 impl Memory {
-    /// Lays out memory for codes that have `counts` rows.
+    /// Allocates buffers for codes in a batch of `rows` rows. `counts` has the number of rows of each code.
     fn of(rows: usize, counts: &[u32]) -> Self {
         let (mut words, mut lists) = (0_usize, 0_usize);
         let place = |count: &u32| {
@@ -240,7 +249,7 @@ impl Memory {
     }
 }
 
-/// Returns a bit for each of 64 bytes, set where it is this one.
+/// Returns a mask of the bytes that equal `byte`: bit `i` is set if `bytes[i] == byte`.
 #[inline(always)]
 fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
     let (chunks, _) = bytes.as_chunks();
@@ -254,12 +263,12 @@ mod tests {
     use super::*;
     use crate::rows::Bitmap;
 
-    /// Codes of bytes, and which rows have one, in the ways that columns come.
+    /// Returns test columns: the number of distinct codes, the code of each row, and the rows with a value.
     fn columns_of_bytes() -> Vec<(usize, Vec<u8>, Selection)> {
         let mut columns = Vec::new();
         for rows in [0_usize, 1, 63, 64, 65, 127, 1000, 65_536] {
             for distinct in [1_usize, 2, 5, 70, 256] {
-                // Most rows have one of the first codes, the last ones occur here and there.
+                // Most rows have one of the first codes. The last codes are rare.
                 let code = |row: usize| {
                     let random = row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
                     let spread = if random.is_multiple_of(8) { distinct } else { distinct.div_ceil(8) };
@@ -304,7 +313,7 @@ mod tests {
     #[test]
     fn rows_of_each_code_come_back_whatever_their_number() {
         for rows in [1_usize, 63, 64, 65, 1000, 65_536] {
-            // Code 0 in every row, 1 in every other, 2 in every 500th, 3 in none; code 1 twice in some.
+            // Every row has code 0, every other row has code 1 twice, every 500th row has code 2, and no row has code 3.
             let all: Vec<(u32, u32)> = (0..rows as u32)
                 .flat_map(|row| {
                     let mut codes = vec![(row, 0)];

@@ -1,19 +1,19 @@
-//! Sorting words by their upper bits.
+//! A radix sort of words by their upper bits.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "fewer than 2^32 words, each of which was counted under its digit, so that each place is that of a word"
+    reason = "fewer than 2^32 words, each of which was counted under its digit, so that each index is that of a word"
 )]
 
-/// Fewer words than this are sorted as quickly without.
+/// The number of words from which the radix sort is faster than the standard sort.
 const FEW: usize = 512;
 const DIGIT_BITS: u32 = 11;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Sorts words, those of which that differ only below bit `from` stand in ascending order already.
+/// Sorts words by the bits from `from` upwards. Words that are equal in these bits must already be in ascending order.
 ///
 /// # Complexity
-/// Linear: a pass for every eleven bits in which the words differ, from that bit on.
+/// Linear: one pass for every eleven bits in which the words differ, starting at bit `from`.
 pub(crate) fn sort_from_bit(words: &mut Vec<u64>, from: u32) {
     if words.len() < FEW {
         words.sort_unstable();

@@ -1,13 +1,15 @@
-//! The column of one field, sealed: its values, which rows have them, and the indexes from values to rows.
+//! An immutable column, as the builder seals it: the values, their layout, and the indexes from values to rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "rows of one batch, sizes in memory, and by the invariants of `Column` an end for each row and the codes of its \
-              dictionary"
+    reason = "rows of one batch, and sizes in memory; by the invariants of `Column`, every row has an end, and every code a \
+              string"
 )]
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::dictionary::{Codes, Dictionary};
 use super::ordinals::Ordinals;
@@ -20,9 +22,10 @@ use crate::value::{OrderedType, OrdinalRange, Value};
 /// The values of one field in the rows of a batch.
 ///
 /// Invariants:
-/// - single-valued: one value a row (a filler where the row is absent), or no values if every row is absent;
-/// - many-valued: row `r` has the values from `ends[r - 1]` (or 0) to `ends[r]`; if no row has any, it is laid out as
-///   single-valued.
+/// - A single-valued column has one value for each row, which is a filler if the row has no value. It has no values at all if
+///   no row has a value.
+/// - In a many-valued column, row `r` has the values `ends[r - 1]..ends[r]`, and row 0 starts at 0. If no row has a value, the
+///   layout is that of a single-valued column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(super) rows: usize,
@@ -30,17 +33,17 @@ pub(crate) struct Column {
     pub(crate) data: ColumnData,
 }
 
-/// The layout of the values of rows.
+/// The layout of a column: which values belong to a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnLayout {
-    /// One value a row, or a filler; the rows in the selection have a value.
+    /// One value for each row. The rows in the selection have a value; the others have a filler.
     Single(Selection),
-    /// Any number of values a row, at least one in all; the end of the values of each row.
+    /// Any number of values for each row, and at least one value in all. Contains the end index of the values of each row.
     Many(Slice<u32>),
 }
 
 impl ColumnLayout {
-    /// Returns the layout of a many-valued column, from the end of the values of each row.
+    /// Returns the layout of a many-valued column. `ends` has the end index of the values of each row.
     pub(super) fn many(ends: Vec<u32>) -> Self {
         match ends.last() {
             None | Some(0) => Self::Single(Selection::None),
@@ -49,18 +52,20 @@ impl ColumnLayout {
     }
 }
 
-/// The values, and the indexes from values to rows.
+/// The values of a column, and the indexes from values to rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnData {
-    /// `postings` has the rows of each code; a column of nearly as many strings as rows has none.
+    /// `postings` has the rows of each code. It is `None` if the strings hardly ever recur.
     Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
-    /// `zone`: the least and the greatest of the values. `sorted` is there where [`Sorted::new`] needs it.
+    /// `zone` is the smallest and the greatest value. `sorted` is `None` if the column is many-valued, or if its rows are
+    /// already in order of value; see [`Sorted::new`](super::sorted::Sorted::new).
     Ordered { kind: OrderedType, values: Ordinals, zone: Option<OrdinalRange>, sorted: Option<SortedRows> },
-    /// `holders`: the rows that have `false` among their values, and those that have `true`.
+    /// `holders` has the rows that have `false` among their values, and the rows that have `true`.
     Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
 }
 
 impl ColumnData {
+    /// Returns the number of values, including fillers.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Strings { codes, .. } => codes.len(),
@@ -70,7 +75,8 @@ impl ColumnData {
     }
 }
 
-/// Moves the values and indexes of a batch's columns next to each other, into large pages of memory if they fill one.
+/// Copies the values and indexes of the columns of a batch next to each other, into large pages of memory if they fill one; see
+/// [`slice::pack`](crate::slice::pack).
 pub(crate) fn pack<'c>(columns: impl Iterator<Item = &'c mut Column>) {
     let mut slices = Vec::new();
     columns.for_each(|column| column.slices(&mut slices));
@@ -82,17 +88,18 @@ impl Column {
         self.rows
     }
 
-    /// Returns the number of values in all rows together, fillers included.
+    /// Returns the number of values of all rows, including fillers.
     pub(crate) fn values_len(&self) -> usize {
         self.data.len()
     }
 
-    /// Returns the string of a row of a single-valued string column.
+    /// Returns the string of a row, or `None` if the row has no value. The column must be a single-valued string column.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         self.code(row).map(|(dictionary, code)| dictionary.get(code))
     }
 
-    /// Returns the strings of a single-valued column and their codes by row; the code of a row without a value is a filler.
+    /// Returns the dictionary, and the code of each row, or `None` if the column is not a single-valued string column. The code
+    /// of a row without a value is a filler. If no row has a value, there are no codes.
     pub(crate) fn dictionary(&self) -> Option<(&Dictionary, &Codes)> {
         match (&self.layout, &self.data) {
             (ColumnLayout::Single(_), ColumnData::Strings { dictionary, codes, .. }) => {
@@ -102,7 +109,8 @@ impl Column {
         }
     }
 
-    /// Returns the code of that string, and its dictionary.
+    /// Returns the dictionary and the code of the string of a row, or `None` if the row has no value. Returns `None` for any
+    /// column that is not a single-valued string column.
     #[inline]
     pub(crate) fn code(&self, row: usize) -> Option<(&Dictionary, usize)> {
         match (&self.layout, &self.data) {
@@ -115,7 +123,7 @@ impl Column {
         }
     }
 
-    /// Returns the number of distinct strings; `None` for a column of another type.
+    /// Returns the number of distinct strings, or `None` if the column is not a string column.
     pub(crate) fn strings(&self) -> Option<usize> {
         match &self.data {
             ColumnData::Strings { dictionary, .. } => Some(dictionary.len()),
@@ -123,20 +131,17 @@ impl Column {
         }
     }
 
-    /// Adds one to the count of each distinct code that a row has.
+    /// Adds one to the count of each distinct code of `row`. `counts` has a count for each code. Does nothing if the values are
+    /// not strings.
     pub(crate) fn count_codes(&self, row: usize, counts: &mut [u32]) {
         let ColumnData::Strings { codes, .. } = &self.data else { return };
-        let places = self.places(row);
-        for at in places.clone() {
-            let code = codes.get(at);
-            if (places.start..at).any(|before| codes.get(before) == code) {
-                continue;
-            }
-            counts[code] += 1;
-        }
+        let mut own: SmallVec<[usize; 16]> = self.places(row).map(|at| codes.get(at)).collect();
+        own.sort_unstable();
+        own.dedup();
+        own.into_iter().for_each(|code| counts[code] += 1);
     }
 
-    /// Returns the places of a row's values.
+    /// Returns the index range of the values of `row`.
     pub(crate) fn places(&self, row: usize) -> Range<usize> {
         match &self.layout {
             ColumnLayout::Single(present) => row..row + usize::from(present.contains(row)),
@@ -147,7 +152,7 @@ impl Column {
         }
     }
 
-    /// Returns the values of a row, in the order in which they were added.
+    /// Returns the values of `row`, in the order in which they were added.
     pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
         self.places(row).map(|at| match &self.data {
             ColumnData::Strings { dictionary, codes, .. } => {
@@ -158,7 +163,8 @@ impl Column {
         })
     }
 
-    /// Returns the ordinal of a row of a single-valued column of an ordered type.
+    /// Returns the ordinal of the value of `row`, or `None` if the type is not ordered. The column must be single-valued, and
+    /// the row must have a value.
     pub(super) fn ordinal(&self, row: usize) -> Option<i64> {
         match &self.data {
             ColumnData::Ordered { values, .. } => Some(values.get(row)),
@@ -189,7 +195,7 @@ impl Column {
         }
     }
 
-    /// Lists all slices of the column, those that searches read most first.
+    /// Appends all slices of the column to `all`, starting with the slices that searches read most.
     fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         match &mut self.data {
             ColumnData::Strings { codes, postings, .. } => {

@@ -1,7 +1,7 @@
-//! The rows of a column in the order of their values, stored so or listed.
+//! The rows of a column in order of value: as they are stored, or as a list.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "places among the sorted rows of one batch, at most 65,536, and fence keys before them"
+    reason = "indexes of sorted rows of one batch, at most 65,536, and of fence keys"
 )]
 
 use std::ops::Range;
@@ -11,16 +11,17 @@ use smallvec::SmallVec;
 use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted_rows::{KEY_STEP, SortedRows};
 
-/// The rows with a value of a single-valued column of an ordered type, ascending by value, then by row.
+/// The rows of a single-valued column of an ordered type that have a value, sorted by value, then by row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sorted<'c> {
-    /// This many rows in the order in which they are stored, all of which have a value.
+    /// The rows as they are stored. Contains their number: all rows of the batch have a value, or none has.
     AsStored(usize),
     Listed(&'c SortedRows),
 }
 
 impl<'c> Sorted<'c> {
-    /// Returns the sorted rows of a column; `None` where rows may have many values.
+    /// Returns the sorted rows of a column, or `None` if the column is many-valued. `list` is the field `sorted` of its
+    /// [`ColumnData::Ordered`].
     pub(crate) fn new(list: &'c Option<SortedRows>, column: &Column) -> Option<Self> {
         match (list, &column.layout) {
             (_, ColumnLayout::Many(_)) => None,
@@ -36,7 +37,7 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// Returns the row at a place.
+    /// Returns the row at index `at` of the sorted rows.
     pub(crate) fn get(self, at: usize) -> Option<usize> {
         match self {
             Self::AsStored(rows) => (at < rows).then_some(at),
@@ -44,15 +45,16 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// Returns the places of the rows at these steps from the first row on, or from the last one back.
+    /// Converts a range of steps to an index range of the sorted rows. Steps count from the first row, or from the last row
+    /// backwards if `descending`.
     pub(crate) fn places(self, steps: Range<usize>, descending: bool) -> Range<usize> {
         let len = self.len();
         let steps = steps.start.min(len)..steps.end.min(len);
         if descending { len - steps.end..len - steps.start } else { steps }
     }
 
-    /// Returns the parts whose ordinals are in these closed ranges, which are ascending and disjoint; none is empty. `zone` is the
-    /// least and the greatest ordinal.
+    /// Returns the index ranges of the sorted rows whose ordinals are in `ranges`, without empty index ranges. `ranges` are
+    /// closed, ascending and disjoint. `zone` is the smallest and the greatest ordinal.
     pub(crate) fn parts(
         self,
         ranges: impl Iterator<Item = (i64, i64)>,
@@ -74,7 +76,8 @@ impl<'c> Sorted<'c> {
         parts
     }
 
-    /// Returns the first place in `from..` whose row has an ordinal that is not less than `bound`.
+    /// Returns the first index in `from..` whose row has an ordinal of at least `bound`, or the number of sorted rows if there
+    /// is none.
     fn first_from(self, from: usize, ordinal: impl Fn(usize) -> i64, bound: i64) -> usize {
         let passes = |at| self.get(at).is_some_and(|row| ordinal(row) < bound);
         let (mut low, mut high) = (from, self.len());
@@ -84,7 +87,8 @@ impl<'c> Sorted<'c> {
             let behind = if near { first } else { list.keys.below(bound) };
             high = (behind * KEY_STEP).min(high);
             if near {
-                // Exponential search: the end of a range is seldom far after its start where no fence key is between them.
+                // Exponential search: if no fence key is between the start and the end of a range, the end is usually close to
+                // the start.
                 let mut step = 1;
                 while let next = low + step
                     && next <= high
@@ -110,12 +114,13 @@ impl<'c> Sorted<'c> {
     }
 }
 
-/// Returns the next greater number.
+/// Returns `number + 1`, or `None` for `i64::MAX`.
 fn behind(number: i64) -> Option<i64> {
     (number < i64::MAX).then(|| number + 1)
 }
 
-/// Checks that sorted rows are the present ones, ascending by value, then by row.
+/// Checks that `sorted` has exactly the `present` rows, sorted by value, then by row, and that its bitmaps and fence keys are
+/// correct. Accepts `None`.
 pub(super) fn is_exact(
     sorted: Option<Sorted<'_>>,
     present: impl Iterator<Item = usize>,
@@ -138,8 +143,8 @@ pub(super) fn is_exact(
 }
 
 impl Column {
-    /// Returns the rows with a value and the ordinals of their values, in ascending or descending order; `None` where rows are not
-    /// kept sorted.
+    /// Returns the ordinal and the row of each row with a value, in ascending or descending order of value. Returns `None` if
+    /// the column has no sorted rows.
     pub(crate) fn in_order(&self, descending: bool) -> Option<impl Iterator<Item = (i64, usize)>> {
         let ColumnData::Ordered { sorted, .. } = &self.data else { return None };
         let sorted = Sorted::new(sorted, self)?;
@@ -187,7 +192,7 @@ mod tests {
                         let expected: &[Range<usize>] =
                             if part.is_empty() { &[] } else { std::slice::from_ref(&part) };
                         assert_eq!(&*found, expected, "{low}..={high}");
-                        // A second range is sought from the end of the first.
+                        // The search for a second range starts at the end of the first.
                         for from in ends.iter().step_by(5).filter(|from| *from > high) {
                             for to in [*from, i64::MAX] {
                                 let behind = values.partition_point(|value| value < from)

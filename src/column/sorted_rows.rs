@@ -1,8 +1,8 @@
-//! The rows of a column sorted by their values, with bitmaps of the first of them.
+//! The rows of a column sorted by value, with bitmaps of prefixes of the sorted rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "places among the sorted rows of one batch, at most 65,536, a bitmap for each fence, and sizes in memory"
+    reason = "indexes of sorted rows of one batch, at most 65,536, a bitmap for each fence, and sizes in memory"
 )]
 
 use std::ops::Range;
@@ -11,29 +11,31 @@ use super::fence_keys::FenceKeys;
 use crate::rows::{LANES, RowSet, set_rows};
 use crate::slice::{Move, Slice};
 
-/// Rows ascending by value, then by row, and bitmaps of prefixes of them.
+/// The rows of a column that have a value, sorted by value, then by row, and bitmaps of prefixes of the sorted rows.
 ///
-/// The rows of any range of values are the difference of two bitmaps, corrected by at most [`FENCE`] rows. These are the cumulative
-/// bitmaps of BinDex (Li et al., SIGMOD 2020). They take four bytes a row, beside two for the sorted rows.
+/// A prefix ends at a fence. There is a fence before the first sorted row, after every [`FENCE`] sorted rows, and after the
+/// last one. The rows of any range of values are the difference of two bitmaps, corrected by at most [`FENCE`] rows. These are
+/// the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). They take four bytes per row, and the sorted rows take two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
     pub(super) rows: Slice<u16>,
     /// The fence keys: the ordinal of every [`KEY_STEP`]th sorted row.
     pub(super) keys: FenceKeys,
-    /// For each fence: the bits of the rows before it.
+    /// For each fence but the first: the bitmap of the sorted rows before it.
     prefixes: Slice<u64>,
-    /// The number of rows of the batch, with a value or without.
+    /// The number of rows of the batch, with or without a value.
     pub(super) batch_rows: usize,
 }
 
-/// Sorted rows between two bitmaps: 2,048 make 32 bitmaps, of a bit a row each, in a full batch.
+/// The number of sorted rows between two fences. With 2,048, a full batch has 32 bitmaps of one bit per row.
 const FENCE: usize = 1 << 11;
-/// Sorted rows for each fence key. Fence keys are next to each other, so a search among them costs few cache misses; among the
-/// rows, each step costs two.
+/// The number of sorted rows per fence key. Fence keys are contiguous in memory, so a search among them causes few cache
+/// misses. Each step of a search among the rows causes two.
 pub(super) const KEY_STEP: usize = 1 << 6;
 
 impl SortedRows {
-    /// Makes sorted rows of rows in order, of a batch of `batch_rows`.
+    /// Creates sorted rows from `rows`, which are in order of value, then of row. The batch has `batch_rows` rows, and
+    /// `ordinal` returns the value of a row.
     pub(crate) fn new(rows: Vec<u16>, batch_rows: usize, ordinal: impl Fn(usize) -> i64) -> Self {
         let words = batch_rows.div_ceil(LANES);
         let mut prefix = vec![0; words];
@@ -50,7 +52,7 @@ impl SortedRows {
         &self.rows
     }
 
-    /// Returns the number of rows before each fence but the first, and their bitmap.
+    /// Returns for each fence but the first the number of sorted rows before it, and their bitmap.
     pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
         let len = self.rows.len();
         let places = (1_usize..).map(move |number| (number * FENCE).min(len));
@@ -62,9 +64,7 @@ impl SortedRows {
         self.batch_rows.div_ceil(LANES)
     }
 
-    /// Returns the nearest fence to a place among the rows, and the rows before it.
-    ///
-    /// There is a fence before the first row, at even distances after it, and after the last.
+    /// Returns the number of sorted rows before the fence nearest to index `place`, and the set of these rows.
     fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
         let len = self.rows.len();
         let whole = (place + FENCE / 2) / FENCE;
@@ -85,8 +85,11 @@ impl SortedRows {
         (fence, before)
     }
 
-    /// Returns the pieces of a part: the rows before the first fence and not before the second, with each row of both lists
-    /// inverted.
+    /// Returns two sets of rows, each with a list of rows. The rows of `part`, an index range of the sorted rows, are the first
+    /// set without the second. The bit of each listed row must then be inverted.
+    ///
+    /// The first set has the sorted rows before the fence nearest to the end of `part`. The second set has the sorted rows
+    /// before the fence nearest to its start. If `part` is short, both sets are empty, and the first list has its rows.
     pub(crate) fn pieces(&self, part: Range<usize>) -> [(RowSet<'_>, &[u16]); 2] {
         let rows = |places: Range<usize>| &self.rows[places];
         if part.len() <= Self::LISTED {
@@ -98,10 +101,11 @@ impl SortedRows {
         })
     }
 
-    /// The longest part whose rows are listed.
+    /// The maximum length of an index range whose rows are returned as a list instead of as the difference of two bitmaps.
     pub(crate) const LISTED: usize = FENCE / 2;
 
-    /// Returns the rows of these parts, in the order of their values, where they are listed.
+    /// Returns the rows of `parts` in order of value, or `None` unless `parts` is one index range of at most
+    /// [`LISTED`](Self::LISTED) rows.
     pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
         match parts {
             [part] if part.len() <= Self::LISTED => Some(&self.rows[part.clone()]),
@@ -109,7 +113,7 @@ impl SortedRows {
         }
     }
 
-    /// Returns the number of rows in the lists of the pieces of these parts.
+    /// Returns the total length of the lists of [`pieces`](Self::pieces) for all `parts`.
     pub(crate) fn touched(&self, parts: &[Range<usize>]) -> usize {
         parts.iter().flat_map(|part| self.pieces(part.clone())).map(|(_, list)| list.len()).sum()
     }
@@ -135,7 +139,7 @@ mod tests {
     #[test]
     fn the_rows_of_any_range_are_written_whatever_lies_between_the_fences() {
         for (batch, every) in [(65_536_usize, 1_usize), (65_536, 3), (40_000, 2), (FENCE, 1), (100, 1)] {
-            // Some order of some rows.
+            // Some of the rows, in pseudo-random order.
             let rows: Vec<u16> = (0..batch)
                 .step_by(every)
                 .map(|row| (row * 40_503 % batch.next_power_of_two()) as u16)

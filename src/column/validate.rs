@@ -1,4 +1,4 @@
-//! The invariants of a column, checked by reading all of it.
+//! The check of the invariants of a column.
 
 use super::index_values;
 use super::sealed::{Column, ColumnData, ColumnLayout};
@@ -6,7 +6,7 @@ use super::sorted::{Sorted, is_exact};
 use crate::rows::Selection;
 
 impl Column {
-    /// Says which invariant does not hold.
+    /// Checks the invariants by reading the whole column. Returns a description of the first one that does not hold.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let values = self.data.len();
         match &self.layout {

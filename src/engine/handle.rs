@@ -1,6 +1,6 @@
-//! The engine handle: its settings, and the state that its threads share.
+//! The engine handle: the settings of an engine, and the state that its threads share.
 //!
-//! Its operations are in other modules: [searches](super::search), [writes](super::write) and [memory](super::memory).
+//! The operations are in other modules: [searches](super::search), [writes](super::write) and [memory](super::memory).
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,8 @@ use crate::limits::Limits;
 
 /// An in-memory store of cases that answers searches.
 ///
-/// It is `Send + Sync`. A search works on the snapshot that was current when it began. Searches and imports never wait for each
-/// other.
+/// An engine is `Send + Sync`. A search uses the snapshot that was current when the search started. Searches and imports never wait for
+/// each other.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};
@@ -39,12 +39,12 @@ pub struct Engine {
     pub(super) keep: Keep,
     pub(super) sizes: Sizes,
     pub(super) current: SharedState,
-    /// The document template of [single cases](Engine::upsert), learned from earlier ones.
+    /// The document template of [single cases](Engine::upsert), learned from earlier cases.
     ///
-    /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes more
-    /// instructions and gives the same result.
+    /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes more instructions and has the
+    /// same result.
     pub(super) template: Mutex<DocumentTemplate>,
-    /// The size of the writer's state when [`memory`](Engine::memory) last saw it, in bytes.
+    /// The size of the writer's state in bytes, when [`memory`](Engine::memory) last read it.
     pub(super) writer_bytes: AtomicUsize,
 }
 
@@ -58,19 +58,19 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Sets the bounds on case documents and, by [`Limits::page`], on pages of searches.
+    /// Sets the limits of case documents and, by [`Limits::page`], of the pages of searches.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Sets whether documents are kept. Without them, answers contain ids only.
+    /// Sets whether the engine keeps documents. Without documents, answers contain only ids.
     #[must_use]
     pub fn documents(self, keep_documents: bool) -> Self {
         Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
     }
 
-    /// Keeps documents outside the engine, each under a number that the caller gives with the case.
+    /// Sets that documents are stored outside the engine. The caller passes a number for each case.
     #[must_use]
     #[cfg_attr(
         not(any(test, feature = "store")),
@@ -80,7 +80,7 @@ impl EngineBuilder {
         Self { keep: Keep::Numbers, ..self }
     }
 
-    /// Sets the most cases of a batch: 65,536 by default, fewer in tests.
+    /// Sets the maximum number of cases in a batch. The default is 65,536; tests use fewer.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
@@ -134,13 +134,13 @@ impl Engine {
         EngineBuilder { catalog, limits: Limits::default(), keep: Keep::Text, batch_rows: MAX_ROWS }
     }
 
-    /// Returns the fields that are stored and can be filtered.
+    /// Returns the catalogue: the fields that are stored and can be filtered.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Returns the bounds on case documents and pages.
+    /// Returns the limits of case documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -166,7 +166,7 @@ impl Engine {
     /// Checks the invariants of the stored cases, for tests and fuzzers.
     ///
     /// # Errors
-    /// The first invariant that does not hold.
+    /// Returns a description of the first violated invariant.
     pub fn validate(&self) -> Result<(), String> {
         let writer = self.current.write();
         let snapshot = self.current.load();

@@ -11,26 +11,27 @@ use crate::engine::snapshot::Slot;
 use crate::error::quote;
 use crate::filter::{Asked, Filter, Warning, WarningKind};
 
-/// The most values of a filter that are checked.
+/// The maximum number of values of a filter that are checked.
 const MOST_VALUES: usize = 20;
 
-/// The kind of difference between a stored string and the one in the filter, in order of preference.
+/// The difference between a stored string and the string of the filter, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Differs {
     InUnicode,
     InBlanks,
     InCase,
-    /// The stored string contains the other one.
+    /// The stored string contains the string of the filter.
     IsLonger,
 }
 
 impl Engine {
-    /// Returns hints about why a filter may select no case. It checks the first 20 values of the filter. A hint names a value
-    /// that no case has and its stored form: another form of Unicode, blanks around it, other capitals, or a longer string.
-    /// Another hint names each field without values.
+    /// Returns hints about why a filter may select no case. Checks the first 20 values of the filter.
     ///
-    /// It looks at all cases of the engine. Do not show the hints to a client that may not see all cases. A filter made by
-    /// [`Filter::and`] gets no hints for that reason.
+    /// A hint names a value that no case has, and the form in which it is stored: another form of Unicode, with blanks around it, with
+    /// other capitals, or as a part of a longer string. Other hints name the fields without values.
+    ///
+    /// The hints depend on all cases of the engine. Do not show them to a client that may not see all cases. For that reason, there are no
+    /// hints for a filter made by [`Filter::and`].
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, WarningKind};
@@ -42,7 +43,7 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// For each value that no case has: linear in the distinct strings of its field.
+    /// Linear in the number of distinct strings of the field, for each value that no case has.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         if !filter.catalog().is_within(&self.catalog) || self.is_empty() {
@@ -125,7 +126,7 @@ struct Wanted<'v> {
 }
 
 impl<'v> Wanted<'v> {
-    /// The shortest string, in bytes, that is searched for inside longer ones.
+    /// The minimum length in bytes of a string that is searched for inside longer strings.
     const SHORTEST_PART: usize = 3;
 
     fn new(value: &'v str) -> Self {
@@ -134,9 +135,9 @@ impl<'v> Wanted<'v> {
         Self { value, composed, folded }
     }
 
-    /// Returns the difference between a stored string and this one; `None` if the strings are unrelated.
+    /// Returns the difference between a stored string and this string. Returns `None` if they are equal or unrelated.
     fn compare(&self, stored: &str) -> Option<Differs> {
-        // Only rarely does folding make a string longer or shorter by this factor.
+        // Folding rarely makes a string longer or shorter by this factor.
         if stored == self.value || stored.len() * 3 < self.folded.len() || self.folded.is_empty() {
             return None;
         }
@@ -159,7 +160,7 @@ impl<'v> Wanted<'v> {
     }
 }
 
-/// Returns the text without blanks around it, in lower case.
+/// Returns the text in lower case, without surrounding blanks.
 fn folded(text: &str) -> String {
     text.trim().to_lowercase()
 }

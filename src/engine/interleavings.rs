@@ -1,7 +1,9 @@
-//! Whole engines under every order of steps that `shuttle` chooses. A call is visible completely or not at all, is never undone,
-//! and is visible to each search that begins after it returned. Merges must not change that.
+//! Tests of whole engines under every order of steps that `shuttle` chooses.
 //!
-//! The steps are those of [`SharedState`]: load a snapshot, publish one, wait for the writer lock.
+//! A call is visible completely or not at all, is never undone, and is visible to each search that starts after it returned. Merges must
+//! not change that.
+//!
+//! The steps are the steps of [`SharedState`]: load a snapshot, publish a snapshot, wait for the writer lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,10 +48,10 @@ fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     (rounds, others)
 }
 
-/// The number of cases stored beforehand: enough for later writes to find batches to merge.
+/// The number of cases that are stored first: enough that later writes find batches to merge.
 const BEFORE: usize = 28;
 
-/// One thread replaces a pair of cases repeatedly, another adds single cases, and readers check what they see.
+/// Runs one thread that replaces a pair of cases repeatedly, one that adds single cases, and readers that check what they see.
 fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged: &AtomicUsize) {
     let engine = engine(batch_rows);
     engine.upsert_many(pair(0).as_bytes()).unwrap();
@@ -57,7 +59,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
         engine.upsert(format!("{{\"id\":\"before {before}\"}}").as_bytes()).unwrap();
     }
     let first_batch = engine.current.write().next_batch;
-    // The writers set these after a call returned. `shuttle` does not schedule them.
+    // The writers set these values after a call returned. `shuttle` does not schedule them.
     let (done, added) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut threads = Vec::new();
     for _ in 0..2 {
@@ -99,7 +101,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     engine.validate().unwrap();
     assert_eq!(observe(&engine), (vec![rounds; 2], BEFORE + singles));
-    // Each sealed head took a number, and each merged batch.
+    // Each sealed head and each merged batch took a number.
     let batches = engine.current.load().base.slots().count() as u64;
     let made = engine.current.write().next_batch - first_batch;
     merged.fetch_add(usize::from(made > batches), Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! The memory that an engine uses.
 
-#![expect(clippy::arithmetic_side_effects, reason = "sizes of memory that is there")]
+#![expect(clippy::arithmetic_side_effects, reason = "sizes of allocated memory")]
 
 use std::sync::atomic::Ordering;
 
@@ -19,32 +19,32 @@ pub struct MemoryUsage {
     pub cases: u64,
     /// The number of batches.
     pub batches: u64,
-    /// The bytes of all columns, including ids.
+    /// The size of all columns, including ids.
     pub columns_bytes: u64,
-    /// The bytes of all indexes, the insertion order, the live rows, and the writer's table of uncovered rows.
+    /// The size of all indexes, the insertion order, the live rows, and the writer's table of uncovered rows.
     pub index_bytes: u64,
-    /// The bytes of the documents and of their offsets.
+    /// The size of the documents and of their offsets.
     pub documents_bytes: u64,
     /// The memory of each column, in the order of the catalogue.
     pub fields: Vec<FieldMemory>,
 }
 
-/// The memory of one field's column.
+/// The memory of one field, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FieldMemory {
-    /// The field's name.
+    /// The name of the field.
     pub name: String,
-    /// The bytes of its column in all batches.
+    /// The size of its column in all batches.
     pub column_bytes: u64,
-    /// The bytes of its indexes, in each batch and over all batches.
+    /// The size of its indexes, in each batch and over all batches.
     pub index_bytes: u64,
 }
 
 impl Engine {
     /// Returns the memory used by the cases.
     ///
-    /// It waits for no write: while one is under way, the writer's table of recent cases counts with its size at the last call.
+    /// Does not wait for writes. While a write is in progress, the result has the size of the writer's table at the last call.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -98,7 +98,7 @@ impl MemoryUsage {
         }
     }
 
-    /// Returns the bytes of columns and indexes per case, without documents; 0 without cases.
+    /// Returns the size in bytes of columns and indexes per case, without documents. Returns 0 if there are no cases.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
     pub fn bytes_per_document(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! One interface to everything that answers requests.
+//! The trait of types that answer requests.
 
 use super::handle::Engine;
 use super::search::SearchAnswer;
@@ -8,9 +8,9 @@ use crate::error::Error;
 use crate::filter::{Filter, SearchRequest, Warning};
 use crate::limits::Limits;
 
-/// Documents that requests are answered from: an [`Engine`], or a `Store`.
+/// A searchable collection of documents: an [`Engine`] or a `Store`.
 ///
-/// Both have these methods of their own. The trait is for code that takes either.
+/// Both types also have these methods as inherent methods. The trait is for code that accepts either type.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, SearchRequest, Searchable};
@@ -47,13 +47,13 @@ pub trait Searchable: Send + Sync {
     /// Answers a request.
     ///
     /// # Errors
-    /// A request for another catalogue or above the limits; faults of the file of a store.
+    /// Returns an error if the request is for another catalogue or exceeds the limits, or if the file of a store cannot be read.
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Self::Error>;
 
     /// Returns the number of documents that the filter selects.
     ///
     /// # Errors
-    /// A filter of another catalogue.
+    /// Returns an error if the filter is for another catalogue.
     fn count(&self, filter: &Filter) -> Result<u64, Self::Error>;
 
     /// Returns hints about why a filter may select nothing.
@@ -62,7 +62,7 @@ pub trait Searchable: Send + Sync {
     /// Explains how a request would be answered.
     ///
     /// # Errors
-    /// A request for another catalogue or above the limits.
+    /// Returns an error if the request is for another catalogue or exceeds the limits.
     fn explain(&self, request: &SearchRequest) -> Result<Explanation, Self::Error>;
 }
 

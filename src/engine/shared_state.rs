@@ -1,8 +1,11 @@
 //! State shared between threads: the current snapshot, which is swapped atomically, and the writer lock.
 //!
-//! Everything else that threads share never changes, or is initialised once (`OnceLock`). The unit tests replace both by a model
-//! that `shuttle` schedules, and run whole engines on it (`interleavings.rs`). The swap and the lock themselves are tested by
-//! `arc-swap` and `parking_lot`.
+//! Everything else that affects answers never changes, or is initialised once (`OnceLock`). Caches and counters that do not affect answers
+//! have locks or atomics of their own: the document template and the writer's size in [`Engine`](super::Engine), and the usage counts of
+//! lazy columns. The value that a store attaches to a snapshot is also swapped atomically, but only for a reader of the same documents.
+//!
+//! Unit tests replace the swap and the lock by a model that `shuttle` schedules, and run whole engines on it (`interleavings.rs`). The swap
+//! and the lock themselves are tested by `arc-swap` and `parking_lot`.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -13,11 +16,11 @@ use super::snapshot::Snapshot;
 use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
-/// The current snapshot, and the state that only the current writer sees.
+/// The current snapshot, and the writer's state, which only the write in progress accesses.
 pub(crate) enum SharedState {
     /// An atomically swapped pointer, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),
-    /// A model of both; `shuttle` chooses the order of its steps.
+    /// A model of both. `shuttle` chooses the order of its steps.
     #[cfg(test)]
     Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
 }
@@ -66,7 +69,7 @@ impl SharedState {
 }
 
 impl SharedState {
-    /// Takes the writer lock; `None` while a write is under way.
+    /// Takes the writer lock. Returns `None` while a write is in progress.
     pub(crate) fn try_write(&self) -> Option<Writing<'_>> {
         match self {
             Self::Swapped(current, writer) => Some(Writing::Swapped(current, writer.try_lock()?)),
@@ -85,7 +88,7 @@ pub(crate) enum Writing<'e> {
 }
 
 impl Writing<'_> {
-    /// Makes the snapshot the current one, and releases the writer lock.
+    /// Makes `next` the current snapshot, and releases the writer lock.
     pub(crate) fn publish(self, next: Arc<Snapshot>) {
         match self {
             Self::Swapped(current, _writer) => current.store(next),

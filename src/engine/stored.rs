@@ -1,4 +1,4 @@
-//! Access for the durable store, besides [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
+//! Access to the engine for the durable store, in addition to [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ impl Engine {
         snapshot.view(&self.catalog, self.keep)
     }
 
-    /// Returns the document numbers of a sample: about `least` cases, or up to twice as many, spread evenly over all; all cases if there are
-    /// fewer. Also returns the value attached to their snapshot.
+    /// Returns the document numbers of a sample, and the value attached to the snapshot.
+    ///
+    /// The sample has about `least` cases, or up to twice as many, spread evenly over all cases. It has all cases if there are fewer.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
         let snapshot = self.snapshot();
         let step = snapshot.len().checked_div(least).unwrap_or(0).max(1);
@@ -20,10 +21,10 @@ impl Engine {
         let numbers = view.slots().flat_map(|slot| {
             slot.live.iter(slot.batch.rows()).filter_map(|row| slot.batch.document_number(row))
         });
-        // One of each `step` cases, not always the same one of them: the cases of a source may repeat a pattern.
+        // Chooses one of each `step` cases, at varying positions, because the cases of a source may repeat a pattern.
         let is_chosen = |at: usize| {
             let (window, own) = (at.checked_div(step).unwrap_or(0), at.checked_rem(step).unwrap_or(0));
-            // 2^32 over the golden ratio, whose multiples are spread evenly.
+            // 2^32 divided by the golden ratio. Its multiples are spread evenly.
             let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step);
             chosen == Some(own)
         };
@@ -41,8 +42,8 @@ impl Engine {
         self.current.load().base.index().hasher().clone()
     }
 
-    /// Replaces all cases by those of another engine with the same catalogue and the same [hasher](Self::hasher), atomically for
-    /// readers.
+    /// Replaces all cases by the cases of another engine with the same catalogue and the same [hasher](Self::hasher). The replacement is
+    /// atomic for readers.
     pub(crate) fn replace(&self, other: Self) {
         let (snapshot, writer) = other.current.into_parts();
         let mut writing = self.current.write();
@@ -57,7 +58,7 @@ impl Engine {
 }
 
 impl Snapshot {
-    /// Attaches a value, which replaces the earlier attachment.
+    /// Attaches a value, which replaces the previous attachment.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.attachment.store(Some(Arc::new(attachment)));
     }
@@ -72,7 +73,7 @@ impl Snapshot {
         self.head.id
     }
 
-    /// Returns the smallest number of a document in the head.
+    /// Returns the smallest document number in the head.
     pub(crate) fn first_document_of_head(&self) -> Option<u64> {
         let edits = self.head.edits();
         edits.iter().filter_map(|edit| edit.stored.as_ref()?.document_number()).min()

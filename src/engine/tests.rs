@@ -1,4 +1,4 @@
-//! Tests of whole engines, and of the access that the durable store has.
+//! Tests of whole engines, and of the access for the durable store.
 
 use std::sync::Arc;
 
@@ -211,12 +211,12 @@ fn heads_with_lazy_columns_are_joined() {
         if number.is_multiple_of(777) {
             engine.validate().unwrap();
         }
-        // The batch that heads are joined to, before a search.
+        // The batch to which heads are joined, before a search.
         let snapshot = engine.current.load();
         let newest = snapshot.base.slots().filter(|slot| slot.batch.is_lazy()).max_by_key(|slot| slot.id);
         let (rows, columns) = newest.map_or((0, 0), |slot| (slot.batch.rows(), slot.batch.columns().count()));
         joins.push((rows, columns));
-        // Searches need the columns up to 5,000 cases, then no longer: first the columns are merged, later left out.
+        // Searches need the columns up to 5,000 cases, and no longer after that. First the columns are merged, later they are left out.
         if number.is_multiple_of(7) && number < 5000 {
             let cases = u64::from(number) + 1;
             let untagged = u64::from(number / 3) + 1;
@@ -248,7 +248,7 @@ fn deleted_rows_do_not_accumulate() {
         most = most.max(snapshot.base.slots().map(|slot| slot.batch.rows()).sum());
     }
     engine.validate().unwrap();
-    // The sources of a merge, the cases written meanwhile, and the result of the merge before.
+    // The sources of a merge, the cases written meanwhile, and the result of the previous merge.
     assert!(engine.len() == 2048 && most < 8192 + 2048, "{} cases, {most} rows", engine.len());
 }
 
@@ -307,7 +307,7 @@ fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
         assert!(engine.delete("0001"));
         assert_eq!(engine.upsert(&lines([last])), Ok(UpsertOutcome::Replaced));
         assert_eq!(ids(&engine), named((0..=last).filter(|id| *id != 1)));
-        // Sealing the head makes new selections.
+        // Sealing the head creates new selections.
         engine.upsert_many(&lines((0..100).map(|id| id + 9_100))).unwrap();
         assert_eq!(ids(&engine).len(), last as usize + 100);
     }
@@ -344,7 +344,7 @@ fn many_keys_are_found_in_all_batches() {
     };
     engine.upsert_many((0..500).map(document).collect::<String>().as_bytes()).unwrap();
     for count in [1, 15, 16, 17, 33, 200] {
-        // Every third one, and some that do not exist.
+        // Every third case, and some that do not exist.
         let wanted: Vec<u32> = (0..count).map(|n| n * 3).collect();
         let list: Vec<String> = wanted.iter().map(|person| format!("p{person}")).collect();
         let text = format!("applicantReference.applicantId in ({})", list.join(", "));
@@ -381,7 +381,7 @@ fn numbers_of_dropped_batches_are_reused() {
     assert!(numbers < 400, "{numbers} numbers");
 }
 
-/// Filters over fields of every type, single- and many-valued. The first searches evaluate rows; later ones build columns.
+/// Filters over single-valued and multi-valued fields of every type. The first searches evaluate rows; later searches build columns.
 #[test]
 fn the_head_selects_the_same_by_rows_and_by_columns() {
     const FILTERS: [&str; 10] = [
@@ -464,7 +464,7 @@ fn an_answer_without_cases_holds_no_snapshot() {
 
 #[test]
 fn a_batch_without_rows_selects_nothing() {
-    // A store rejects one as damage. An engine that is restored from one answers all the same.
+    // A store rejects an empty batch as damage. An engine that is restored from one answers all the same.
     let engine = numbered(64).build();
     let mut parts = parts(&engine);
     let empty = BatchBuilder::new(&engine.catalog, Keep::Numbers, 0).seal();

@@ -1,4 +1,4 @@
-//! Access paths: where the rows of a leaf come from in one batch, and testing single rows by them.
+//! Access paths: the sources of the rows of a leaf in one batch, and tests of single rows.
 
 use std::ops::Range;
 
@@ -10,44 +10,45 @@ use crate::predicate::in_ranges;
 use crate::rows::{LANES, RowSet, Selection, has_bit};
 use crate::value::OrdinalRange;
 
-/// The path to the rows of a leaf in one batch.
+/// The source of the rows of a leaf in one batch.
 pub(super) enum AccessPath<'p> {
-    /// A set that an index holds ready, or whose few rows were tested one by one.
+    /// A set of rows that an index stores, or that is the result of testing a few rows one by one.
     Rows(RowSet<'p>),
-    /// The rows that all of these bitmaps have, one for each string; the index over all batches holds them.
+    /// The rows that are in all of these bitmaps, one for each string. The index over all batches has the bitmaps.
     StringBitmaps(SmallVec<[&'p [u64]; 2]>),
-    /// The rows of any of these codes.
+    /// The rows that have any of these codes.
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
     EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
-    /// The parts of the rows sorted by value whose values are in the ranges.
+    /// The rows whose value is in one of `ranges`. `parts` are their index ranges among the sorted rows.
     Sorted {
         column: &'p Column,
         sorted: Sorted<'p>,
         parts: SmallVec<[Range<usize>; 2]>,
         ranges: &'p [OrdinalRange],
     },
-    /// The rows of a column of many values that have one.
+    /// The rows of a multi-valued column that have a value.
     Present(&'p Column),
-    /// The rows with a value that passes each of these tests, by reading the column.
+    /// The rows that pass each of these tests, found by reading the column.
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
 
-/// A test on the values of a row: some value passes it.
+/// A test of a row. The row passes if one of its values passes.
 pub(super) enum ValueTest<'p> {
     /// The row has a value.
     Present,
-    /// One code.
+    /// The value is the string with this code.
     Code(u32),
-    /// One of several codes, a bit each.
+    /// The value is a string whose code is in this bitmap.
     Codes(Box<[u64]>),
-    /// In one of these closed ranges, ascending.
+    /// The value is in one of these closed ranges, which ascend.
     Ranges(&'p [OrdinalRange]),
+    /// The value is this Boolean.
     Boolean(bool),
 }
 
 impl<'p> AccessPath<'p> {
-    /// True when a row is among those of the path.
+    /// Returns true if the row is one of the rows of the path.
     pub(super) fn matches_row(&self, row: usize) -> bool {
         match self {
             Self::Rows(rows) => rows.contains(row),
@@ -78,7 +79,7 @@ impl<'p> AccessPath<'p> {
         }
     }
 
-    /// Returns the rows of the path, in any order, where they are listed and few.
+    /// Returns the rows of the path in any order, if they are listed and few.
     pub(super) fn listed(&self) -> Option<&'p [u16]> {
         match self {
             Self::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => sorted.listed(parts),
@@ -86,11 +87,11 @@ impl<'p> AccessPath<'p> {
         }
     }
 
-    /// Keeps those of some rows that are among those of the path, or with `negated` the others.
+    /// Retains the rows of the list that are rows of the path. If `negated`, retains the other rows.
     pub(super) fn filter_rows(&self, negated: bool, rows: &mut Vec<u16>) {
-        // The misses of the cache of all rows then overlap.
+        // The cache misses of all rows then overlap.
         rows.iter().for_each(|row| self.prefetch(usize::from(*row)));
-        // A loop of its own for what rows are tested most.
+        // The most frequent kinds of test have their own loops.
         match self {
             Self::Rows(own) => own.retain_unless(negated, rows),
             Self::Sorted {
@@ -121,7 +122,7 @@ impl<'p> AccessPath<'p> {
         }
     }
 
-    /// Has the processor fetch what the bits of the path are made of.
+    /// Prefetches the data from which the bitmap of the path is computed.
     pub(super) fn prefetch_start(&self) {
         match self {
             Self::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
@@ -137,7 +138,7 @@ impl<'p> AccessPath<'p> {
         }
     }
 
-    /// Has the processor fetch the value by which [`matches_row`](Self::matches_row) tests a row.
+    /// Prefetches the value that [`matches_row`](Self::matches_row) reads for a row.
     #[inline]
     pub(super) fn prefetch(&self, row: usize) {
         let column = match self {
@@ -167,7 +168,7 @@ pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32>
     })
 }
 
-/// True when the value at a place of a column passes the test.
+/// Returns true if the value at index `at` of a column passes the test.
 fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
     match (data, test) {
         (_, ValueTest::Present) => true,
@@ -182,7 +183,7 @@ fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
     }
 }
 
-/// Has the processor fetch the values of a row, or their ends.
+/// Prefetches the values of a row, or the ends of its values.
 #[inline]
 fn prefetch_values(column: &Column, row: usize) {
     if let ColumnLayout::Single(Selection::Bitmap(present)) = &column.layout {
@@ -199,7 +200,7 @@ fn prefetch_values(column: &Column, row: usize) {
     }
 }
 
-/// Has the processor fetch one of many codes.
+/// Prefetches one code.
 #[inline]
 pub(super) fn prefetch_code(codes: &Codes, at: usize) {
     match codes {

@@ -1,4 +1,4 @@
-//! Estimates of work, by which plans and executors choose.
+//! Cost estimates, by which planning and execution choose.
 #![expect(clippy::arithmetic_side_effects, reason = "the operators of `Cost` saturate")]
 
 use std::iter::Sum;
@@ -6,27 +6,27 @@ use std::ops::{Add, AddAssign, Mul};
 
 use crate::rows::LANES;
 
-/// An estimate of work, in the time that a word of 64 rows takes.
+/// An estimate of work. The unit is the time to process one 64-row word of a bitmap.
 ///
-/// Sums and products saturate: an estimate that large is too much work in any case.
+/// Sums and products saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost(usize);
 
-/// The least cost of a step.
+/// The minimum cost of a step.
 pub(super) const COST_OF_A_STEP: Cost = Cost(64);
-/// Setting the bit of a row in a list.
+/// The cost of setting the bit of a listed row.
 pub(super) const COST_OF_A_BIT: Cost = Cost(4);
-/// Reading one value of a column from front to back.
+/// The cost of reading one value in a sequential scan of a column.
 pub(super) const COST_OF_A_VALUE: Cost = Cost(10);
-/// Telling of 64 codes of a byte whether they are in a set.
+/// The cost of testing 64 8-bit codes for membership in a set.
 pub(super) const COST_OF_64_BYTES: Cost = Cost(10);
-/// Testing the value of one row.
+/// The cost of testing the value of one row.
 pub(super) const COST_OF_A_ROW: Cost = Cost(60);
-/// Testing the bit of one row.
+/// The cost of testing the bit of one row.
 pub(super) const COST_OF_A_TESTED_BIT: Cost = Cost(6);
-/// Listing the rows of a bitmap takes about this much.
+/// The approximate cost of listing the rows of a bitmap.
 pub(super) const COST_OF_LISTING: Cost = Cost(256);
-/// Seeking a range of values takes a few steps.
+/// The cost of searching a range in sorted values.
 pub(super) const COST_OF_SEEKING: Cost = Cost(512);
 
 impl Cost {
@@ -37,22 +37,22 @@ impl Cost {
         Self(rows / LANES)
     }
 
-    /// Returns the cost of this many words of 64 rows.
+    /// Returns the cost of processing `words` words of 64 rows.
     pub(super) fn of_words(words: usize) -> Self {
         Self(words)
     }
 
-    /// Returns how often `each` can be paid from this; any number of times where it costs nothing.
+    /// Returns how many times this cost covers `each`, or `usize::MAX` if `each` is free.
     pub(super) fn pays(self, each: Self) -> usize {
         self.0.checked_div(each.0).unwrap_or(usize::MAX)
     }
 
-    /// Returns the cost for each of `rows` rows that are decided, times the rows of a batch.
+    /// Returns the cost per decided row, multiplied by the number of rows of the batch. `usize::MAX` if no row is decided.
     pub(super) fn per_decided(self, decided: usize, rows: usize) -> usize {
         (self * rows).pays(Self(decided))
     }
 
-    /// Returns the number.
+    /// Returns the number of units.
     pub(super) fn get(self) -> usize {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Counts the rows of an access path that are also in a bitmap, without a bitmap of the path's rows.
+//! Counting of the rows of an access path that are also in a bitmap, without a bitmap of the path's rows.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows of one batch; the rows that are subtracted were counted before"
@@ -11,7 +11,7 @@ use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::kernels::{self, Combine, Pair};
 use crate::rows::{LANES, RowSet, Selection, count_range, has_bit};
 
-/// Returns the number of rows of a path whose bit in `words` is set; `None` if that needs a bitmap of the path's rows. `rows` is
+/// Returns the number of rows of a path whose bit in `words` is set. Returns `None` if that needs a bitmap of the path's rows. `rows` is
 /// the number of rows of the batch.
 pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) -> Option<usize> {
     match path {
@@ -33,9 +33,9 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
     }
 }
 
-/// Counts the rows whose code is in the set and whose bit is set.
+/// Counts the rows that have a value, whose code is in `set`, and whose bit in `words` is set.
 fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) -> usize {
-    /// The number of words made at a time. They stay in the nearest cache.
+    /// The number of words that are computed at a time. They stay in the L1 cache.
     const PIECE: usize = 256;
     let bytes = kernels::byte_set(set);
     let mut room = [0; PIECE];
@@ -59,13 +59,15 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
     }
 }
 
-/// Counts the rows, of `rows`, that are in a part of the rows sorted by value and have their bit set: in the prefix bitmaps of
-/// sorted rows, corrected by the rows between them.
+/// Counts the rows that are in `part` of the sorted rows, and whose bit in `words` is set.
+///
+/// Uses the two nearest prefix bitmaps, and corrects the count by the rows between a bitmap and the end of the part. `rows` is the number
+/// of rows of the batch.
 pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);
     let mut count = match (&until, &from) {
-        // No row after the last is in the bitmaps of sorted rows.
+        // Prefix bitmaps have no bits after the last row.
         (RowSet::Bitmap(until), RowSet::Bitmap(from)) => kernels::count_between(words, until, from),
         (RowSet::Bitmap(until), RowSet::None) => kernels::count_both(words, until),
         (RowSet::All, RowSet::Bitmap(from)) => {
@@ -77,7 +79,8 @@ pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64]
     for list in [list, other] {
         let Some(first) = list.first() else { continue };
         let listed = list.iter().filter(|row| has_bit(words, usize::from(**row))).count();
-        // All of a list lie on the same side of where a bitmap ends: either none was counted, or all whose bit is set.
+        // The rows of a list are all on the same side of the end of a prefix bitmap. So either none of them was counted, or each whose bit
+        // is set.
         let is_counted = until.contains(usize::from(*first)) && !from.contains(usize::from(*first));
         count = if is_counted { count - listed } else { count + listed };
     }

@@ -1,8 +1,8 @@
-//! The rows of a batch that a query selects: found, counted, or tested one by one.
+//! The rows of a batch that a query selects: collected, counted, or tested one by one.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "places among some rows, and counts of what one search does, in 64 bits; `Cost` saturates"
+    reason = "indexes into a list of rows, and counts of the work of one search, in 64 bits; `Cost` saturates"
 )]
 
 use smallvec::SmallVec;
@@ -20,17 +20,21 @@ use crate::index::{places_of_batch, split};
 use crate::predicate::Leaf;
 use crate::rows::{RowSet, Selection};
 
-/// The live rows of a batch that a query selects, not yet gathered.
+/// The live rows of a batch that a query selects, as a program that is not yet executed.
 pub(crate) struct Selected<'q> {
     program: Program<'q>,
     query: &'q Query<'q>,
+    /// The number of rows of the batch.
     rows: usize,
+    /// The estimated number of selected rows.
     likely: usize,
+    /// The estimated cost of collecting the selected rows.
     effort: Cost,
+    /// The number of selected rows, if it is known without executing the program.
     exact: Option<usize>,
 }
 
-/// The live rows of a batch that a query selects.
+/// Plans the query on batch `number`. The plan selects rows among the `live` ones.
 pub(crate) fn select<'q>(
     query: &'q Query<'q>,
     number: usize,
@@ -61,7 +65,7 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
     }
 }
 
-/// The rows, live or not, that a step without children selects by itself.
+/// Returns the rows that a step without children selects, deleted rows included.
 pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batch) -> RowSet<'q> {
     static ALL: Selection = Selection::All;
     let program = Program::new(vec![step], 0, &ALL);
@@ -69,11 +73,11 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
-/// Up to this many rows of the first set are tested one by one for all that follows.
+/// The maximum number of rows of the first set that are tested one by one for the rest of the program.
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {
-    /// Makes the selected rows of a program whose outcome is that of the step `root`.
+    /// Creates the selection of a program, whose result is the result of the step `root`.
     fn of_program(
         query: &'q Query<'q>,
         program: Program<'q>,
@@ -84,12 +88,12 @@ impl<'q> Selected<'q> {
         let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
         let likely = likely.min(batch.rows());
         let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
-        // Besides what the sets cost, the rows are written once.
+        // In addition to the cost of the sets, the result is written once.
         let effort = cost + Cost::of_bitmap(batch.rows());
         Self { program, query, rows: batch.rows(), likely, effort, exact }
     }
 
-    /// Counts the rows.
+    /// Returns the number of selected rows.
     pub(crate) fn count(&self) -> usize {
         if let Some(exact) = self.exact {
             self.note(|work| work.counts_known += 1);
@@ -108,7 +112,8 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Counts the rows of left-out branches that are selected all the same; `number` is that of the batch.
+    /// Counts the selected rows that are also rows of left-out branches. `number` is the number of the batch. See
+    /// [`Query::without_indexed_branches`].
     pub(crate) fn count_left_out(&self, number: usize) -> usize {
         let rows = self.query.left_out_rows();
         let listed = &rows[places_of_batch(rows, number)];
@@ -120,7 +125,7 @@ impl<'q> Selected<'q> {
         rows.len()
     }
 
-    /// Has the processor fetch what finding the rows begins with.
+    /// Prefetches the first two sets of the program.
     pub(crate) fn prefetch_start(&self) {
         if self.exact.is_none() {
             self.program.prefetch_start(0);
@@ -128,46 +133,47 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns the cost of gathering the rows, in the time that a word of 64 rows takes.
+    /// Returns the estimated cost of collecting the rows. The unit is the time to process one 64-row word. 0 if the number of rows is
+    /// known.
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort.get() }
     }
 
-    /// True when it is known without reading a row that there are none.
+    /// Returns true if it is known without reading a row that no row is selected.
     pub(crate) fn is_known_none(&self) -> bool {
         self.exact == Some(0)
     }
 
-    /// Returns about how many rows there are.
+    /// Returns the estimated number of selected rows.
     pub(crate) fn likely(&self) -> usize {
         self.likely
     }
 
-    /// Returns how many rows may be [tested](Self::retain) before gathering all is cheaper.
+    /// Returns the number of rows that can be [tested](Self::retain) for the cost of collecting all.
     pub(crate) fn questions(&self) -> usize {
         let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<Cost>();
         self.effort.pays(each)
     }
 
-    /// Returns the instructions at which the members of the conjunction start.
+    /// Returns the indexes of the instructions at which the operands of the conjunction start.
     fn members(&self) -> impl Iterator<Item = usize> {
         let ops = self.program.ops.len();
         std::iter::successors(Some(0), |at| Some(self.program.after(*at))).take_while(move |at| *at < ops)
     }
 
-    /// Keeps those of some rows of the batch, in any order, that are selected.
+    /// Retains the rows of the list that are selected. The list has rows of the batch in any order.
     pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
         self.note(|work| work.rows_asked += rows.len() as u64);
         self.members().for_each(|at| self.program.filter_rows(at, rows));
     }
 
-    /// True when a row is selected.
+    /// Returns true if a row is selected.
     pub(crate) fn contains(&self, row: usize) -> bool {
         self.note(|work| work.rows_asked += 1);
         row < self.rows && self.program.passes(0, row)
     }
 
-    /// Returns the rows.
+    /// Returns the selected rows as a set.
     pub(crate) fn rows(&self) -> RowSet<'q> {
         match self.query.trace {
             None => self.rows_now(),
@@ -175,7 +181,7 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Notes work, if the search is traced.
+    /// Records work, if the search is traced.
     #[inline]
     pub(crate) fn note(&self, note: impl FnOnce(&mut Work)) {
         if let Some(trace) = self.query.trace {
@@ -183,7 +189,7 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns how many rows are considered when all that are selected are to be found.
+    /// Returns the number of rows that are tested to find all selected rows.
     fn evaluated(&self) -> usize {
         self.short_list().map_or(self.rows, <[u16]>::len)
     }
@@ -198,13 +204,13 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns the rows, when the first set has so few that each is tested for what follows.
+    /// Returns the selected rows, if the first set is a [short list](Self::short_list), whose rows are tested for the rest of the program.
     fn few(&self) -> Option<SmallVec<[u16; FEW_ROWS]>> {
         let rest = |row: &u16| self.program.passes(1, usize::from(*row));
         Some(self.short_list()?.iter().copied().filter(rest).collect())
     }
 
-    /// Returns the first set, if it is a list so short that its rows are tested one by one for all that follows.
+    /// Returns the first set, if it is a list of at most [`FEW_ROWS`] rows.
     fn short_list(&self) -> Option<&[u16]> {
         match self.program.ops.first()? {
             Op::Rows { rows: RowSet::List(list), negated: false } if list.len() <= FEW_ROWS => Some(list),

@@ -1,17 +1,17 @@
-//! Runs a program on all rows of a batch at once: sets of rows are combined group by group.
+//! Execution of a program on all rows of a batch: combines sets of rows group by group.
 //!
-//! A bitmap of a full batch has 8 KiB. Every set that an index holds is read once, from front to back, and combined into the
-//! bitmap of its group, which stays in the nearest cache. Pieces of a sixteenth to a half of a bitmap were slower, in cache and
-//! out of it: the hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
+//! A bitmap of a full batch has 8 KiB. Each set of an index is read once, sequentially, and combined into the bitmap of its group, which
+//! stays in the L1 cache. Combining in pieces of a sixteenth to a half of a bitmap was slower, in cache and out of it. The hardware
+//! prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
-//! If rows are only counted, the last set is not combined into a bitmap. Bits are counted directly from up to four sets, two
-//! groups of two. If few rows of a conjunction are left, they become a list, and each is tested for the remaining members.
+//! If rows are only counted, the last set is not combined into a bitmap. Bits are counted directly from up to four sets, two groups of two.
+//! If few rows of a conjunction are left, they become a list, and each row is tested for the remaining members.
 //!
 //! Outside the cache, misses take most of the time, so memory is prefetched:
 //!
 //! - the next set, before the current one is combined;
 //! - the first sets of the next batch, before a batch is counted;
-//! - all values that rows are tested for, before the first test.
+//! - the values of all rows that are tested, before the first test.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -79,7 +79,7 @@ pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -
     }
 }
 
-/// Runs a program. The set `last`, if there is one, may be counted together with the sets before it instead of combined.
+/// Executes a program. The set at instruction `last`, if given, may be counted together with the sets before it instead of combined.
 fn execute<'q>(
     program: &Program<'q>,
     rows: usize,
@@ -98,7 +98,7 @@ fn execute<'q>(
 }
 
 impl<'q> Executor<'_, 'q> {
-    /// Executes one instruction and returns the index of the next one.
+    /// Executes one instruction, and returns the index of the next one.
     fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
         if let Some(OpenGroup { state: GroupState::Few(_), .. }) = self.groups.last()
             && !matches!(op, Op::Close { .. } | Op::Rows { rows: RowSet::None | RowSet::All, .. })
@@ -129,7 +129,7 @@ impl<'q> Executor<'_, 'q> {
         self.next(at)
     }
 
-    /// Joins a set to the innermost group and returns the next instruction.
+    /// Adds a set to the innermost group, and returns the index of the next instruction.
     fn join_set(&mut self, rows: &RowSet<'q>, negated: bool, at: usize) -> usize {
         match rows {
             RowSet::None => self.constant(negated),
@@ -145,7 +145,7 @@ impl<'q> Executor<'_, 'q> {
         self.next(at)
     }
 
-    /// Joins the rows of an access path to the innermost group and returns the next instruction.
+    /// Adds the rows of an access path to the innermost group, and returns the index of the next instruction.
     fn join_path(&mut self, path: &AccessPath<'q>, negated: bool, at: usize) -> usize {
         if let Some(count) = self.count_beside(at, path, negated) {
             return self.finish(count);
@@ -159,7 +159,8 @@ impl<'q> Executor<'_, 'q> {
         self.count_or_join(Cow::Owned(words), negated, at)
     }
 
-    /// Joins a bitmap to the innermost group. The last set may be counted instead, together with the sets before it.
+    /// Adds a bitmap to the innermost group, and returns the index of the next instruction. If it is the last set, it may be counted
+    /// instead, together with the sets before it.
     fn count_or_join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) -> usize {
         if let Some(count) = self.count_together(at, &words, negated) {
             if let Cow::Owned(words) = words {
@@ -171,7 +172,7 @@ impl<'q> Executor<'_, 'q> {
         self.next(at)
     }
 
-    /// Closes the innermost group, which becomes a member of the one around it.
+    /// Closes the innermost group, which becomes a member of the group around it.
     fn close(&mut self, negated: bool, at: usize) {
         let outer = self.groups.iter().nth_back(1);
         if negated || !outer.is_some_and(OpenGroup::is_neutral) {
@@ -191,13 +192,13 @@ impl<'q> Executor<'_, 'q> {
                 self.combine_unless_joined(at);
             }
             GroupState::Rows(RowSet::Bitmap(words)) => self.join(words, negated, at),
-            // The set of a group is otherwise `None` or `All`.
+            // Any other set of a group is `None` or `All`.
             GroupState::Rows(set) => self.constant(matches!(set, RowSet::All) != negated),
         }
     }
 
-    /// Returns the number of selected rows, if the set of an instruction is the last one and can be counted together with the
-    /// sets of the open groups. At most four sets can be: two groups of two.
+    /// Returns the number of selected rows, if the set of instruction `at` is the last set, and can be counted together with the sets of
+    /// the open groups. At most four sets can be: two groups of two.
     fn count_together(&self, at: usize, words: &[u64], negated: bool) -> Option<usize> {
         if self.last != Some(at) {
             return None;
@@ -217,8 +218,8 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Returns the number of selected rows, if the access path of an instruction is the last set and needs no bitmap to be counted
-    /// against the rows selected before.
+    /// Counts the selected rows, if the access path of instruction `at` is the last set, and can be counted without a bitmap of its rows.
+    /// Returns `None` otherwise.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [
@@ -233,7 +234,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Ends the program with the number of selected rows.
+    /// Ends the program with the number of selected rows. Returns the end of the program.
     fn finish(&mut self, count: usize) -> usize {
         for group in self.groups.drain(..) {
             let bitmaps =
@@ -251,17 +252,17 @@ impl<'q> Executor<'_, 'q> {
     }
 }
 
-/// The last set of a program, combined with the sets before it group by group.
+/// The last set of a program, combined with the sets of the open groups, from the innermost to the outermost.
 struct LastSet<'t> {
     pair: Pair<'t>,
-    /// True if the set is the complement of these rows.
+    /// True if the result is the complement of these rows.
     is_negated: bool,
-    /// A pair that `pair` is combined with.
+    /// A second pair, and the operation that combines it with `pair`.
     beside: Option<(kernels::Combine, Pair<'t>)>,
 }
 
 impl<'t> LastSet<'t> {
-    /// Combines this set with the state of a group; `None` if there are too many sets to count at once.
+    /// Combines the set with the state of a group. Returns `None` if there are too many sets to count in one pass.
     fn joined(self, connective: Connective, before: Pair<'t>) -> Option<Self> {
         let how = combination(connective, self.is_negated);
         match (self.beside, self.pair.single(), before.single()) {

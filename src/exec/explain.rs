@@ -1,4 +1,4 @@
-//! Explaining plans: how each node of a predicate is answered, and what it costs and keeps by itself.
+//! Explanation of plans: how each node of a predicate is evaluated, what it costs, and how many rows it selects by itself.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -26,22 +26,22 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection};
 
-/// The means by which a criterion is answered on a batch.
+/// The data structure or method that answers a criterion on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Means {
-    /// The filter itself, for any cases.
+    /// The filter itself: the criterion is constant.
     Constant,
-    /// The least and the greatest value of the batch.
+    /// The smallest and the greatest value of the batch.
     ZoneMap,
-    /// The strings that the batch has.
+    /// The distinct strings of the batch.
     Dictionary,
-    /// An index from keys to rows, over all batches together.
+    /// An index from keys to rows, over all batches.
     Keys,
-    /// A kept bitmap of the rows with a value, or with one of two.
+    /// A stored bitmap of the rows that have a value, or that have one of the two Boolean values.
     Bitmap,
-    /// The kept rows of each string.
+    /// The stored rows of each string.
     Postings,
     /// A binary search in the rows sorted by value.
     SortedRows,
@@ -49,16 +49,16 @@ pub enum Means {
     StoredOrder,
     /// The offsets of each row's values.
     Offsets,
-    /// Reading the values of all rows.
+    /// A scan of the values of all rows.
     Scan,
-    /// Testing each of the few rows written last, which have no columns yet.
+    /// Tests of single rows: the few most recently written rows, which have no columns yet.
     Rows,
-    /// The criteria below it.
+    /// The results of the criteria below.
     Children,
 }
 
 impl Means {
-    /// In words.
+    /// Returns the name of the means, in words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,22 +78,22 @@ impl Means {
     }
 }
 
-/// The plans of some batches for one node, added up.
+/// The plans of one node, added up over batches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Explained {
-    /// By what answers it, and whether that settles it for no row or for every row: in how many batches.
+    /// The number of batches for each means, and for each constant value that it determined (`None`: not constant).
     pub(crate) by: BTreeMap<(Means, Option<bool>), u64>,
-    /// The number of rows that it is expected to select.
+    /// The number of rows that the node is expected to select.
     pub(crate) rows: u64,
-    /// The number of batches in which its number of rows is known without reading a row.
+    /// The number of batches in which the number of selected rows is known without reading a row.
     pub(crate) exact: u64,
-    /// Work, in the time that a word of 64 rows takes.
+    /// The estimated cost. The unit is the time to process one 64-row word.
     pub(crate) cost: u64,
-    /// By child: the sum of its places in the order of evaluation.
+    /// For each child, the sum of its positions in the order of evaluation.
     pub(crate) places: BTreeMap<usize, u64>,
 }
 
-/// Adds the plan of one batch, by node of the predicate.
+/// Adds the plan of one batch to `nodes`, which has an entry for each node of the predicate.
 pub(crate) fn explain(
     query: &Query<'_>,
     number: usize,
@@ -119,7 +119,7 @@ pub(crate) fn explain(
         };
         explained.rows += expected as u64;
         explained.exact += u64::from(is_exact);
-        // An estimate, which stays at the greatest number as `Cost` does.
+        // Saturates, like `Cost`.
         explained.cost = explained.cost.saturating_add(cost.get() as u64);
         if let Node::Branch(_, children) = node {
             let open: &[usize] = match step {
@@ -170,7 +170,7 @@ fn means(
     }
 }
 
-/// True when every row of a batch is known to have each of these strings, and some have others too.
+/// Returns true if the index has every row of a batch for each of these strings, and the batch also has other strings.
 fn are_in_every_row(found: &[&StringPostings], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
     let is_in_every_row =
         |string: &&StringPostings| string.bitmap(number).is_some_and(|bitmap| bitmap.words().is_none());
@@ -185,7 +185,7 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
     }
 }
 
-/// Returns the means by which a column settled a leaf.
+/// Returns the means by which a column determined that a leaf is constant.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     if batch.few_rows().is_some() {
         return Means::Rows;
@@ -211,15 +211,15 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     }
 }
 
-/// The rows that a node selects by itself, and the time for that.
+/// The number of rows that a node selects by itself, and the time to find them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
-    /// Live rows.
+    /// The number of selected rows that are not deleted.
     pub(crate) rows: u64,
     pub(crate) time: Duration,
 }
 
-/// Adds the rows that each node selects on one batch; a branch combines those of its children.
+/// Adds the number of rows that each node selects on one batch, and the time. A branch combines the rows of its children.
 pub(crate) fn measure(
     query: &Query<'_>,
     number: usize,
@@ -242,14 +242,14 @@ pub(crate) fn measure(
                 combine(*connective, children.iter().map(|child| &found[*child]), rows)
             }
         };
-        // A host's clock may say anything.
+        // The clock of a host may return any time.
         measured.time = measured.time.saturating_add(clock().saturating_sub(start));
         measured.rows += own.count_both(&live.set(), rows) as u64;
         found.push(own);
     }
 }
 
-/// Returns the rows that all members have, or any.
+/// Returns the rows that all members have, or that any member has.
 fn combine<'r, 'b: 'r>(
     connective: Connective,
     members: impl Iterator<Item = &'r RowSet<'b>>,

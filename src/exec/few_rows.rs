@@ -1,5 +1,5 @@
-//! Lists in a running program: a conjunction whose rows have become few is a list of them, each of which is tested for what
-//! follows.
+//! Lists of few rows in a running program. If a conjunction has few rows left, they are listed, and each is tested for the remaining
+//! members.
 #![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use crate::operator::Connective;
 use crate::rows::{RowSet, list_bits, set_rows};
 
 impl<'q> Executor<'_, 'q> {
-    /// Joins listed rows, in any order, or with `negated` all others, to the innermost group.
+    /// Adds the listed rows, in any order, to the innermost group. If `negated`, adds all other rows.
     pub(super) fn list(&mut self, rows: &[u16], negated: bool) {
         self.combine_pending();
         let Some(connective) = self.groups.last().map(|group| group.connective) else { return };
@@ -33,7 +33,7 @@ impl<'q> Executor<'_, 'q> {
         self.settle_bitmap(words, uniform);
     }
 
-    /// Returns a state as a bitmap that the executor owns.
+    /// Converts a state to a bitmap that the executor owns.
     fn own_bitmap(&mut self, state: GroupState<'q>) -> Vec<u64> {
         if let GroupState::Rows(RowSet::Bitmap(Cow::Owned(words))) = state {
             return words;
@@ -50,7 +50,8 @@ impl<'q> Executor<'_, 'q> {
         words
     }
 
-    /// Lists the rows of a conjunction that pass the member at an instruction, tested one by one; false if they are too many.
+    /// Replaces the bitmap of a conjunction by the list of its rows that pass the member at instruction `at`. Does nothing and returns
+    /// false if evaluating the member for all rows is cheaper, or if the state is not a bitmap.
     pub(super) fn filter(&mut self, at: usize, effort: Cost, members: usize) -> bool {
         if effort < (Cost::of_bitmap(self.rows) * 2).max(COST_OF_LISTING) {
             return false;
@@ -77,7 +78,8 @@ impl<'q> Executor<'_, 'q> {
         true
     }
 
-    /// Keeps the listed rows that pass the member at an instruction, tested one by one; false if they are too many.
+    /// Retains the listed rows that pass the member at instruction `at`. Does nothing and returns false if evaluating the member for all
+    /// rows is cheaper.
     pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
         let bitmaps = Cost::of_bitmap(self.rows) * 2;
         let each = self.program.cost_of_testing(at);
@@ -97,7 +99,7 @@ impl<'q> Executor<'_, 'q> {
         true
     }
 
-    /// Makes a bitmap of the listed rows of the innermost group.
+    /// Converts the list of rows of the innermost group to a bitmap.
     pub(super) fn list_to_bitmap(&mut self) {
         let state = self.take_state();
         let words = self.own_bitmap(state);
@@ -105,7 +107,7 @@ impl<'q> Executor<'_, 'q> {
     }
 }
 
-/// True when more bits are likely set than `most`, judged by some of the words, and by no more of them than it takes.
+/// Estimates from every 16th word whether more than `most` bits are set. Stops as soon as the estimate exceeds `most`.
 fn are_likely_more(words: &[u64], most: usize) -> bool {
     const STEP: usize = 16;
     let mut left = most / STEP;

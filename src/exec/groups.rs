@@ -13,18 +13,19 @@ use crate::rows::{RowSet, clear_tail};
 
 /// The rows that the members of a group select so far.
 pub(super) enum GroupState<'p> {
-    /// A set: none, all, a bitmap of an index, or a bitmap that the executor owns.
+    /// A set: no row, every row, a bitmap of an index, or a bitmap that the executor owns.
     Rows(RowSet<'p>),
-    /// The few rows that are left of a conjunction, in any order, each once. The remaining members are tested for each row.
+    /// The few rows that are left of a conjunction, distinct and in any order. The remaining members are tested for each row.
     Few(Vec<u16>),
 }
 
 /// A group whose members are being evaluated.
 pub(super) struct OpenGroup<'p> {
     pub(super) connective: Connective,
+    /// The index of the instruction that closes the group.
     pub(super) close: usize,
     pub(super) state: GroupState<'p>,
-    /// A bitmap not yet combined with the state, which is then a bitmap, too. Both are kept to be combined with a third bitmap in
+    /// A bitmap that is not yet combined with `state`, which is then also a bitmap. The two are kept to be combined with a third bitmap in
     /// one pass, or to be counted with the last set of the program.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
@@ -40,28 +41,30 @@ impl OpenGroup<'_> {
     }
 }
 
-/// A program that runs on the rows of one batch.
+/// The state of the execution of a program on the rows of one batch.
 pub(super) struct Executor<'m, 'q> {
     pub(super) program: &'m Program<'q>,
     /// The number of rows of the batch.
     pub(super) rows: usize,
     pub(super) scratch: &'m mut Scratch,
-    /// The open groups, innermost last. The outermost one is a conjunction around the whole program.
+    /// The open groups, innermost last. The outermost group is a conjunction around the whole program.
     pub(super) groups: SmallVec<[OpenGroup<'q>; 8]>,
-    /// The index of the instruction with the last set, if that may be counted together with the sets before it. Only closings
-    /// follow it.
+    /// The index of the instruction with the last set, if it may be counted together with the sets before it. Only ends of groups follow
+    /// it.
     pub(super) last: Option<usize>,
-    /// The number of selected rows, if they were counted in this way.
+    /// The number of selected rows, if the last set was counted in this way.
     pub(super) counted: Option<usize>,
 }
 
 impl<'q> Executor<'_, 'q> {
+    /// Opens a group that ends at instruction `close`.
     pub(super) fn open(&mut self, connective: Connective, close: usize) {
         let neutral = if connective == Connective::And { RowSet::All } else { RowSet::None };
         self.groups.push(OpenGroup { connective, close, state: GroupState::Rows(neutral), pending: None });
     }
 
-    /// Returns the index of the instruction to execute after `at`. If the innermost group is decided, that is its closing.
+    /// Returns the index of the instruction to execute after `at`. If the result of the innermost group is already decided, this is the
+    /// instruction that closes it.
     pub(super) fn next(&self, at: usize) -> usize {
         match self.groups.last() {
             Some(
@@ -103,7 +106,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Takes the state of the innermost group; the caller then sets another.
+    /// Takes the state of the innermost group. The caller then sets another one.
     pub(super) fn take_state(&mut self) -> GroupState<'q> {
         let none = GroupState::Rows(RowSet::None);
         self.groups
@@ -111,7 +114,7 @@ impl<'q> Executor<'_, 'q> {
             .map_or(none, |group| std::mem::replace(&mut group.state, GroupState::Rows(RowSet::None)))
     }
 
-    /// Joins no row, or every row, to the innermost group.
+    /// Adds a constant to the innermost group: every row if `value` is true, otherwise no row.
     pub(super) fn constant(&mut self, value: bool) {
         match self.groups.last().map(|group| (group.connective, value)) {
             Some((Connective::And, false)) => self.settle(RowSet::None),
@@ -120,7 +123,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Joins the rows of a bitmap, or with `negated` all other rows, to the innermost group.
+    /// Adds the rows of a bitmap to the innermost group. If `negated`, adds all other rows.
     pub(super) fn join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) {
         if self.groups.last().is_some_and(|group| group.pending.is_some()) {
             self.combine_three(&words, negated);
@@ -155,14 +158,15 @@ impl<'q> Executor<'_, 'q> {
         inverted
     }
 
-    /// Combines the two bitmaps of the innermost group after the instruction `at`. Leaves them apart if a third bitmap follows, or
-    /// if the last set of the program may be counted together with both.
+    /// Combines the two bitmaps of the innermost group after instruction `at`. Keeps both if a third bitmap follows, or if the last set of
+    /// the program may be counted together with both.
     pub(super) fn combine_unless_joined(&mut self, at: usize) {
         let Some(group) = self.groups.last() else { return };
         let may_be_joined = match self.program.ops.get(at + 1) {
             Some(Op::Rows { rows: RowSet::Bitmap(_), .. }) => true,
             Some(Op::Close { .. }) => self.last.is_some(),
-            // A last group. A conjunction is combined before it, because its rows are tested one by one if few are left.
+            // The last group of a disjunction. A conjunction is combined before its last group, because few remaining rows are tested one
+            // by one.
             Some(Op::Open { close, .. }) => {
                 group.connective == Connective::Or && self.last.is_some_and(|last| last < *close)
             }
@@ -173,7 +177,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Combines the two bitmaps of the innermost group and a third one in one pass.
+    /// Combines the two bitmaps of the innermost group and a third bitmap in one pass.
     fn combine_three(&mut self, words: &[u64], negated: bool) {
         let Some(group) = self.groups.last_mut() else { return };
         let second = combination(group.connective, negated);

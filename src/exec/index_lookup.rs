@@ -1,4 +1,4 @@
-//! Leaves looked up in the index over all batches, once for a query.
+//! Lookup of leaves in the index over all batches, once per query.
 #![expect(
     clippy::indexing_slicing,
     reason = "places among some rows, and the number of the string that a key was found by"
@@ -15,35 +15,35 @@ use crate::kernels;
 use crate::predicate::{Leaf, Matcher, Set, TextPattern};
 use crate::value::OrdinalRange;
 
-/// The result of looking a leaf up in the index over all batches.
+/// The result of looking up a leaf in the index over all batches.
 pub(super) enum IndexLookup<'q> {
-    /// The leaf is left out, and selects no row.
+    /// The leaf is part of a left-out branch. It selects no row, so it is not evaluated.
     Nowhere,
-    /// The index does not know the leaf: the column of each batch is read.
+    /// The index has no rows for the leaf, so the column of each batch is read.
     Column,
-    /// The postings of its strings.
+    /// The postings of the strings of the leaf that occur in covered batches, and the number of strings that the leaf tests.
     Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
-    /// The rows that have one of its strings.
+    /// The rows that have one of the strings of the leaf.
     Rows(KeyRows),
 }
 
-/// A leaf on a field with zone maps.
+/// A leaf that tests ranges of a field with zone maps.
 #[derive(Clone, Copy)]
 pub(super) struct ZonedLeaf<'q> {
     pub(super) node: usize,
     pub(super) zones: &'q ZoneIndex,
     pub(super) ranges: &'q [OrdinalRange],
-    /// The leaf is true of the rows without a value in the ranges.
+    /// True if the leaf selects the rows without a value in the ranges.
     pub(super) is_negated: bool,
 }
 
-/// Rows found by key, which are sorted only when a caller needs that.
+/// Rows that were found in the key index. They are sorted on first use.
 pub(super) struct KeyRows {
     found: Vec<GlobalRow>,
     ascending: OnceLock<Ascending>,
 }
 
-/// Rows of all batches, ascending, and beside them which row of its batch each is.
+/// Rows of all batches in ascending order, and for each row its number in its batch.
 struct Ascending {
     rows: Vec<GlobalRow>,
     in_batch: Vec<u16>,
@@ -64,19 +64,19 @@ impl KeyRows {
         })
     }
 
-    /// Returns the rows, ascending.
+    /// Returns the rows in ascending order.
     pub(super) fn ascending(&self) -> &[GlobalRow] {
         &self.sorted().rows
     }
 
-    /// Returns the rows of the batch of a number, ascending.
+    /// Returns the rows of batch `number` in ascending order.
     pub(super) fn of_batch(&self, number: usize) -> &[u16] {
         let Ascending { rows, in_batch } = self.sorted();
         &in_batch[places_of_batch(rows, number)]
     }
 }
 
-/// Looks a leaf up in the index over all batches; `batch` gives a covered batch by its number.
+/// Looks a leaf up in the index over all batches. `batch` returns the covered batch with a number.
 pub(super) fn look_up<'q, 'b>(
     leaf: &'q Leaf,
     index: &'q BatchIndex,
@@ -92,7 +92,7 @@ pub(super) fn look_up<'q, 'b>(
             IndexLookup::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
         }
         FieldIndex::Keys(_) => {
-            /// A string that is a key for some still has a few rows.
+            /// The initial capacity in rows: even a key-like string may be in a few rows.
             const LIKELY: usize = 4;
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
             find_keys(index, leaf.field, texts, batch, |row, _| found.push(row));
@@ -117,14 +117,14 @@ fn look_up_pattern<'q>(field: FieldId, pattern: &TextPattern, index: &'q BatchIn
     }
 }
 
-/// Rows whose strings are compared together.
+/// The number of rows whose strings are compared together.
 const TOGETHER: usize = 32;
 
-/// Gives the rows of covered batches, dead ones too, that have one of these strings in a key field, each with the
-/// number of its string; `batch` gives a covered batch by its number.
+/// Calls `take` for each row of covered batches that has one of `texts` in a key field, with the index of the string in `texts`. Deleted
+/// rows are included. `batch` returns the covered batch with a number.
 ///
-/// Each loop over the candidates prefetches one load of each, so that their cache misses overlap: the code, the end of its string,
-/// the string.
+/// Each loop over the rows prefetches one load of each row, so that their cache misses overlap: the code, the end of the string, the
+/// string.
 pub(crate) fn find_keys<'b>(
     index: &BatchIndex,
     field: FieldId,
@@ -146,7 +146,7 @@ pub(crate) fn find_keys<'b>(
         return;
     }
     let found = index.probe_all(keys, texts, kernels::prefetch);
-    // Where more rows are found than there are batches, each of these is looked up once.
+    // If there are more rows than batch numbers, the columns are cached by batch number.
     let batches = if found.len() > index.numbers() { index.numbers() } else { 0 };
     let mut known: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; batches];
     let mut strings = |number: usize| {
@@ -167,7 +167,7 @@ pub(crate) fn find_keys<'b>(
         }
         let mut coded = [None; TOGETHER];
         for (coded, place) in coded.iter_mut().zip(&places) {
-            // A row that has a key has a value.
+            // A row with a key entry has a value.
             *coded = place.map(|(dictionary, codes, row)| {
                 let code = codes.get(row);
                 kernels::prefetch(dictionary.ends(), code);

@@ -1,8 +1,8 @@
-//! Planning a predicate on one batch: which nodes indexes settle, and by which access paths the others are answered.
+//! Planning of a predicate on one batch: finds the nodes that indexes decide, and the access paths for the others.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "children are planned before their branch, and open ones select rows of one batch; `Cost` saturates"
+    reason = "children are planned before their branch, and children that are not constant select rows of one batch; `Cost` saturates"
 )]
 
 use smallvec::SmallVec;
@@ -17,12 +17,12 @@ use crate::batch::Batch;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node};
 
-/// Returns the steps of all nodes on the batch of this number, by node of the predicate.
+/// Returns the step of each node of the predicate on batch `number`.
 pub(super) fn all_steps<'p>(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Vec<PlanStep<'p>> {
     steps(query.predicate.root(), &[], query, number, batch)
 }
 
-/// Returns the steps that evaluating the root needs, and the root; nodes below one that zone maps settle have no meaning.
+/// Returns the steps that are needed to evaluate the root, and the root. Steps below a node that zone maps decide have no meaning.
 pub(super) fn needed_steps<'p>(
     query: &'p Query<'p>,
     number: usize,
@@ -32,7 +32,7 @@ pub(super) fn needed_steps<'p>(
     (steps(root, &query.settled_by_zones(number), query, number, batch), root)
 }
 
-/// Returns the steps of nodes up to the node `root`, those that are settled taken as such.
+/// Returns the steps of the nodes up to the node `root`. Nodes with a value in `settled` get that value.
 fn steps<'p>(
     root: usize,
     settled: &[Option<bool>],
@@ -40,7 +40,7 @@ fn steps<'p>(
     number: usize,
     batch: &'p Batch,
 ) -> Vec<PlanStep<'p>> {
-    // Children stand in front of their branch.
+    // Children come before their branch.
     let nodes = &query.predicate.nodes()[..=root];
     let mut steps: Vec<PlanStep<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
@@ -56,7 +56,7 @@ fn steps<'p>(
     steps
 }
 
-/// Returns the step of a leaf on the batch of this number.
+/// Returns the step of a leaf on batch `number`.
 pub(super) fn leaf_step<'p>(
     leaf: &'p Leaf,
     lookup: &'p IndexLookup<'p>,
@@ -74,12 +74,12 @@ pub(super) fn leaf_step<'p>(
     }
     match batch.column(leaf.field) {
         Some(column) => plan_leaf(leaf, lookup, number, column),
-        // An engine has the columns of every filter it runs; a missing one holds nothing.
+        // An engine has the columns of every filter it runs. A missing column would have no values.
         None => PlanStep::Settled(leaf.test.is_negated()),
     }
 }
 
-/// Plans a branch: settled children are dropped or settle it, the others are put in order of evaluation.
+/// Plans a branch. Constant children are dropped, or decide the branch. The other children are put in the order of evaluation.
 fn plan_branch<'p>(
     connective: Connective,
     children: &[usize],
@@ -100,7 +100,7 @@ fn plan_branch<'p>(
         [only] => return PlanStep::Same(*only),
         _ => {}
     }
-    // What decides most rows for the least work goes first.
+    // Children that decide the most rows per cost come first.
     let rank = |child: &usize| {
         let Estimate { rows: selected, cost, .. } = estimate(steps, *child);
         let decided = if neutral { rows - selected } else { selected };
@@ -116,7 +116,7 @@ fn plan_branch<'p>(
         let next = estimate(steps, *child);
         total.cost += next.cost;
         total.rows = match connective {
-            // As if one said nothing about the other.
+            // Assumes that the children are independent.
             Connective::And => share(total.rows, next.rows, rows),
             Connective::Or => (total.rows + next.rows).min(rows),
         };

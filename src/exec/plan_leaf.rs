@@ -1,4 +1,4 @@
-//! Planning a leaf on one batch.
+//! Planning of a leaf on one batch.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -22,8 +22,11 @@ use crate::predicate::{Leaf, Set, Test, TextPattern};
 use crate::rows::{LANES, RowSet};
 use crate::value::OrdinalRange;
 
-/// Plans a test of one string, or for each of several, by the bitmaps that the index over all batches holds for strings with
-/// many rows: neither the column nor its postings are read. `wanted` are the strings tested, those that occur nowhere among them.
+/// Plans a test of one string, or an `all` test of several strings, from the bitmaps in the index over all batches. Neither the column nor
+/// its postings are read.
+///
+/// `found` has the postings of the strings that occur in covered batches, and `wanted` is the number of tested strings. Returns `None` for
+/// other tests, and if the rows of a string are too few for a bitmap.
 pub(super) fn plan_bitmaps<'p>(
     test: &Test,
     found: &[&'p StringPostings],
@@ -53,7 +56,7 @@ pub(super) fn plan_bitmaps<'p>(
     Some(PlanStep::Leaf { path, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
 }
 
-/// Plans a leaf by its column, in the batch of this number.
+/// Plans a leaf on batch `number` by its column.
 pub(super) fn plan_leaf<'p>(
     leaf: &'p Leaf,
     lookup: &'p IndexLookup<'p>,
@@ -90,10 +93,10 @@ pub(super) fn plan_leaf<'p>(
 /// The rows of a batch that have a value of a set.
 struct Matching<'p> {
     path: AccessPath<'p>,
-    /// About how many they are.
+    /// The estimated number of rows.
     rows: usize,
     cost: Cost,
-    /// They are neither more nor fewer.
+    /// True if `rows` is the exact number.
     is_exact: bool,
 }
 
@@ -102,7 +105,7 @@ impl<'p> Matching<'p> {
         Self { path: AccessPath::Rows(set), rows, cost, is_exact: false }
     }
 
-    /// Returns the rows that have a value at all.
+    /// Returns the rows that have any value.
     fn present(column: &'p Column) -> Self {
         let rows = column.rows();
         match &column.layout {
@@ -115,14 +118,14 @@ impl<'p> Matching<'p> {
         }
     }
 
-    /// Returns the rows that have a value which passes a test, by reading the column.
+    /// Returns the rows that have a value which passes `test`, by reading the column. `rows` is the estimated number of these rows.
     fn scan(column: &'p Column, test: ValueTest<'p>, rows: usize) -> Self {
         let path = AccessPath::Scan(column, SmallVec::from_iter([test]));
         Self { path, rows, cost: COST_OF_A_VALUE * column.values_len(), is_exact: false }
     }
 }
 
-/// Returns about how many rows have a value: as many as are sorted, else all.
+/// Estimates the number of rows that have a value: the number of sorted rows, or all rows if none are sorted.
 fn present_count(column: &Column) -> usize {
     match &column.data {
         ColumnData::Ordered { sorted: Some(sorted), .. } => sorted.rows().len(),
@@ -130,7 +133,7 @@ fn present_count(column: &Column) -> usize {
     }
 }
 
-/// Returns the codes that a leaf's strings have in a batch, ascending.
+/// Returns the codes of a leaf's strings in a batch, in ascending order.
 fn codes(column: &Column, set: &Set, lookup: &IndexLookup<'_>, number: usize) -> SmallVec<[u32; 4]> {
     match (lookup, &column.data, set) {
         (IndexLookup::Strings(found, _), _, _) => {
@@ -207,7 +210,7 @@ fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Match
             match (codes, &column.layout) {
                 (Codes::U8(_), ColumnLayout::Single(_)) if by_bytes < cost && kernels::has_byte_sets() => {
                     let scan = Matching::scan(column, ValueTest::Codes(code_bits(some, distinct)), matching);
-                    // The rows of strings were counted when the postings were made.
+                    // The postings have the exact number of rows.
                     Matching { cost: by_bytes, is_exact: true, ..scan }
                 }
                 (_, layout) => {
@@ -252,7 +255,7 @@ fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [Ordi
     }
 }
 
-/// Plans a test that every point of the set is among a row's values.
+/// Plans a test that every value of the set is among a row's values.
 fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, number: usize) -> PlanStep<'p> {
     let rows = column.rows();
     let leaf = |path, matched, cost| PlanStep::Leaf {
@@ -306,11 +309,12 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
     }
 }
 
-/// Returns `values * part / whole`; 0 of nothing.
+/// Returns `values * part / whole`, or 0 if `whole` is 0.
 pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
     (values * part).checked_div(whole).unwrap_or(0)
 }
 
+/// Returns the bitmap of codes, which are below `distinct`.
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
     for code in codes {

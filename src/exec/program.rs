@@ -1,9 +1,11 @@
-//! A plan laid out flat: a tree of connectives and operands in the order of evaluation, so that one loop answers it for all
-//! rows of a batch, or for one row.
+//! Programs: plans as flat lists of instructions.
+//!
+//! The instructions are a tree of connectives and operands in the order of evaluation. One loop evaluates it for all rows of a batch, or
+//! for one row.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "indexes of instructions, the members of a group before its end, and of the steps that the program was made of; \
+    reason = "indexes of instructions, the members of a group before its end, and of the steps that the program was created from; \
               `Cost` saturates"
 )]
 
@@ -17,39 +19,41 @@ use crate::kernels;
 use crate::operator::Connective;
 use crate::rows::{RowSet, Selection};
 
-/// One instruction: an operand, or the start or the end of a group of them.
+/// An instruction: an operand, or the start or the end of a group of members.
 ///
-/// An operand is a set of rows that is at hand, or one that is computed from a column. Negated ones stand for all other rows.
-// The tag is as wide as a word for the reason that that of a `Set` is.
+/// An operand is an existing set of rows, or a set that must be computed from a column. A negated operand selects all other rows.
+// The tag has the size of a word, for the same reason as in `predicate::Set`.
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {
-    /// Begins a group, which ends at the instruction `close`. `by_row` is the step whose access path tests one row for
-    /// the whole group.
+    /// The start of a group that ends at the instruction `close`.
+    ///
+    /// `by_row` is a step whose access path, tested on a single row, gives the result of the whole group.
     Open { connective: Connective, close: usize, effort: Cost, by_row: Option<usize> },
-    /// Ends a group, which becomes one member of the group around it.
+    /// The end of a group. The group becomes one member of the group around it.
     Close { negated: bool },
-    /// A set of rows that is at hand.
+    /// An existing set of rows.
     Rows { rows: RowSet<'p>, negated: bool },
-    /// The rows of the access path of a step, whose bits must be computed first.
+    /// The rows of the access path of a step, which must be computed first.
     Computed { step: usize, effort: Cost, negated: bool },
 }
 
-/// The members of a conjunction, in order of evaluation.
+/// A program: the steps of a plan, and the instructions that evaluate them. The outermost group is an implicit conjunction.
 pub(super) struct Program<'p> {
     pub(super) steps: Vec<PlanStep<'p>>,
     pub(super) ops: Vec<Op<'p>>,
 }
 
-/// An entry of the stack of the layout.
+/// An entry of the stack of [`Program::new`].
 enum Todo {
+    /// A step that is to be laid out.
     PlanStep(usize),
-    /// The end of the group that was opened at this instruction.
+    /// The end of the group that starts at this instruction.
     Close(usize),
 }
 
 impl<'p> Program<'p> {
-    /// Lays out the steps below a root, on a batch of which these rows are live.
+    /// Lays out the steps below `root` for a batch in which the rows `live` are not deleted.
     pub(super) fn new(steps: Vec<PlanStep<'p>>, root: usize, live: &'p Selection) -> Self {
         let mut ops: Vec<Op<'p>> = Vec::with_capacity(2 * steps.len());
         let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
@@ -87,12 +91,12 @@ impl<'p> Program<'p> {
         Self { steps, ops }
     }
 
-    /// Returns what is known of the rows, whether live or not.
+    /// Returns the estimate of the step `root`, deleted rows included.
     pub(super) fn estimate(&self, root: usize) -> Estimate {
         estimate(&self.steps, root)
     }
 
-    /// Returns the instruction after the member that starts at one.
+    /// Returns the index of the instruction after the member that starts at `at`.
     pub(super) fn after(&self, at: usize) -> usize {
         match self.ops.get(at) {
             Some(Op::Open { close, .. }) => close + 1,
@@ -100,7 +104,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// True when a row passes the members from an instruction on.
+    /// Returns true if a row passes all members of the outermost group from instruction `from` on.
     pub(super) fn passes(&self, mut from: usize, row: usize) -> bool {
         while from < self.ops.len() {
             if !self.member_passes(from, row) {
@@ -111,7 +115,7 @@ impl<'p> Program<'p> {
         true
     }
 
-    /// Keeps those of some rows, in any order, that are of the member that starts at an instruction.
+    /// Retains the rows of the list, in any order, that the member at instruction `at` selects.
     pub(super) fn filter_rows(&self, at: usize, rows: &mut Vec<u16>) {
         if let Op::Rows { rows: set @ RowSet::Bitmap(_), negated } = &self.ops[at] {
             return set.retain_unless(*negated, rows);
@@ -119,14 +123,14 @@ impl<'p> Program<'p> {
         match self.path_of(at) {
             Some((path, negated)) => path.filter_rows(negated, rows),
             None => {
-                // The misses of the cache of all rows then overlap.
+                // The cache misses of all rows then overlap.
                 rows.iter().for_each(|row| self.prefetch(at, usize::from(*row)));
                 kernels::retain(rows, |row| self.member_passes(at, row));
             }
         }
     }
 
-    /// Returns what testing one of many rows for the member that starts at an instruction costs.
+    /// Returns the cost per row of testing many rows for the member at instruction `at`.
     pub(super) fn cost_of_testing(&self, at: usize) -> Cost {
         match &self.ops[at] {
             Op::Open { close, .. } => COST_OF_A_ROW * (close - at),
@@ -135,7 +139,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// True when a row is of the member that starts at an instruction.
+    /// Returns true if the member at instruction `from` selects a row.
     pub(super) fn member_passes(&self, from: usize, row: usize) -> bool {
         let mut open: SmallVec<[(Connective, usize); 8]> = SmallVec::new();
         let mut at = from;
@@ -151,14 +155,14 @@ impl<'p> Program<'p> {
                     continue;
                 }
                 Op::Close { negated } => match open.pop() {
-                    // No member settled the group.
+                    // No member decided the group.
                     Some((connective, _)) => (connective == Connective::And) != *negated,
                     None => return false,
                 },
                 Op::Rows { rows, negated } => rows.contains(row) != *negated,
                 Op::Computed { step, negated, .. } => self.path_matches(*step, row) != *negated,
             };
-            // What settles its group is the value of the group.
+            // A value that decides a group is the value of the group.
             while let Some((connective, close)) = open.last().copied() {
                 if value == (connective == Connective::And) {
                     break;
@@ -174,7 +178,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Has the processor fetch what an instruction reads, if there is one.
+    /// Prefetches the start of the data of an instruction, if there is one.
     pub(super) fn prefetch_start(&self, at: usize) {
         match self.ops.get(at) {
             Some(Op::Rows { rows, .. }) => rows.prefetch_start(),
@@ -187,7 +191,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Has the processor fetch what tests a row for the member that starts at an instruction.
+    /// Prefetches the data that decides whether the member at instruction `from` selects a row.
     pub(super) fn prefetch(&self, from: usize, row: usize) {
         let (mut at, end) = (from, self.after(from));
         while at < end {
@@ -210,7 +214,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Returns the access path that decides the member that starts at an instruction, and whether it is negated.
+    /// Returns the access path that evaluates the member at instruction `from`, and true if the member is negated.
     fn path_of(&self, from: usize) -> Option<(&AccessPath<'p>, bool)> {
         let (step, negated) = match &self.ops[from] {
             Op::Computed { step, negated, .. } => (step, *negated),
@@ -223,7 +227,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// True when a group that closes at an instruction is negated; the outermost group closes after the last instruction.
+    /// Returns true if the group that ends at instruction `close` is negated. The implicit outermost group is not.
     pub(super) fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }
@@ -237,17 +241,18 @@ impl<'p> Program<'p> {
 }
 
 impl Op<'_> {
-    /// Every row, or none.
+    /// Creates an operand that selects every row, or no row.
     fn constant(value: bool) -> Self {
         Op::Rows { rows: if value { RowSet::All } else { RowSet::None }, negated: false }
     }
 
-    /// Makes the start of a group; [`close`] sets its end.
+    /// Creates the start of a group. [`close`] sets its end.
     fn open(connective: Connective, effort: Cost, by_row: Option<usize>) -> Self {
         Op::Open { connective, close: 0, effort, by_row }
     }
 }
 
+/// Appends the end of the group that starts at instruction `open`.
 fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     let end = ops.len();
     if let Op::Open { close, .. } = &mut ops[open] {
@@ -256,7 +261,7 @@ fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     ops.push(Op::Close { negated });
 }
 
-/// Writes the rows of a leaf as members of the group `outer`, or as a group of their own.
+/// Appends the rows of a leaf as members of the group `outer`, or as a group.
 fn push_path<'p>(
     ops: &mut Vec<Op<'p>>,
     path: &AccessPath<'p>,
@@ -290,11 +295,11 @@ fn push_path<'p>(
             return ops.push(Op::Computed { step, effort, negated });
         }
     };
-    // Not one of them: not this one, and not that one.
+    // De Morgan: the negation of an `or` is an `and` of negated members.
     if members.len() == 1 || (inner == outer) != negated {
         return ops.extend(members.into_iter().map(|rows| Op::Rows { rows, negated }));
     }
-    // Testing one row reads its code, which is faster than looking the row up in each member.
+    // The test of a single row reads its code, which is faster than a lookup in each member.
     let open = ops.len();
     let by_row = (members.len() > 2).then_some(step);
     ops.push(Op::open(inner, effort, by_row));

@@ -1,4 +1,4 @@
-//! Zone maps of all batches: which batches may have a row, and which leaves are settled in a batch.
+//! Pruning by zone maps: excludes batches without a selected row, and finds leaves that are constant in a batch.
 #![expect(clippy::indexing_slicing, reason = "a value for each node, children before their parents")]
 
 use smallvec::{SmallVec, smallvec};
@@ -11,8 +11,9 @@ use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::OrdinalRange;
 
 impl<'q> Query<'q> {
-    /// Returns the leaves, ascending by node, that zone maps may settle in a batch that [may have a row](Self::batches); none where a leaf that every
-    /// row must pass has ruled out all batches in which another could be settled.
+    /// Returns the leaves, in ascending order of node, that zone maps may make constant in some of the [remaining batches](Self::batches).
+    ///
+    /// Returns no leaves if all of them are conjuncts, which already excluded these batches.
     pub(super) fn zoned_leaves(&self) -> Vec<ZonedLeaf<'q>> {
         let nodes = self.predicate.nodes();
         let zoned: SmallVec<[ZonedLeaf<'q>; 4]> =
@@ -26,6 +27,7 @@ impl<'q> Query<'q> {
         if nodes.len() > 1 && zoned.len() > ruling_out { zoned.to_vec() } else { Vec::new() }
     }
 
+    /// Returns the leaf of a node, if it tests ranges of a field with zone maps.
     fn zoned_leaf(&self, node: usize, leaf: &'q Node<Leaf>) -> Option<ZonedLeaf<'q>> {
         let Node::Leaf(leaf) = leaf else { return None };
         let (Test::Any(Set::Ordered(ranges)) | Test::None(Set::Ordered(ranges))) = &leaf.test else {
@@ -35,11 +37,11 @@ impl<'q> Query<'q> {
         Some(ZonedLeaf { node, zones, ranges: ranges.as_slice(), is_negated: leaf.test.is_negated() })
     }
 
-    /// By node, the value that the zone maps of a batch settle it to, for no row or for every row; nodes above which only settled
-    /// ones lie count as settled. Empty where zone maps settle nothing.
+    /// Returns for each node its constant value in this batch, if the zone maps determine it: `false` selects no row, `true` every row. A
+    /// branch is constant if its children determine it. A node that is not needed also counts as constant. Returns an empty list if no node
+    /// is constant.
     ///
-    /// The zone maps of all batches are side by side: most batches that a range rules out are never read for the criteria beside
-    /// it.
+    /// The zone maps of all batches are contiguous in memory. So if a range excludes a batch, the other leaves usually do not read it.
     pub(super) fn settled_by_zones(&self, number: usize) -> SmallVec<[Option<bool>; 32]> {
         let mut settled: SmallVec<[Option<bool>; 32]> = SmallVec::new();
         let is_settled = |leaf: &ZonedLeaf<'_>| !meets(leaf.zones, number, leaf.ranges);
@@ -64,7 +66,7 @@ impl<'q> Query<'q> {
                 }
             });
         }
-        // A node is needed if one of its parents is that is not settled; parents come after their children.
+        // A node is needed if one of its parents is needed and not constant. Parents come after their children.
         let mut is_needed: SmallVec<[bool; 32]> = smallvec![false; nodes.len()];
         is_needed[self.predicate.root()] = true;
         for (id, node) in nodes.iter().enumerate().rev() {
@@ -79,7 +81,7 @@ impl<'q> Query<'q> {
         settled
     }
 
-    /// The numbers of the covered batches that may have a row, ascending.
+    /// Returns the numbers of the covered batches that may have a selected row, in ascending order.
     pub(crate) fn batches(&self) -> Vec<usize> {
         let batches = self.index.numbers();
         let Some(root) = self.covered_root() else { return Vec::new() };
@@ -95,7 +97,7 @@ impl<'q> Query<'q> {
         kept.unwrap_or_else(|| (0..batches).collect())
     }
 
-    /// Keeps the batches in which a leaf may select a row.
+    /// Retains the batches in which a leaf may select a row. `kept` is `None` as long as no leaf has excluded batches.
     fn retain(&self, leaf: &Leaf, lookup: &IndexLookup<'_>, batches: usize, kept: &mut Option<Vec<usize>>) {
         let Test::Any(set) = &leaf.test else { return };
         match (lookup, self.index.field(leaf.field), set) {
@@ -115,11 +117,11 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Keeps the batches whose zone map overlaps one of the ranges; `kept` is at first all of `batches` batches.
+/// Retains the batches whose zone map overlaps one of the ranges. If `kept` is `None`, starts with all of `batches` batches.
 fn retain_meeting(zones: &ZoneIndex, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
     match (kept, ranges) {
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
-        // One range, as a rule.
+        // Most leaves have a single range.
         (none, [range]) => {
             *none = Some(zones.overlapping(*range).take_while(|batch| *batch < batches).collect());
         }
@@ -127,7 +129,7 @@ fn retain_meeting(zones: &ZoneIndex, batches: usize, ranges: &[OrdinalRange], ke
     }
 }
 
-/// True when the zone of a batch and one of the ranges have a value in common.
+/// Returns true if the zone map of a batch overlaps one of the ranges.
 fn meets(zones: &ZoneIndex, batch: usize, ranges: &[OrdinalRange]) -> bool {
     let Some((least, greatest)) = zones.get(batch) else { return false };
     let at = ranges.partition_point(|(_, high)| *high < least);

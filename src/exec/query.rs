@@ -1,4 +1,4 @@
-//! A predicate looked up once in what all batches of a snapshot have in common.
+//! Queries: predicates that were looked up once in the index over all batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -18,43 +18,43 @@ use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 
-/// A predicate ready to run on the batches of one snapshot.
+/// A predicate that is prepared for evaluation on the batches of one snapshot.
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
     pub(super) index: &'q BatchIndex,
-    /// By node of the predicate: the lookups of leaves, for batches that the index covers.
+    /// For each node of the predicate, the index lookup of the leaf. It is valid for covered batches, which the index knows.
     pub(super) lookups: Arc<[IndexLookup<'q>]>,
-    /// See [`zoned_leaves`](Self::zoned_leaves).
+    /// The result of [`zoned_leaves`](Self::zoned_leaves).
     pub(super) zoned: Vec<ZonedLeaf<'q>>,
-    /// Branches that are no part of this query.
+    /// The branches that are not part of this query.
     left_out: Option<Arc<IndexedBranches>>,
     /// Scratch space for combining rows.
     pub(super) scratch: PooledScratch,
-    /// The trace in which work is noted, if any.
+    /// The trace that records work, if any.
     pub(super) trace: Option<&'q Trace<'q>>,
 }
 
 /// Branches of a top-level `or` that the key index answers. They are counted from the index, not per batch.
 struct IndexedBranches {
-    /// Node ids of these branches. On an indexed batch they evaluate to false. Small lazy batches still evaluate them; the
+    /// The node numbers of these branches. On a covered batch they evaluate to false. Small lazy batches still evaluate them, and the
     /// caller subtracts the overlap.
     nodes: SmallVec<[usize; 2]>,
-    /// The node of what is left; none when nothing is.
+    /// The root of the predicate without these branches. `None` if no other branch remains.
     root: Option<usize>,
-    /// Their rows, ascending, each once; dead ones among them.
+    /// The rows of these branches, ascending and distinct, deleted rows included.
     rows: Vec<GlobalRow>,
 }
 
-/// The selected rows of all covered batches, deleted ones included, as the index knows them without reading a batch.
+/// The selected rows of all covered batches, if the index knows them without reading a batch. Deleted rows are included.
 pub(crate) enum Known<'q> {
-    /// The rows that have one of these strings in a field; no row has two.
+    /// The rows that have one of these strings in a field. No row has two of them.
     Strings(FieldId, &'q [&'q StringPostings]),
-    /// These, in any order.
+    /// A list of rows, in any order.
     Rows(&'q [GlobalRow]),
 }
 
 impl<'q> Query<'q> {
-    /// `batch` gives the covered batch of a number.
+    /// Looks the predicate up in the index. `batch` returns the covered batch with a number.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         index: &'q BatchIndex,
@@ -77,7 +77,7 @@ impl<'q> Query<'q> {
         Self { zoned, ..query }
     }
 
-    /// Returns the root to evaluate on the batch of this number.
+    /// Returns the root node to evaluate on batch `number`.
     pub(super) fn root(&self, number: usize) -> usize {
         match &self.left_out {
             Some(left_out) if self.index.covers(number) => {
@@ -87,12 +87,12 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Returns the root without left-out branches; `None` if all are left out.
+    /// Returns the root node without left-out branches, or `None` if all branches are left out.
     pub(super) fn covered_root(&self) -> Option<usize> {
         self.left_out.as_ref().map_or(Some(self.predicate.root()), |left_out| left_out.root)
     }
 
-    /// Returns the conjuncts of the node `root`: its children, or itself.
+    /// Returns the conjuncts of the node `root`: its children if it is an `and`, otherwise the node itself.
     pub(super) fn conjuncts<'c>(&'c self, root: &'c usize) -> &'c [usize] {
         match self.predicate.node(*root) {
             Node::Branch(Connective::And, children) => children,
@@ -100,10 +100,10 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// True when the key index lists the rows of some branches of a top-level `or`, and they are few: the other branches are then
-    /// better counted [by themselves](Self::without_indexed_branches).
+    /// Returns true if the key index lists the rows of some branches of a top-level `or`, and these rows are few. It is then faster to
+    /// count the other branches [separately](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// More rows a batch than this are faster combined with the other branches.
+        /// The maximum number of listed rows per batch. More rows are faster combined with the other branches.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
@@ -111,8 +111,8 @@ impl<'q> Query<'q> {
         alternatives > 0 && rows <= self.index.numbers() * MOST_PER_BATCH
     }
 
-    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches that the index does not
-    /// cover, it is the same query.
+    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches outside the index, the query is
+    /// unchanged.
     pub(crate) fn without_indexed_branches(&self) -> Self {
         let mut left_out = IndexedBranches { nodes: SmallVec::new(), root: None, rows: Vec::new() };
         for (node, rows) in self.listed_alternatives() {
@@ -142,12 +142,12 @@ impl<'q> Query<'q> {
         Self { zoned, ..query }
     }
 
-    /// Returns the rows of the left-out branches, ascending, each once; deleted ones included.
+    /// Returns the rows of the left-out branches, ascending and distinct, deleted rows included.
     pub(crate) fn left_out_rows(&self) -> &[GlobalRow] {
         self.left_out.as_ref().map_or(&[], |left_out| &left_out.rows)
     }
 
-    /// Returns the branches of a top-level `or` that the key index answers.
+    /// Returns the branches of a top-level `or` that the key index answers, with their rows.
     fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
         let children = match self.predicate.node(self.predicate.root()) {
             Node::Branch(Connective::Or, children) => &children[..],
@@ -167,7 +167,7 @@ impl<'q> Query<'q> {
         self.left_out.as_ref().is_some_and(|left_out| left_out.nodes.contains(&node))
     }
 
-    /// Makes what makes the same query on another thread, which has scratch memory and a trace of its own.
+    /// Returns a function that creates this query on another thread, with its own scratch space and without a trace.
     #[cfg(feature = "parallel")]
     pub(crate) fn fork(&self) -> impl Fn() -> Query<'q> + Sync + use<'q> {
         let (predicate, index) = (self.predicate, self.index);
@@ -184,13 +184,13 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// The trace in which the work is noted, if any.
+    /// Returns the trace that records work, if any.
     #[cfg(feature = "parallel")]
     pub(crate) fn trace(&self) -> Option<&'q Trace<'q>> {
         self.trace
     }
 
-    /// Notes work, if the search is traced.
+    /// Records work, if the search is traced.
     #[inline]
     pub(crate) fn note(&self, note: impl FnOnce(&mut Work)) {
         if let Some(trace) = self.trace {
@@ -198,24 +198,24 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// This query, with notes taken of what it is used for.
+    /// Returns this query with a trace that records its work.
     pub(crate) fn traced(self, trace: &'q Trace<'q>) -> Self {
         Self { trace: Some(trace), ..self }
     }
 
-    /// Returns the lookup of a leaf, the predicate's node `node`, for the batch of this number.
+    /// Returns the index lookup of a leaf, the node `node`, for batch `number`.
     pub(super) fn lookup(&self, node: usize, number: usize) -> &IndexLookup<'q> {
         match self.index.covers(number) {
             true if self.is_left_out(node) => &IndexLookup::Nowhere,
             true => &self.lookups[node],
-            // The index does not know any other batch.
+            // The index does not cover the batch.
             false => &IndexLookup::Column,
         }
     }
 
-    /// True when testing a row takes about one lookup for each leaf.
+    /// Returns true if testing a row takes about one lookup for each leaf.
     pub(crate) fn asks_rows_fast(&self) -> bool {
-        /// A test for all of more values than this looks up each of them.
+        /// The maximum number of values of an `all` test, which looks up each of them.
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
             Node::Leaf(Leaf { test: Test::All(set) | Test::NotAll(set), .. }) => set.len() <= FEW_VALUES,
@@ -223,17 +223,17 @@ impl<'q> Query<'q> {
         })
     }
 
-    /// True when the predicate is one test of strings, on rows that the index counts or lists.
+    /// Returns true if the predicate is a single test of strings whose rows the index counts or lists.
     pub(crate) fn is_listed(&self) -> bool {
         let root = self.predicate.root();
         matches!(self.predicate.node(root), Node::Leaf(Leaf { test: Test::Any(_), .. }))
             && matches!(self.lookups[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
     }
 
-    /// Returns the selected rows of the covered batches, deleted ones included, in any order; `None` unless the index lists them and
+    /// Returns the selected rows of the covered batches in any order, deleted rows included. Returns `None` unless the index lists them and
     /// they are few.
     pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
-        /// Sorting more rows than this takes longer than evaluating their batches.
+        /// The maximum number of listed rows. Sorting more takes longer than evaluating their batches.
         const MOST_LISTED: usize = 1 << 12;
         match self.known()? {
             Known::Rows(rows) if rows.len() <= MOST_LISTED => Some(rows),
@@ -245,7 +245,7 @@ impl<'q> Query<'q> {
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
         match (self.predicate.node(root), &self.lookups[root]) {
-            // The rows of several values are disjoint only where a row has one at most.
+            // The rows of several strings are disjoint only if no row has two of them.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), IndexLookup::Strings(found, wanted))
                 if are_disjoint(self.index, *field, *wanted) =>
             {
@@ -259,7 +259,8 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Returns the strings of a predicate that is one test of strings which the index counts: [`Query::known`] without a query.
+/// Returns the postings of a predicate that is a single test of strings, if the index counts them. This is a special case of
+/// [`Query::known`] that does not create a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     index: &'q BatchIndex,
@@ -274,7 +275,7 @@ pub(crate) fn counted_strings<'q>(
         .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
 }
 
-/// True when no row has two of `wanted` strings of a field.
+/// Returns true if no row can have two of `wanted` strings of a field.
 fn are_disjoint(index: &BatchIndex, field: FieldId, wanted: usize) -> bool {
     wanted == 1 || matches!(index.field(field), FieldIndex::Strings(strings) if strings.is_single())
 }

@@ -1,8 +1,8 @@
-//! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
+//! Counting without a plan, from sorted rows and postings: for queries with one range test, or one range test and one string.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "rows that are left out are some of the selected ones, and there is a lookup for each node of the predicate; \
+    reason = "rows that are left out are among the selected rows, and there is a lookup for each node of the predicate; \
               `Cost` saturates"
 )]
 
@@ -17,15 +17,17 @@ use crate::index::{StringPostings, places_of_batch, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection, has_bit};
 
-/// A query for rows whose value is in ranges and, in some queries, that have a string.
+/// A query that tests one field for ranges, and optionally another field for a string.
 pub(crate) struct RangeCount<'q> {
     query: &'q Query<'q>,
+    /// The leaf that tests ranges, and the ranges.
     ranges: (&'q Leaf, &'q Intervals),
+    /// The leaf that tests a string, and the postings of the string.
     string: Option<(&'q Leaf, &'q StringPostings)>,
 }
 
 impl<'q> RangeCount<'q> {
-    /// `None` of any other query.
+    /// Returns `None` if the query has another form.
     pub(crate) fn new(query: &'q Query<'q>) -> Option<Self> {
         let root = query.covered_root()?;
         let (one, other) = match query.conjuncts(&root) {
@@ -52,11 +54,11 @@ impl<'q> RangeCount<'q> {
         Some(Self { query, ranges, string })
     }
 
-    /// Counts the selected rows of the batch of a number, without those of left-out branches; `None` where a plan is needed.
+    /// Counts the selected rows of batch `number`, except the rows of left-out branches. Returns `None` if a plan is needed.
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
-        // Strings and left-out rows are known for covered batches only.
+        // Strings and left-out rows are known only for covered batches.
         let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());
-        // Buffered rows count how often they are tested.
+        // A batch of few buffered rows must be tested, so that it counts its filters.
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
         }
@@ -92,7 +94,7 @@ impl<'q> RangeCount<'q> {
         Some(selected - left_out.count())
     }
 
-    /// Returns the most that counting the rows of a batch costs, in the time that a word of 64 rows takes.
+    /// Returns an upper bound of the cost of counting the rows of a batch. The unit is the time to process one 64-row word.
     pub(crate) fn effort(&self, batch: &Batch) -> usize {
         let bitmap = if self.string.is_some() { Cost::of_bitmap(batch.rows()) } else { Cost::NONE };
         let (_, ranges) = self.ranges;

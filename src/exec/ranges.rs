@@ -1,7 +1,7 @@
-//! Ranges of ordinals, and the zone maps and sorted rows that columns have for them.
+//! Ranges of ordinals, and their lookup in the zone map and the sorted rows of a column.
 #![expect(
     clippy::indexing_slicing,
-    reason = "places among ascending ranges: none that begins after a zone ends before it"
+    reason = "indexes of ascending ranges: a range that begins after a zone does not end before it"
 )]
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::column::{Column, ColumnData, Sorted};
 use crate::predicate::Intervals;
 use crate::value::OrdinalRange;
 
-/// Returns the ranges, of some that ascend, that have a value in common with a zone.
+/// Returns the ranges that overlap a zone. `ranges` ascend.
 pub(super) fn overlapping(ranges: &[OrdinalRange], zone: Option<OrdinalRange>) -> &[OrdinalRange] {
     let Some((least, greatest)) = zone else { return &[] };
     let from = ranges.partition_point(|(_, high)| *high < least);
@@ -20,13 +20,13 @@ pub(super) fn overlapping(ranges: &[OrdinalRange], zone: Option<OrdinalRange>) -
     &ranges[from..to]
 }
 
-/// True when a range has every value of a zone.
+/// Returns true if a range contains the zone.
 pub(super) fn covers((low, high): OrdinalRange, zone: Option<OrdinalRange>) -> bool {
     zone.is_some_and(|(least, greatest)| low <= least && greatest <= high)
 }
 
-/// Returns the sorted rows of a column of an ordered type, and the parts of them whose values lie in ranges; `None` where rows are not
-/// sorted.
+/// Returns the sorted rows of a column of an ordered type, and their parts whose values are in the ranges. Returns `None` if the column has
+/// no sorted rows.
 pub(super) fn sorted_parts<'p>(
     column: &'p Column,
     ranges: &Intervals,
@@ -41,7 +41,7 @@ pub(super) fn sorted_parts<'p>(
     Some((sorted, parts))
 }
 
-/// Returns the parts of the sorted rows whose values lie in the ranges.
+/// Returns the parts of the sorted rows whose values are in the ranges.
 pub(super) fn parts(
     column: &Column,
     sorted: Sorted<'_>,

@@ -1,7 +1,7 @@
-//! The oracle: a search as the specification words it, one case at a time, nothing optimised.
+//! The oracle of tests: a search as the specification defines it, one case at a time, without optimisation.
 //!
-//! It reads the criteria as written, and shares with the engine only the reading of bodies and
-//! documents. Tests and fuzzers hold everything fast equal to it.
+//! It evaluates the criteria as they were written, and shares only the parsers of bodies and documents with the engine. Tests and fuzzers
+//! compare the engine with it.
 
 mod why;
 
@@ -21,7 +21,7 @@ use crate::value::Value;
 
 pub use why::{Criterion, Stored, Test, Why, why};
 
-/// Returns whether the criteria, as written, select the case in this document.
+/// Returns true if the criteria, as written, select the case in the document.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};
@@ -31,15 +31,15 @@ pub use why::{Criterion, Stored, Test, Why, why};
 /// ```
 ///
 /// # Errors
-/// The document is not a case, as a strict import would say.
+/// Returns an error if the document is not a case, according to the rules of a strict import.
 pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     let row = read(filter.catalog(), document)?;
     Ok(selects(&filter.written(), &row))
 }
 
-/// Searches documents in the order in which they are stored; a later one replaces one of the same `id`.
+/// Searches documents in the order of insertion. A later document replaces an earlier one with the same `id`.
 ///
-/// Gives the positions in `documents` of the cases on the page, and how many are selected in all.
+/// Returns the indexes in `documents` of the cases on the page, and the total number of selected cases.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, SearchRequest, reference};
@@ -50,7 +50,7 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 /// ```
 ///
 /// # Errors
-/// The first document that is not a case, or an order that does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
+/// Returns an error if a document is not a case, or if the order does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
 pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
     let order = request.check(catalog, "reference")?;
@@ -76,6 +76,7 @@ pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>
     Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
 }
 
+/// Reads a case strictly: a rejected field value is an error.
 fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
     let mut row = Row::default();
     read_case(document, catalog, &Limits::default(), &mut row)?;
@@ -85,13 +86,15 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
     }
 }
 
+/// Returns true if the criteria select the case.
 fn selects(written: &Written<'_>, row: &Row<'_>) -> bool {
     written.evaluate(|Comparison { field, operator, values }| {
         operator.holds(values, &ValueSet::new(row.values(*field)))
     })
 }
 
-/// Absent last in both directions; known values in their order, then others; ties by `id` ascending.
+/// Compares two cases by the sort order. Absent values come last in both directions. Known values come in the order of the catalogue,
+/// before other strings. Ties are decided by `id`, ascending.
 fn compare(catalog: &Catalog, order: SortKey, a: &Row<'_>, b: &Row<'_>) -> Ordering {
     let field = catalog.field(order.field);
     let rank = |value: &Value<'_>| match value {

@@ -1,4 +1,7 @@
-//! Testing few rows one by one: where columns would be made for one filter only, or where rows are in many batches.
+//! Row-at-a-time evaluation of at most 64 rows: of small batches whose columns would be decoded for one filter, and of top rows in many
+//! batches.
+//!
+//! A set of rows is a word with one bit per row. A leaf is tested for all rows whose outcome is still open.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits of a word that is not zero, and of fewer than 64 rows"
@@ -11,25 +14,25 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
 use crate::rows::LANES;
 
-/// A branch of which some children were tested.
+/// A branch whose children are being tested.
 struct OpenBranch<'p> {
     connective: Connective,
     children: std::slice::Iter<'p, usize>,
-    /// The rows that are tested for the branch.
+    /// The rows for which the branch is tested.
     tested: u64,
-    /// The rows for which no child has settled the branch.
+    /// The rows for which no child has decided the branch.
     open: u64,
 }
 
-/// Returns a bit for each of at most 64 rows.
+/// Returns the word with the bits of `rows` rows set. There are at most 64 rows.
 pub(super) fn all(rows: usize) -> u64 {
     debug_assert!(rows <= LANES, "a bit for each row");
     if rows < LANES { (1 << rows) - 1 } else { u64::MAX }
 }
 
-/// Returns the rows, a bit each, that a predicate selects of `all`. A row is tested no further once its outcome is known.
+/// Returns the bits of the rows in `all` that a predicate selects. A row is not tested further once its outcome is known.
 ///
-/// `passing` tells which of some rows pass a leaf, which is the node of this number.
+/// `passing` takes the node number of a leaf, the leaf, and the bits of rows. It returns the bits of those rows that pass the leaf.
 pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize, &Leaf, u64) -> u64) -> u64 {
     let mut levels: SmallVec<[OpenBranch<'_>; 8]> = SmallVec::new();
     let (mut node, mut tested) = (predicate.root(), all);
@@ -41,11 +44,11 @@ pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize,
             Node::Branch(connective, children) => {
                 let (connective, children) = (*connective, children.iter());
                 levels.push(OpenBranch { connective, children, tested, open: tested });
-                // As if there were no children.
+                // The result of a branch without children.
                 if connective == Connective::And { tested } else { 0 }
             }
         };
-        // What a node has come to is a part of what the branch around it comes to, and so on.
+        // The result of a node contributes to the result of the branch around it, which may then be complete.
         loop {
             let Some(OpenBranch { connective, children, tested: of_branch, open }) = levels.last_mut() else {
                 return passing;
@@ -63,7 +66,7 @@ pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize,
     }
 }
 
-/// Returns the rows of these bits.
+/// Returns the numbers of the set bits.
 pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         if bits == 0 {
@@ -75,12 +78,12 @@ pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns a bit for each of some rows that passes a test.
+/// Returns the bits of the rows that pass a test. Each row is given with the number of its bit.
 pub(super) fn passing<R>(rows: impl Iterator<Item = (usize, R)>, test: impl Fn(R) -> bool) -> u64 {
     rows.fold(0, |bits, (at, row)| bits | u64::from(test(row)) << at)
 }
 
-/// Returns those of the rows of these bits that pass a leaf.
+/// Returns the bits of the rows in `tested` that pass a leaf.
 pub(super) fn passing_of_batch(leaf: &Leaf, rows: FewRows<'_>, tested: u64) -> u64 {
     let most = rows.most_values(leaf.field);
     let rows = rows_of(tested).filter_map(|at| Some((at, rows.row(at)?)));

@@ -1,9 +1,12 @@
-//! The one loop over the batches of a search.
+//! The loop over the batches of a search.
 //!
-//! Counts, pages and estimates all evaluate batches through a [`Scan`]. A [`Collector`] says before each batch what it needs
-//! of it, and takes the rows that the query selects there. So this is the one place that knows how many rows a search has
-//! examined, and the place for a check of its time limit.
-#![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search looks at, in 64 bits")]
+//! Counts, pages and estimates all evaluate batches through a [`Scan`]. Before each batch, a [`Collector`] says what it needs of the batch.
+//! Then it gets the rows that the query selects there. The scan also counts the rows that the search examines.
+//!
+//! Searches have no time limit. It would be checked in [`Scan::select`] and [`Scan::examine`], which see every batch and every chunk of
+//! top rows. [`Scan::run`], `topk::seek`, and `bound` and `counting` in `engine::search` would have to pass the stop on to
+//! `strategy::run`.
+#![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search examines, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
 
@@ -15,10 +18,10 @@ use crate::rows::Selection;
 /// A batch that may have selected rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Visit<'b> {
-    /// Its number in the snapshot.
+    /// The number of the batch in the snapshot.
     pub(crate) number: usize,
     pub(crate) batch: &'b Batch,
-    /// The rows that are cases: neither replaced nor deleted.
+    /// The rows that were neither replaced nor deleted.
     pub(crate) live: &'b Selection,
 }
 
@@ -27,35 +30,35 @@ pub(crate) struct Visit<'b> {
 pub(crate) enum Need {
     /// The rows that the query selects.
     Rows,
-    /// Nothing: the collector had its answer from the indexes of the batch.
+    /// Nothing: the collector already has its answer from the indexes of the batch.
     Answered,
-    /// Nothing: no row of the batch can matter.
+    /// Nothing: no row of the batch can affect the result.
     Nothing,
-    /// Nothing, and no row of any batch to come can matter.
+    /// Nothing, and no row of a later batch can affect the result.
     End,
 }
 
-/// Takes in the batches of a search, one after the other.
+/// A consumer of the batches of a search, one after the other.
 pub(crate) trait Collector<'q> {
-    /// A batch, with what is known of it.
+    /// A batch, with any further data that the collector needs about it.
     type Item;
 
-    /// The batch itself.
+    /// Returns the batch of an item.
     fn visit<'i>(item: &'i Self::Item) -> &'i Visit<'q>;
 
-    /// Returns the need for a batch; called once for each, in order.
+    /// Returns what the collector needs of a batch. Called once for each batch, in order.
     fn need(&mut self, item: &Self::Item) -> Need;
 
-    /// Takes in the selected rows of a batch of which [`Need::Rows`] was said just before.
+    /// Adds the selected rows of a batch. Called if [`need`](Self::need) returned [`Need::Rows`] for the batch just before.
     fn collect(&mut self, item: &Self::Item, selected: Selected<'q>);
 }
 
-/// A query on the batches of one snapshot.
+/// The evaluation of a query on the batches of one snapshot, by one thread.
 pub(crate) struct Scan<'q> {
     query: &'q Query<'q>,
     /// The number of rows of the batches evaluated so far.
     examined: Cell<u64>,
-    /// Selected rows that were put back, and the number of their batch.
+    /// The selection that [`likely`](Self::likely) computed and [`select`](Self::select) will reuse, with its batch number.
     kept: RefCell<Option<(usize, Selected<'q>)>>,
 }
 
@@ -64,7 +67,7 @@ impl<'q> Scan<'q> {
         Self { query, examined: Cell::new(0), kept: RefCell::new(None) }
     }
 
-    /// Goes through batches until the collector needs no more of them.
+    /// Visits batches until the collector needs no more of them.
     pub(crate) fn run<C: Collector<'q>>(&self, batches: impl Iterator<Item = C::Item>, collector: &mut C) {
         for item in batches {
             let visit = C::visit(&item);
@@ -80,7 +83,8 @@ impl<'q> Scan<'q> {
         }
     }
 
-    /// Returns the selected rows of a batch, not yet gathered.
+    /// Plans the query on a batch, or returns the plan that [`likely`](Self::likely) kept. Most plans compute their rows only when the
+    /// result is used.
     pub(crate) fn select(&self, visit: &Visit<'q>) -> Selected<'q> {
         let mut kept = self.kept.borrow_mut();
         if let Some((_, selected)) = kept.take_if(|(number, _)| *number == visit.number) {
@@ -91,7 +95,7 @@ impl<'q> Scan<'q> {
         select(self.query, visit.number, visit.batch, visit.live)
     }
 
-    /// Returns about how many rows of a batch are selected. The plan is kept for the next [`select`](Self::select).
+    /// Estimates the number of selected rows of a batch. The plan is kept for the next [`select`](Self::select).
     pub(crate) fn likely(&self, visit: &Visit<'q>) -> usize {
         let selected = self.select(visit);
         let likely = selected.likely();
@@ -99,7 +103,7 @@ impl<'q> Scan<'q> {
         likely
     }
 
-    /// Counts rows that were examined, in a batch or one by one.
+    /// Adds to the number of examined rows.
     pub(crate) fn examine(&self, rows: u64) {
         self.examined.set(self.examined.get() + rows);
     }

@@ -1,4 +1,4 @@
-//! Testing top rows, which are scattered over many batches, a few in each.
+//! Testing of top rows, which are scattered over many batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,25 +20,25 @@ use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
-/// A query prepared for testing the top rows of the covered batches; `B` returns the batch of a number.
+/// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with a number.
 pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
     batch: B,
-    /// By node of the predicate; made when the node is first tested.
+    /// For each node of the predicate, the codes of its strings by batch. Computed when the node is first tested.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
 }
 
-/// By number of a batch; made when a row of the batch is first tested.
+/// For each batch number, the codes of a leaf. Computed when a row of the batch is first tested.
 type ByBatch<'b> = Box<[OnceCell<Option<LeafCodes<'b>>>]>;
 
-/// A column, and the codes that the strings of a leaf have in it.
+/// A column, and the codes of the strings of a leaf in it.
 struct LeafCodes<'b> {
     column: &'b Column,
     codes: SmallVec<[u32; 2]>,
 }
 
-/// The most strings whose codes are looked up; of more, a row's strings are compared.
+/// The maximum number of strings whose codes are looked up. For more strings, the strings of a row are compared.
 const FEW_STRINGS: usize = 8;
 
 impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
@@ -51,7 +51,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         }
     }
 
-    /// Returns the selected ones, a bit each, of the at most 64 top rows from 64 · `chunk` on, deleted ones included.
+    /// Returns the bits of the selected rows among `rows`, the at most 64 top rows of chunk number `chunk`. Deleted rows are included.
     pub(crate) fn select(&self, chunk: usize, rows: &[TopRow]) -> u64 {
         if let Some(trace) = self.query.trace {
             trace.note(|work| work.rows_ranked += rows.len() as u64);
@@ -61,7 +61,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         })
     }
 
-    /// Returns the tested rows, a bit each, that pass a leaf.
+    /// Returns the bits of the rows in `asked` that pass a leaf.
     fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, rows: &[TopRow], asked: u64) -> u64 {
         let is_negated = leaf.test.is_negated();
         let rows = rows_of(asked).map(|at| (at, rows[at].row));
@@ -120,7 +120,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         self.strings[node].get_or_init(|| numbers.map(|_| OnceCell::new()).collect())
     }
 
-    /// Returns the strings of a leaf in the batch of a number.
+    /// Returns the codes of the strings of a leaf in batch `number`.
     fn strings<'s>(
         &'s self,
         by_batch: &'s ByBatch<'b>,
@@ -139,12 +139,12 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
 }
 
 impl LeafCodes<'_> {
-    /// True when a row has one of them.
+    /// Returns true if a row has one of the codes.
     fn are_any(&self, row: u16) -> bool {
         codes_of(self.column, usize::from(row)).any(|code| self.codes.contains(&code))
     }
 
-    /// True when a row has each of them.
+    /// Returns true if a row has each of the codes.
     fn are_all(&self, row: u16) -> bool {
         self.codes.iter().all(|code| codes_of(self.column, usize::from(row)).any(|own| own == *code))
     }

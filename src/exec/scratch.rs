@@ -1,10 +1,10 @@
-//! Scratch space: bitmaps and lists that a program needs while it runs, kept from batch to batch and from search to search.
+//! Scratch space: bitmaps and lists that a program uses while it runs. They are reused for other batches and searches.
 
 use std::cell::{Cell, RefCell, RefMut};
 
 use crate::rows::LANES;
 
-/// Bitmaps and lists that are not in use.
+/// Free bitmaps and lists.
 #[derive(Default)]
 pub(super) struct Scratch {
     bitmaps: Vec<Vec<u64>>,
@@ -12,7 +12,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Returns a bitmap of `rows` rows with any contents.
+    /// Returns a bitmap of `rows` rows with arbitrary contents.
     pub(super) fn bitmap(&mut self, rows: usize) -> Vec<u64> {
         let mut words = self.bitmaps.pop().unwrap_or_default();
         words.resize(rows.div_ceil(LANES), 0);
@@ -37,7 +37,7 @@ impl Scratch {
         self.bitmaps.is_empty() && self.lists.is_empty()
     }
 
-    /// Frees what searches seldom need: eight bitmaps and eight lists of 8 KiB stay.
+    /// Frees memory that few searches need. Keeps up to eight bitmaps and eight lists of 8 KiB each.
     fn shrink(&mut self) {
         const KEPT: usize = 8;
         const LISTED: usize = 1 << 12;
@@ -48,11 +48,11 @@ impl Scratch {
 }
 
 thread_local! {
-    /// The scratch space of the last search of this thread, for the next one: clearing new memory takes as long as a small search.
+    /// The scratch space of the last search of this thread, for the next search: clearing new memory takes as long as a small search.
     static LAST: Cell<Scratch> = Cell::default();
 }
 
-/// The scratch space of a query, taken from the thread and given back to it.
+/// The scratch space of a query. It is taken from the thread, and returned to it on drop.
 pub(super) struct PooledScratch(RefCell<Scratch>);
 
 impl PooledScratch {
@@ -61,7 +61,7 @@ impl PooledScratch {
         self.0.borrow_mut()
     }
 
-    /// Moves the scratch space to a query that runs instead of this one's; the new owner gives it back when it is dropped.
+    /// Moves the scratch space to a query that runs instead of `self`. The new owner returns it to the thread.
     pub(super) fn hand_on(&self) -> Self {
         Self(RefCell::new(self.0.take()))
     }
@@ -69,7 +69,7 @@ impl PooledScratch {
 
 impl Default for PooledScratch {
     fn default() -> Self {
-        // A thread that is about to end may have none any more.
+        // On a thread that is about to end, the thread-local value may already be dropped.
         Self(RefCell::new(LAST.try_with(Cell::take).unwrap_or_default()))
     }
 }

@@ -1,5 +1,5 @@
-//! The steps of a plan: how each node of the predicate is answered on one batch, and what that takes.
-#![expect(clippy::indexing_slicing, reason = "a step names steps that were planned before it")]
+//! The steps of a plan: the evaluation of each node of the predicate on one batch, with its estimated cost.
+#![expect(clippy::indexing_slicing, reason = "a step refers to steps that were planned before it")]
 
 use smallvec::SmallVec;
 
@@ -9,25 +9,25 @@ use crate::operator::Connective;
 use crate::rows::RowSet;
 
 /// The plan of one node of the predicate on one batch.
-// The tag is as wide as a word for the reason that that of a `Set` is.
+// The tag has the size of a word, for the same reason as in `predicate::Set`.
 #[repr(usize)]
 pub(super) enum PlanStep<'p> {
-    /// Settled without reading a row: no row, or all.
+    /// A constant: no row, or every row. Decided without reading a row.
     Settled(bool),
-    /// The rows of a leaf, or with `negated` all others.
+    /// The rows of a leaf. If `negated`, all other rows.
     Leaf { path: AccessPath<'p>, negated: bool, estimate: Estimate },
-    /// The children that are not settled, the one to evaluate first in front; at least two.
+    /// The steps of the children that are not constant, in the order of evaluation. There are at least two.
     Branch(Connective, SmallVec<[usize; 4]>, Estimate),
-    /// The same as its only child that is not settled.
+    /// The step of the only child that is not constant.
     Same(usize),
 }
 
 /// An estimate of a step before it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
-    /// Rows it will select.
+    /// The number of rows that it will select.
     pub(super) rows: usize,
-    /// They are neither more nor fewer.
+    /// True if `rows` is the exact number.
     pub(super) is_exact: bool,
     pub(super) cost: Cost,
 }
@@ -48,7 +48,7 @@ impl PlanStep<'_> {
         }
     }
 
-    /// Returns the step of a leaf that few rows, a bit each, are known to pass.
+    /// Returns the step of a leaf in a batch of at most 64 rows. `bits` has the rows that pass the leaf.
     pub(super) fn tested(bits: u64, rows: usize) -> Self {
         match bits.count_ones() as usize {
             0 => PlanStep::Settled(false),
@@ -65,7 +65,7 @@ impl PlanStep<'_> {
     }
 }
 
-/// Returns the estimate of a step; of one that every row passes, however many there are, `usize::MAX` rows.
+/// Returns the estimate of a step. For a step that every row passes, the number of rows is `usize::MAX`.
 pub(super) fn estimate(steps: &[PlanStep<'_>], mut step: usize) -> Estimate {
     loop {
         match &steps[step] {

@@ -1,5 +1,5 @@
-//! Traces: notes of the work of a search, taken while it runs.
-#![expect(clippy::arithmetic_side_effects, reason = "counts of what one search does, in 64 bits")]
+//! Traces: records of the work of a search.
+#![expect(clippy::arithmetic_side_effects, reason = "counts of the work of one search, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -11,32 +11,32 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Work {
-    /// Batches that were planned, each counted once.
+    /// The number of batches that were planned. A batch that is planned several times counts once.
     pub batches: u64,
-    /// Counts of a batch's rows that its indexes answered, without combining any.
+    /// The number of counts per batch that indexes answered without combining rows.
     pub counts_known: u64,
-    /// Evaluations of a batch's rows all at once, by combining bitmaps and lists or by reading columns.
+    /// The number of evaluations of all rows of a batch, by combining bitmaps and lists or by reading columns.
     pub evaluations: u64,
-    /// The rows of those batches; where a short list was tested row by row, the rows of the list.
+    /// The number of rows in these evaluations. If a short list was tested row by row, only its rows count.
     pub rows_evaluated: u64,
-    /// Rows that were tested one by one in the order of the page, within a batch.
+    /// The number of rows that were tested one by one within a batch, most of them in the order of the page.
     pub rows_asked: u64,
-    /// Top rows over all batches that were tested one by one.
+    /// The number of top rows over all batches that were tested one by one.
     pub rows_ranked: u64,
-    /// Batches that the offset passed over by counting alone.
+    /// The number of batches that an offset skipped by counting their rows.
     pub passed_over: u64,
-    /// Batches whose rows were read in the order of their sorted values, until the page had enough.
+    /// The number of batches whose rows were read in the order of their values until the page had enough.
     pub walked_sorted: u64,
-    /// Batches whose rows were read in the order of their strings, until the page had enough.
+    /// The number of batches whose rows were read in the order of their strings until the page had enough.
     pub walked_strings: u64,
-    /// Batches whose selected rows were all gathered, to be sorted.
+    /// The number of batches whose selected rows were all collected for sorting.
     pub gathered: u64,
 }
 
-/// Gives the time since any fixed moment, on any thread.
+/// A monotonic clock: returns the time since a fixed but arbitrary start. Callable from any thread.
 pub(crate) type Clock<'c> = dyn Fn() -> Duration + Sync + 'c;
 
-/// The notes of a trace, to be added to those of another thread.
+/// The records of a trace, which are added to the trace of another thread.
 #[cfg(feature = "parallel")]
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
@@ -49,7 +49,7 @@ pub(crate) struct Notes {
 #[cfg(feature = "parallel")]
 impl Work {
     fn add(&mut self, other: &Self) {
-        // Batches are counted apart, since one may be planned on two threads.
+        // Batches are counted as a set, because several threads may plan the same batch.
         let Self {
             batches: _,
             counts_known,
@@ -78,9 +78,9 @@ impl Work {
     }
 }
 
-/// Takes notes for one search.
+/// A recorder of the work and the time of one search, on one thread.
 pub(crate) struct Trace<'c> {
-    /// The time since any fixed moment.
+    /// The clock that measures planning and evaluation.
     clock: &'c Clock<'c>,
     planning: Cell<Duration>,
     evaluating: Cell<Duration>,
@@ -99,22 +99,23 @@ impl<'c> Trace<'c> {
         }
     }
 
+    /// Returns the time of the clock.
     pub(crate) fn now(&self) -> Duration {
         (self.clock)()
     }
 
-    /// Notes something.
+    /// Updates the record of work.
     pub(super) fn note(&self, note: impl FnOnce(&mut Work)) {
         note(&mut self.work.borrow_mut());
     }
 
-    /// Runs the planning of a batch, and notes its time.
+    /// Runs the planning of a batch, and records its time.
     pub(super) fn plan<T>(&self, batch: usize, plan: impl FnOnce() -> T) -> T {
         self.batches.borrow_mut().insert(batch);
         timed(self.clock, &self.planning, plan)
     }
 
-    /// Runs the evaluation of `rows` rows, and notes its time.
+    /// Runs the evaluation of `rows` rows, and records its time.
     pub(super) fn evaluate<T>(&self, rows: usize, evaluate: impl FnOnce() -> T) -> T {
         self.note(|work| {
             work.evaluations += 1;
@@ -123,20 +124,20 @@ impl<'c> Trace<'c> {
         timed(self.clock, &self.evaluating, evaluate)
     }
 
-    /// The clock, for a trace on another thread.
+    /// Returns the clock, for a trace on another thread.
     #[cfg(feature = "parallel")]
     pub(crate) fn clock(&self) -> &'c Clock<'c> {
         self.clock
     }
 
-    /// The notes, for the trace of another thread.
+    /// Returns the records, for the trace of another thread.
     #[cfg(feature = "parallel")]
     pub(crate) fn into_notes(self) -> Notes {
         let (work, batches) = (self.work.into_inner(), self.batches.into_inner());
         Notes { work, batches, planning: self.planning.get(), evaluating: self.evaluating.get() }
     }
 
-    /// Adds the notes of another thread.
+    /// Adds the records of another thread.
     #[cfg(feature = "parallel")]
     pub(crate) fn add(&self, notes: Notes) {
         self.batches.borrow_mut().extend(notes.batches);
@@ -145,18 +146,18 @@ impl<'c> Trace<'c> {
         self.note(|work| work.add(&notes.work));
     }
 
-    /// The notes, and the time that planning and evaluating took.
+    /// Returns the work, and the time that planning and evaluation took.
     pub(crate) fn finish(self) -> (Work, Duration, Duration) {
         let batches = self.batches.borrow().len() as u64;
         (Work { batches, ..self.work.into_inner() }, self.planning.get(), self.evaluating.get())
     }
 }
 
-/// Adds the time that something takes.
+/// Runs a function, and adds its time to `total`.
 fn timed<T>(clock: &Clock<'_>, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
     let start = clock();
     let done = run();
-    // A host's clock may say anything.
+    // The clock of a host may return any time.
     total.set(total.get().saturating_add(clock().saturating_sub(start)));
     done
 }

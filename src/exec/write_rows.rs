@@ -1,4 +1,4 @@
-//! Writing the rows of an access path as a bitmap.
+//! Writing of the rows of an access path to a bitmap.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one batch")]
 
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted, SortedRows}
 use crate::kernels::{self, Combine};
 use crate::rows::{LANES, RowSet, Selection, clear_tail, flip_rows};
 
-/// Writes the bits of a part of the sorted rows of a batch of `rows` rows.
+/// Overwrites `words` with the rows of a part of the sorted rows, in a batch of `rows` rows.
 fn write_part(sorted: &SortedRows, part: Range<usize>, rows: usize, words: &mut [u64]) {
     let [(until, list), (from, other)] = sorted.pieces(part);
     match (until, from) {
@@ -28,7 +28,7 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, rows: usize, words: &mut 
     flip_rows(words, other);
 }
 
-/// Writes the bits of those of `rows` rows that are among those of a path over what the words held.
+/// Overwrites `words` with the rows of an access path, in a batch of `rows` rows.
 pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
     match path {
         AccessPath::Rows(ready) => ready.write(words, rows),
@@ -66,7 +66,7 @@ pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
     clear_tail(words, rows);
 }
 
-/// Writes the bits of the rows that have a value which passes the test, by reading the column.
+/// Overwrites `words` with the rows that have a value which passes the test, by reading the column.
 fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
     words.fill(0);
     match &column.layout {
@@ -91,15 +91,15 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
     }
 }
 
-/// Up to this many ranges, one pass for each is faster than a search for each value.
+/// The maximum number of ranges for which one pass per range is faster than a search per value.
 const FEW_RANGES: usize = 4;
 
-/// A bit for each value, of meaning only where the row is present; the words must be zero.
+/// Sets the bit of each value that passes the test. Bits of rows without a value have no meaning. The words must be zero.
 fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut [u64]) {
     match (data, test) {
         (_, ValueTest::Present) => words.fill(u64::MAX),
         (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-            // A code that does not fit the width of the column's codes is none of them.
+            // A code that does not fit the width of the column's codes does not occur.
             Codes::U8(codes) => {
                 if let Ok(code) = u8::try_from(*code) {
                     kernels::equal(codes, code, words);

@@ -1,4 +1,4 @@
-//! The index over all batches of a snapshot: one index for each field, and the numbers of batches.
+//! The index over all batches of a snapshot: an index for each field, and the numbers of batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,24 +20,24 @@ use crate::column::ColumnData;
 use crate::rows::LANES;
 use crate::value::ValueClass;
 
-/// Zone maps, values and keys of all covered batches, by field.
+/// The indexes of all fields over all covered batches.
 ///
-/// A covered batch keeps one number until it is no longer covered. Keys name rows by that number, so
-/// that of a retired batch stays unused until what names it is swept out, which is [work](KeyWork) done in steps.
+/// A covered batch keeps its number until it is retired. Entries of key indexes refer to rows by that number. So the number of a retired
+/// batch is not reused until a sweep has dropped these entries. A sweep is [work](KeyWork) that is done in steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchIndex {
-    /// Each is copied when it changes, not with the others.
+    /// The index of each field. A clone of the index shares them, and copies one only when it changes.
     pub(super) fields: Vec<Arc<FieldIndex>>,
-    /// By field number; of any use where a field has zone maps.
+    /// The top rows of each field. Empty for fields without zone maps.
     pub(super) top_rows: Vec<Arc<FieldTopRows>>,
     hasher: foldhash::quality::RandomState,
-    /// By number of a batch.
+    /// The state of each batch number.
     pub(super) numbers: Vec<Use>,
     /// The number of batches that were retired so far.
     retired: u64,
 }
 
-/// Work on the keys of a field that is done in steps, beside an index that may change meanwhile.
+/// A merge of key runs of one field, done in steps. The index may change between the steps.
 #[derive(Debug)]
 pub(crate) struct KeyWork {
     field: usize,
@@ -47,35 +47,38 @@ pub(crate) struct KeyWork {
 /// The state of a batch number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
+    /// A number that no batch has, and no key entry refers to.
     Free,
+    /// The number of a covered batch.
     Covered,
-    /// Keys may still name it; this many batches were retired before.
+    /// The number of a retired batch, which key entries may still refer to. The value is the number of batches that were retired earlier.
     Retired(u64),
 }
 
 /// The index of one field over all batches.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum FieldIndex {
-    /// None: each batch's column must be read.
+    /// No index: the column of each batch must be read.
     #[default]
     Unknown,
-    /// The zone map of each batch.
+    /// The zone map of each batch: its minimum and maximum.
     Ordered(ZoneIndex),
-    /// The string index; every batch has postings of the field.
+    /// The string index. Every covered batch has postings of the field.
     Strings(StringIndex),
-    /// The key index; the strings themselves are in the batches.
+    /// The key index, which has only hashes. The strings are in the batches.
     Keys(KeyIndex),
 }
 
 impl KeyWork {
-    /// Moves at most `budget` keys of what was in the index when the work was found, which is lowered by as many;
-    /// true when all is done. Keys of batches that are retired by now are dropped.
+    /// Moves at most `budget` entries, and subtracts their number from `budget`. Returns true when all are moved.
+    ///
+    /// The entries are those of the index when the work was created. Entries of batches that are retired by now are dropped.
     pub(crate) fn step(&mut self, index: &BatchIndex, budget: &mut usize) -> bool {
         let is_kept = |row: GlobalRow| index.covers(split(row).0);
         self.merge.step(is_kept, budget)
     }
 
-    /// Does all that is left.
+    /// Moves all remaining entries.
     pub(crate) fn finish(&mut self, index: &BatchIndex) {
         let mut budget = usize::MAX;
         self.step(index, &mut budget);
@@ -83,22 +86,22 @@ impl KeyWork {
 }
 
 impl BatchIndex {
-    /// Returns an index of no batch.
+    /// Creates an index of no batch.
     pub(crate) fn new(hasher: foldhash::quality::RandomState) -> Self {
         Self { hasher, ..Self::default() }
     }
 
-    /// Numbers are below this.
+    /// Returns the end of the range of batch numbers.
     pub(crate) fn numbers(&self) -> usize {
         self.numbers.len()
     }
 
-    /// True when a batch is covered under the number.
+    /// Returns true if this is the number of a covered batch.
     pub(crate) fn covers(&self, number: usize) -> bool {
         self.numbers.get(number) == Some(&Use::Covered)
     }
 
-    /// Returns the keys of a field of a batch that is to be [added](Self::add), if the field has a key index.
+    /// Creates the key entries of one field for a batch that [`add`](Self::add) will add. Returns `None` if the field has no key index.
     pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
         if !has_keys(catalog, field) {
             return None;
@@ -106,7 +109,9 @@ impl BatchIndex {
         Some(BatchKeys::new(batch.column(field)?, &self.hasher))
     }
 
-    /// Adds a batch and returns its number; `None` if all numbers are taken. `keys` has the keys that are made already.
+    /// Adds a batch and returns its number. Returns `None` if all numbers are taken.
+    ///
+    /// `keys` has results of [`keys_of`](Self::keys_of). Missing key entries are computed here.
     pub(crate) fn add(
         &mut self,
         catalog: &Catalog,
@@ -164,7 +169,7 @@ impl BatchIndex {
         Some(number)
     }
 
-    /// Removes everything.
+    /// Resets the index to no batch, with an empty index for each field of the catalogue.
     fn clear(&mut self, catalog: &Catalog) {
         let fields =
             catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).field_type()) {
@@ -186,7 +191,7 @@ impl BatchIndex {
         self.numbers.clear();
     }
 
-    /// Removes a batch, except for its keys.
+    /// Removes a batch from all indexes except key indexes, whose entries are swept later.
     pub(crate) fn retire(&mut self, catalog: &Catalog, number: usize, batch: &Batch) {
         if !self.covers(number) {
             return;
@@ -220,15 +225,16 @@ impl BatchIndex {
         })
     }
 
-    /// Returns the work that is due on keys after `writes` writes: a merge of runs, or a sweep of entries of retired batches.
+    /// Returns the next work on a key index after `writes` writes: a merge of two runs, or a sweep of the entries of retired batches.
+    /// Returns `None` if none is due.
     pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
         let merge = self
             .keys()
             .find_map(|(field, keys)| Some(KeyWork { field, merge: keys.merge(self.retired, writes)? }));
         let count = |is_it: fn(&Use) -> bool| self.numbers.iter().filter(|number| is_it(number)).count();
         let retired = || count(|number| matches!(number, Use::Retired(_)));
-        // Sweeping goes through all keys, so as many batches must have gone as keep it a small part of
-        // the work of having added them.
+        // A sweep reads all keys of a run. It waits until the retired batches are more than half as many as the covered ones, so that it
+        // costs little compared to adding them.
         merge.or_else(|| {
             let is_due = retired() > (count(|number| *number == Use::Covered) / 2).max(8);
             is_due.then(|| self.sweep()).flatten()
@@ -239,7 +245,7 @@ impl BatchIndex {
         self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.sweep(self.retired)? }))
     }
 
-    /// Installs the result of finished work, unless the runs that it was done on are gone.
+    /// Installs the result of finished work. Discards it if the runs that it read were replaced.
     pub(crate) fn put(&mut self, work: KeyWork) {
         if let Some(index) = self.fields.get_mut(work.field)
             && let FieldIndex::Keys(keys) = Arc::make_mut(index)
@@ -249,7 +255,7 @@ impl BatchIndex {
         self.free_numbers();
     }
 
-    /// Frees the numbers of retired batches that no key names any more.
+    /// Frees the numbers of retired batches that no key entry refers to.
     fn free_numbers(&mut self) {
         let clean = self.keys().filter_map(|(_, keys)| keys.clean()).min().unwrap_or(u64::MAX);
         for number in &mut self.numbers {
@@ -263,20 +269,24 @@ impl BatchIndex {
         self.fields.get(field.index()).map_or(&FieldIndex::Unknown, |field| &**field)
     }
 
-    /// All numbers of batches, in the order of the first value that each has of a field; `None` where that is not known.
+    /// Returns all batch numbers in the order of the first value that each batch has in the field. Returns `None` if the order is not
+    /// known.
     pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
         let FieldIndex::Ordered(zones) = self.field(field) else { return None };
         let order = zones.in_order(descending);
         (order.len() == self.numbers()).then_some(order)
     }
 
-    /// Returns the top rows in the order of a field; later rows and rows without a value are not among them.
+    /// Returns the top rows in the order of a field. Rows without a value are not among them.
     pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
         self.top_rows.get(field.index()).map(|rows| rows.first(descending))
     }
 
-    /// Returns the [number](super::StringPostings::number) of the string of each of the 64 top rows from 64 · `chunk` on, 0 for a
-    /// row without one; `None` where strings have no numbers, or a row may have several. `batch` gives a covered batch by its number.
+    /// Returns for each of the 64 top rows of chunk `chunk` the [number](super::StringPostings::number) of its string in `field`, or 0 if
+    /// the row has no string.
+    ///
+    /// Returns `None` if the field has no string index, or if a row can have several strings. `batch` returns the covered batch with a
+    /// number.
     pub(crate) fn strings_of<'l, 'b>(
         &self,
         top_rows: &'l TopRows,
@@ -289,7 +299,7 @@ impl BatchIndex {
         strings.is_single().then(|| top_rows.strings(field, chunk, number)).flatten()
     }
 
-    /// Returns the rows whose string in a key field may be this one; only hashes are compared.
+    /// Returns the rows whose string in a key field may be `text`. Only hashes are compared.
     pub(crate) fn probe<'k>(
         &self,
         keys: &'k KeyIndex,
@@ -298,8 +308,8 @@ impl BatchIndex {
         keys.probe(self.hasher.hash_one(text))
     }
 
-    /// [Probes](Self::probe) for many strings; returns each row with the number of its string. `prefetch` as in
-    /// [`KeyIndex::probe_all`].
+    /// Like [`probe`](Self::probe), but for many strings. Returns each row with the index of its string in `texts`. `prefetch` is described
+    /// at [`KeyIndex::probe_all`].
     pub(crate) fn probe_all(
         &self,
         keys: &KeyIndex,
@@ -321,12 +331,12 @@ impl BatchIndex {
         keys.into_iter().flat_map(move |keys| keys.probe(hash))
     }
 
-    /// Returns the hasher of keys, for other tables of the same keys.
+    /// Returns the hasher of keys, which other tables of the same keys share.
     pub(crate) fn hasher(&self) -> &foldhash::quality::RandomState {
         &self.hasher
     }
 
-    /// Heap memory of what is known of a field, in bytes.
+    /// Returns the heap memory of the index of a field in bytes.
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
         let rows = self.top_rows.get(field.index()).map_or(0, |rows| rows.size_bytes());
         let known = match self.field(field) {
@@ -339,7 +349,7 @@ impl BatchIndex {
     }
 }
 
-/// Returns the number of a row's string, 0 if it has none.
+/// Returns the [number](super::StringPostings::number) of the string that a row has in the field, or 0 if the row has no string.
 pub(super) fn number_of<'b>(
     strings: &StringIndex,
     field: FieldId,
@@ -351,7 +361,7 @@ pub(super) fn number_of<'b>(
     text.and_then(|text| strings.get(text)).map_or(0, |occurrences| occurrences.number)
 }
 
-/// True when a field has a key index.
+/// Returns true if a field has a key index.
 fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
     let field = catalog.field(id);
     let has_strings = ValueClass::of_field(field.field_type()) == ValueClass::Strings;

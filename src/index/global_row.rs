@@ -1,19 +1,19 @@
-//! Addresses of rows in all batches of an index.
-#![expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "places among some rows")]
+//! Addresses of rows over all batches of an index.
+#![expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "indexes into a list of rows")]
 
 use std::ops::Range;
 
-/// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
+/// The address of a row in a snapshot. The upper 16 bits are the number of the batch, the lower 16 bits are the number of the row in it.
 pub(crate) type GlobalRow = u32;
 
-/// Returns the batch and the row of a global row.
+/// Returns the number of the batch, and the number of the row in it.
 #[inline]
 pub(crate) fn split(row: GlobalRow) -> (usize, u16) {
     #[expect(clippy::cast_possible_truncation, reason = "the row in its batch is the lower half")]
     ((row >> 16) as usize, row as u16)
 }
 
-/// Returns the global row of a row in a batch; `None` beyond 65,536 batches.
+/// Returns the address of a row in a batch. Returns `None` if a number exceeds 16 bits.
 #[inline]
 pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     let batch = u16::try_from(batch).ok()?;
@@ -21,7 +21,7 @@ pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     Some(u32::from(batch) << 16 | u32::from(row))
 }
 
-/// Returns the places, among ascending rows, of those of the batch of a number.
+/// Returns the index range of the rows of batch `number` among ascending `rows`.
 pub(crate) fn places_of_batch(rows: &[GlobalRow], number: usize) -> Range<usize> {
     let start = join(number, 0).map_or(rows.len(), |first| rows.partition_point(|row| *row < first));
     let own = rows[start..].iter().take_while(|row| split(**row).0 == number).count();

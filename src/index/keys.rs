@@ -1,8 +1,8 @@
-//! The key index: from the values of a key-like field to the rows that have them, over all batches.
+//! The key index: maps the values of a key-like field to their rows, over all batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "numbers of entries, of which each names another row in 32 bits, and the codes of a column"
+    reason = "numbers of entries, whose rows are distinct and have 32 bits, and the codes of a column"
 )]
 
 use std::hash::BuildHasher;
@@ -15,28 +15,29 @@ use super::global_row::{GlobalRow, join};
 use super::runs::{Run, RunMerge};
 use crate::column::{Column, ColumnData, sort_from_bit};
 
-/// The hashes of a field's values, each with its row; values that share a hash are told apart by the caller.
+/// A multimap from the hashes of a field's values to rows. The caller must compare the values, because different values can have the same
+/// hash.
 ///
-/// Entries lie in runs, as they were added; neighbours of like size are [merged](RunMerge), so that there are few.
-/// 8 bytes a value and half a byte of fences.
+/// Entries are in runs, in the order in which batches were added. Neighbouring runs of similar size are [merged](RunMerge), so that there
+/// are few. Memory: 8 bytes per value, and half a byte for fences.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyIndex {
-    /// The oldest first.
+    /// The runs, oldest first.
     runs: Vec<Arc<Run>>,
 }
 
-/// The hashes of a field's values in one batch, in order, each with its row: what takes long of
-/// [adding](KeyIndex::add) a batch, done before it has a number.
+/// The sorted entries of one batch. Creating them is the expensive part of [adding](KeyIndex::add) a batch, and is done before the batch
+/// has a number.
 #[derive(Debug)]
 pub(crate) struct BatchKeys {
-    /// Entries as in a run, all of batch 0.
+    /// Entries as in a run, with batch number 0.
     entries: Vec<u64>,
 }
 
 impl BatchKeys {
-    /// Makes the keys of a single-valued string column.
+    /// Creates the entries of a single-valued string column.
     pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
-        // Each string is hashed once, in the order in which they lie.
+        // Each distinct string is hashed once, in memory order.
         let hashes: Vec<u64> = match &column.data {
             ColumnData::Strings { dictionary, .. } => {
                 (0..dictionary.len()).map(|code| hasher.hash_one(dictionary.get(code))).collect()
@@ -47,6 +48,7 @@ impl BatchKeys {
         Self::of((0..column.rows()).filter_map(|row| Some((hash(row)?, u16::try_from(row).ok()?))))
     }
 
+    /// Creates the entries of hashes with their rows.
     fn of(values: impl Iterator<Item = (u64, u16)>) -> Self {
         let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
         sort_from_bit(&mut entries, 32);
@@ -54,10 +56,10 @@ impl BatchKeys {
     }
 }
 
-/// Runs of at most this many entries together, as many as those of a full batch, are merged at once.
+/// The maximum total size of runs, in entries, that are merged when a batch is added. A full batch has as many entries.
 const AT_ONCE: usize = 1 << 16;
 
-/// The number of loads that are started before the first is waited for.
+/// The number of memory prefetches that are issued before the first result is read.
 const TOGETHER: usize = 32;
 
 /// Merges two ascending lists.
@@ -75,9 +77,9 @@ fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 impl KeyIndex {
-    /// Adds the keys of a batch that has this number and is not retired; `retired` others were until now.
+    /// Adds the entries of a batch as the newest run. `number` is the number of the batch, `retired` the number of batches retired so far.
     ///
-    /// Runs that together are no larger than those of a full batch are merged with it.
+    /// The newest runs are merged with it as long as the result is not larger than the run of a full batch.
     pub(super) fn add(&mut self, values: BatchKeys, number: usize, retired: u64) {
         let Some(first) = join(number, 0) else { return };
         let mut entries = values.entries;
@@ -92,11 +94,11 @@ impl KeyIndex {
         }
     }
 
-    /// Returns the smallest two neighbours that are to be merged, if any.
+    /// Returns a merge of the smallest two neighbouring runs that should be merged, if any.
     ///
-    /// An older one more than twice as large is left alone: so each entry is moved a logarithm of their number of
-    /// times, and as many runs are left. Unless both together have at most twice as many entries as there were
-    /// `writes` just now: then moving all once more is little beside those, and every search has a run less to look into.
+    /// Two neighbours are merged if the older one is at most twice as large as the newer one. So each of n entries is moved O(log n) times,
+    /// and O(log n) runs remain. They are also merged if both together have at most twice as many entries as there were recent `writes`.
+    /// The merge then costs little compared to the writes, and later searches read one run less.
     pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
         let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {
@@ -109,13 +111,13 @@ impl KeyIndex {
         }
     }
 
-    /// Returns a run that may have entries of retired batches.
+    /// Returns a sweep of a run that may have entries of retired batches, if there is one.
     pub(super) fn sweep(&self, retired: u64) -> Option<RunMerge> {
         let run = self.runs.iter().find(|run| run.clean < retired)?;
         Some(RunMerge::new(run, None, retired))
     }
 
-    /// Replaces runs by their merged run, unless they are gone.
+    /// Replaces the runs of a finished merge by its result. Does nothing if one of them was already replaced.
     pub(super) fn put(&mut self, merge: RunMerge) {
         let RunMerge { older, newer, builder, .. } = merge;
         let Some(at) = self.runs.iter().position(|run| Arc::ptr_eq(run, &older)) else { return };
@@ -128,7 +130,8 @@ impl KeyIndex {
         self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
     }
 
-    /// Returns the number of retirements before which no retired batch has an entry; `None` without entries.
+    /// Returns the smallest [`clean`](Run::clean) of all runs: the first `clean` retired batches have no entry. Returns `None` if there are
+    /// no entries.
     pub(super) fn clean(&self) -> Option<u64> {
         self.runs.iter().map(|run| run.clean).min()
     }
@@ -144,10 +147,10 @@ impl KeyIndex {
         self.runs.iter().flat_map(move |run| run.probe(hash))
     }
 
-    /// [Probes](Self::probe) for many hashes, and adds each row with the number of its hash.
+    /// Like [`probe`](Self::probe), but for many hashes. Appends each row to `found`, with the index of its hash.
     ///
-    /// Loops do one load each, so that those of many hashes overlap; `prefetch` is told early which entries will be
-    /// read.
+    /// Each loop does one load per hash, so that the cache misses of many hashes overlap. `prefetch` is called with the entries and the
+    /// index at which they will be read.
     pub(crate) fn probe_all(
         &self,
         hashes: &[u64],
@@ -182,7 +185,7 @@ mod tests {
         value.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Adds a value for each of these rows, every two of them the same.
+    /// Adds a value for each of the rows. Each value belongs to two rows.
     fn add(index: &mut KeyIndex, rows: Range<u32>) {
         let rows: Vec<u32> = rows.collect();
         for rows in rows.chunk_by(|a, b| split(*a).0 == split(*b).0) {
@@ -245,7 +248,7 @@ mod tests {
         let is_kept = |row: GlobalRow| split(row).0.is_multiple_of(2);
         let mut sweep = index.sweep(20).unwrap();
         assert!(!sweep.step(is_kept, &mut 1));
-        // What came of a run that is gone meanwhile is thrown away.
+        // The result of a sweep is discarded if its run was replaced.
         let mut merge = index.merge(0, 0).unwrap();
         while !merge.step(|_| true, &mut 100) {}
         let gone = index.sweep(20).unwrap();

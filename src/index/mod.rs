@@ -1,4 +1,16 @@
-//! The index over all batches of a snapshot, by which a search leaves most of them unread.
+//! The index over all batches of a snapshot. With it, a search skips most batches without reading them.
+//!
+//! A batch in the index is *covered*. The number of a covered batch is its index in the snapshot; a [`GlobalRow`] combines it with the
+//! number of a row.
+//!
+//! | fields | index | file |
+//! |---|---|---|
+//! | ordered types | the minimum and maximum of each batch | `zones` |
+//! | ordered types | the first and the last rows in sort order, over all batches | `top_rows` |
+//! | strings with few values | postings: the batches and rows of each string | `strings` |
+//! | strings that are mostly unique, such as `id` | sorted hashes with their rows, in runs that are merged in steps | `keys`, `runs` |
+//!
+//! `batch_index` has these indexes for all fields, and assigns the numbers; `validate` checks them.
 
 mod batch_index;
 mod global_row;

@@ -1,8 +1,8 @@
-//! Runs of sorted keys: finding those of a hash, and merging two runs in steps.
+//! Runs: sorted arrays of key entries. They are searched by hash, and merged pairwise in steps.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "places of entries and of buckets, of which there is a fence for each and one more; a budget is positive before it \
+    reason = "indexes of entries and of buckets, of which there is a fence for each and one more; a budget is positive before it \
               is lowered"
 )]
 
@@ -12,44 +12,46 @@ use std::sync::Arc;
 use super::global_row::GlobalRow;
 use crate::rows::LANES;
 
-/// Sorted entries: the upper half of a hash in the upper half, the row in the lower.
+/// A sorted array of 64-bit entries, with fences that divide it into buckets. The upper 32 bits of an entry are the upper half of a hash,
+/// the lower 32 bits are the row.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) entries: Box<[u64]>,
-    /// The start of the entries of each bucket, and the end of the last.
+    /// The start of the entries of each bucket, and the end of the last bucket.
     pub(super) fences: Box<[u32]>,
-    /// The number of upper bits of an entry that choose its bucket.
+    /// The number of upper bits of an entry that are the number of its bucket.
     bits: u32,
-    /// No entry is of a batch that was retired before this many others were.
+    /// A number of retirements: the first `clean` retired batches have no entry here.
     pub(super) clean: u64,
 }
 
-/// A merge of two neighbours, or a sweep of one of the entries of retired batches, done in steps.
+/// A merge of two neighbouring runs, or a sweep of a single run. Both drop the entries of retired batches, and are done in steps.
 #[derive(Debug)]
 pub(super) struct RunMerge {
     pub(super) older: Arc<Run>,
+    /// The newer run. `None` for a sweep.
     pub(super) newer: Option<Arc<Run>>,
-    /// The next entries of both.
+    /// The indexes of the next entries of `older` and `newer`.
     next: [usize; 2],
     pub(super) builder: RunBuilder,
 }
 
-/// A run to which ascending entries are added.
+/// A builder of runs, to which entries are added in ascending order.
 #[derive(Debug)]
 pub(super) struct RunBuilder {
     entries: Vec<u64>,
     fences: Vec<u32>,
-    /// Fences before this one are known.
+    /// The number of fences that are set.
     fenced: usize,
     bits: u32,
     clean: u64,
 }
 
-/// Entries of one bucket on average: a cache line of them.
+/// The average number of entries per bucket. They fill one cache line.
 const BUCKET: usize = 8;
 
 impl RunBuilder {
-    /// Makes an empty run for at most `entries` entries.
+    /// Creates a builder for at most `entries` entries.
     fn new(entries: usize, clean: u64) -> Self {
         let buckets = (entries / BUCKET).next_power_of_two().clamp(1, 1 << 28);
         let bits = buckets.trailing_zeros();
@@ -63,10 +65,10 @@ impl RunBuilder {
         self.entries.push(entry);
     }
 
-    /// Sets the fences up to a bucket: the entries to come are of this bucket or a later one.
+    /// Sets the fences up to `bucket`. All later entries belong to this bucket or to a later one.
     #[inline]
     fn fence(&mut self, bucket: usize) {
-        // An entry names a row in 32 bits, and no row twice.
+        // The number of entries fits, because the rows of the entries are distinct and have 32 bits.
         let start = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         while self.fenced <= bucket {
             self.fences[self.fenced] = start;
@@ -82,15 +84,15 @@ impl RunBuilder {
 }
 
 impl RunMerge {
-    /// `retired` batches were retired until now.
+    /// Creates a merge of `older` and `newer`, or a sweep of `older`. `retired` is the number of batches retired so far.
     pub(super) fn new(older: &Arc<Run>, newer: Option<&Arc<Run>>, retired: u64) -> Self {
         let entries = older.entries.len() + newer.map_or(0, |run| run.entries.len());
         let builder = RunBuilder::new(entries, retired);
         Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], builder }
     }
 
-    /// Moves at most `budget` entries, which is lowered by as many; true when none is left. Entries of rows for which `is_kept` is
-    /// false are dropped.
+    /// Moves at most `budget` entries, and subtracts their number from `budget`. Returns true when none is left. Drops entries of rows for
+    /// which `is_kept` returns false.
     pub(super) fn step(&mut self, is_kept: impl Fn(GlobalRow) -> bool, budget: &mut usize) -> bool {
         let older = &*self.older.entries;
         let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
@@ -104,7 +106,7 @@ impl RunMerge {
                 break false;
             }
             *budget -= 1;
-            // Which of two hashes is the lesser cannot be foreseen, so nothing branches on it.
+            // The order of two hashes is unpredictable, so the loop does not branch on it.
             let is_newer = match (own, other) {
                 (Some(own), Some(other)) => other < own,
                 (own, _) => own.is_none(),
@@ -123,14 +125,14 @@ impl RunMerge {
 }
 
 impl Run {
-    /// Makes a run of ascending entries.
+    /// Creates a run of ascending entries.
     pub(super) fn new(entries: &[u64], clean: u64) -> Self {
         let mut builder = RunBuilder::new(entries.len(), clean);
         entries.iter().for_each(|entry| builder.push(*entry));
         builder.finish()
     }
 
-    /// Returns the places of the entries of a hash's bucket.
+    /// Returns the index range of the entries in the bucket of a hash.
     #[inline]
     pub(super) fn bucket(&self, hash: u64) -> Range<u32> {
         let at = bucket(hash, self.bits);
@@ -141,7 +143,7 @@ impl Run {
         &self.entries[places.start as usize..places.end as usize]
     }
 
-    /// Returns the rows whose value may have the hash.
+    /// Returns the rows whose value may have the hash: the upper halves are equal.
     pub(super) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let upper = hash >> 32;
         #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
@@ -151,12 +153,12 @@ impl Run {
             .map(|entry| *entry as u32)
     }
 
-    /// Adds the rows of those among some entries that have the hash, each with the number.
+    /// Appends to `found` the rows of the entries in `places` that have the hash, each with `number`.
     #[inline]
     pub(super) fn find(&self, places: Range<u32>, hash: u64, number: u32, found: &mut Vec<(GlobalRow, u32)>) {
         let upper = hash >> 32;
         for entries in self.entries(places).chunks(LANES) {
-            // Which of them it is cannot be foreseen, so nothing branches on each.
+            // The position of a match is unpredictable, so the loop does not branch on each entry.
             let bit = |(at, entry): (usize, &u64)| u64::from(*entry >> 32 == upper) << at;
             let mut bits = entries.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit);
             while bits != 0 {
@@ -168,8 +170,8 @@ impl Run {
     }
 }
 
-/// Returns the bucket of an entry or a hash: its upper bits.
+/// Returns the bucket of an entry or a hash: its upper `bits` bits.
 fn bucket(entry: u64, bits: u32) -> usize {
-    // Shifted in two steps, since no bits at all are left for a single bucket. There are at most 2^28 of them.
+    // A shift by 64 is not allowed, and is needed if `bits` is 0, so the shift has two steps.
     (entry >> 1 >> (63 - bits)) as usize
 }

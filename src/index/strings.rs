@@ -1,7 +1,7 @@
-//! The string index: the strings of a field over all covered batches.
+//! The string index: for each string of a field, the covered batches and rows that have it.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "fewer than 2^32 strings, rows of batches that were added before they are taken off, and sizes in memory"
+    reason = "fewer than 2^32 strings, rows of batches that were added before they are removed, and sizes in memory"
 )]
 
 use std::collections::HashMap;
@@ -13,43 +13,45 @@ use crate::slice::Slice;
 
 type Hasher = foldhash::quality::RandomState;
 
-/// The strings of a field, each with its postings and a number.
+/// The strings of one field, each with its postings and a number.
 #[derive(Clone, Debug)]
 pub(crate) struct StringIndex {
     by_text: HashMap<Arc<str>, StringPostings, Hasher>,
-    /// The greatest number given so far. A string that was removed and comes again gets another one.
+    /// The greatest number assigned so far. A string that is removed and added again gets a new number.
     numbered: u32,
+    /// True if the field is single-valued.
     is_single: bool,
 }
 
-/// The batches and rows that have a string.
+/// The batches and rows that have one string.
 #[derive(Clone, Debug)]
 pub(crate) struct StringPostings {
-    /// The same as long as a covered batch has the string, and never 0.
+    /// The number of the string. It is not 0, and does not change while a covered batch has the string.
     pub(crate) number: u32,
-    /// The code of the string in each covered batch that has it, ascending by batch.
+    /// The number of each covered batch that has the string, with the code of the string there. Ascending by batch number.
     pub(crate) codes: Vec<(u32, u32)>,
-    /// The bitmaps of its rows in the batches where its postings are a bitmap or all rows; ascending by batch.
+    /// The rows in the batches whose postings of the string are a bitmap or all rows. Ascending by batch number.
     bitmaps: Vec<BatchBitmap>,
-    /// The number of its rows in those batches, deleted ones included.
+    /// The number of rows that have the string in all covered batches, deleted rows included.
     pub(crate) rows: u64,
 }
 
-/// The rows of a batch that have a string, where they are many.
+/// The rows of a batch that have a string, if they are many.
 ///
-/// The postings of the batch have the same bits. These are next to those of other batches, so a search that goes through the
-/// batches finds them without a cache miss. The column, its postings and their table cost one miss each.
+/// The postings of the batch have the same bits. The copy here is stored next to the bitmaps of other batches. A search over all batches
+/// then finds it without cache misses for the column, its postings and their table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BatchBitmap {
+    /// The number of the batch.
     batch: u32,
-    /// The number of rows.
+    /// The number of rows that have the string.
     pub(crate) rows: u32,
-    /// A bit for each row; `None` if every row has the string.
+    /// A bit for each row of the batch. `None` if every row has the string.
     words: Option<Slice<u64>>,
 }
 
 impl BatchBitmap {
-    /// Makes the bitmap of a code in the batch of this number, if its rows are many.
+    /// Creates the bitmap of the rows with a code. Returns `None` if the postings are a list, because the rows are few.
     fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
         let words = postings.words(code);
         if words.is_none() && !matches!(postings.get(code), RowSet::All) {
@@ -59,35 +61,35 @@ impl BatchBitmap {
         Some(Self { batch, rows, words })
     }
 
-    /// Returns a bit for each row; `None` if every row has the string.
+    /// Returns a bit for each row of the batch, or `None` if every row has the string.
     #[inline]
     pub(crate) fn words(&self) -> Option<&[u64]> {
         self.words.as_deref()
     }
 }
 
-/// Returns the entry of a batch among entries ascending by batch number.
+/// Returns the entry of batch `number` among entries that ascend by batch number.
 #[inline]
 fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Option<&T> {
     let is_own = |entry: &&T| batch(entry) as usize == number;
-    // Most strings occur in every batch: the entry is then at the batch's own number.
+    // Most strings occur in every batch. The index of the entry is then the batch number.
     entries.get(number).filter(is_own).or_else(|| {
         let at = entries.partition_point(|entry| (batch(entry) as usize) < number);
         entries.get(at).filter(is_own)
     })
 }
 
-/// Fields of more strings than this are looked up in each batch instead.
+/// The maximum number of strings of a string index. A field with more strings is looked up in each batch.
 const MOST_STRINGS: usize = 1 << 14;
 
 impl StringPostings {
-    /// Returns the code of the string in the covered batch of a number, if it occurs there.
+    /// Returns the code of the string in a covered batch, if it occurs there.
     #[inline]
     pub(crate) fn code(&self, number: usize) -> Option<u32> {
         of_batch(&self.codes, number, |(batch, _)| *batch).map(|(_, code)| *code)
     }
 
-    /// Returns its rows in the covered batch of a number, if they are [many](BatchBitmap).
+    /// Returns the bitmap of the string in a covered batch, if its rows there are [many](BatchBitmap).
     #[inline]
     pub(crate) fn bitmap(&self, number: usize) -> Option<&BatchBitmap> {
         of_batch(&self.bitmaps, number, |bitmap| bitmap.batch)
@@ -95,7 +97,7 @@ impl StringPostings {
 }
 
 impl StringIndex {
-    /// Makes an empty index of a field that is single-valued or many-valued.
+    /// Creates an empty index of a field.
     pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }
@@ -109,12 +111,12 @@ impl StringIndex {
         self.by_text.get(text)
     }
 
-    /// True when no row has two strings.
+    /// Returns true if the field is single-valued, so that no row has two strings.
     pub(crate) fn is_single(&self) -> bool {
         self.is_single
     }
 
-    /// Adds the strings of a batch; false if there are too many, or if the column has no postings.
+    /// Adds the strings of a batch. Returns false if there are too many strings, or if the column has no postings.
     pub(super) fn add(&mut self, batch: usize, column: &Column) -> bool {
         let ColumnData::Strings { dictionary, postings, .. } = &column.data else { return false };
         let Some(postings) = postings else { return dictionary.len() == 0 };
@@ -143,7 +145,7 @@ impl StringIndex {
         true
     }
 
-    /// Removes the strings of a batch.
+    /// Removes the rows of a batch, and all strings that no other batch has.
     pub(super) fn remove(&mut self, batch: usize, column: &Column) {
         let ColumnData::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
@@ -162,7 +164,7 @@ impl StringIndex {
         }
     }
 
-    /// True when the index is that of these columns, each with the number of its batch, ascending.
+    /// Returns true if the index is correct for `columns`: the columns of all covered batches with their numbers, ascending.
     pub(super) fn validate<'c>(&self, columns: impl Iterator<Item = (usize, &'c Column)>) -> bool {
         let mut exact = Self::new(self.by_text.hasher().clone(), self.is_single);
         let mut numbers: Vec<u32> = self.by_text.values().map(|own| own.number).collect();
@@ -182,7 +184,7 @@ impl StringIndex {
             && exact.by_text.iter().all(|(text, found)| is_same(text, found))
     }
 
-    /// Heap memory, in bytes.
+    /// Returns the heap memory in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let of_string = |(text, string): (&Arc<str>, &StringPostings)| {
             let codes = string.codes.capacity() * size_of::<(u32, u32)>();

@@ -1,4 +1,4 @@
-//! Top rows: the rows with the first values of a field over all covered batches.
+//! Top rows: the first and the last rows in the order of a field, over all covered batches.
 #![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
 use std::sync::OnceLock;
@@ -8,42 +8,44 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::rows::LANES;
 
-/// A row and the rank of its value: the ordinal, or in descending order its complement.
+/// A row and the rank of its value. The rank is the ordinal, or its complement in descending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TopRow {
     pub(crate) rank: i64,
     pub(crate) row: GlobalRow,
 }
 
-/// The rows with the first values in one order, deleted ones included: every row with a value before the last of them is one of
-/// them.
+/// The first rows in one order of a field, deleted rows included.
+///
+/// Invariant: `rows` has every row of the covered batches whose rank is smaller than `until`, and no other.
 #[derive(Clone, Debug)]
 pub(crate) struct TopRows {
-    /// Ascending by rank.
+    /// The rows, in ascending order of rank.
     rows: Vec<TopRow>,
-    /// All rows of a smaller rank are among them, and no others; `None` if all rows that have a value are.
+    /// The rank of the first row that is left out. `None` if no row with a value is left out.
     until: Option<i64>,
-    /// By field number.
+    /// The string numbers of the rows in each field.
     strings: Box<[OnceLock<StringNumbers>]>,
 }
 
-/// A number for the string that each top_row has in a field, 64 rows each. Made by the first search that asks for those; later
-/// ones need not go to the batches in which they lie.
+/// The numbers of the strings that the top rows have in one field, in chunks of 64 rows. Computed on first use, so that later searches need
+/// not read the batches.
 type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
-/// The rows with the first values of a field, and those with the last ones.
+/// The rows with the first values of a field, and the rows with the last values.
 ///
-/// A page of the first or last cases of many that match is found among them, however many batches
-/// there are. 16 bytes for each of up to 8,192 rows, and 4 for each field of strings that such pages ask about.
+/// If many cases match, their first or last page is among these rows, so no batch is searched. Memory: 16 bytes per row, at most 8,192
+/// rows, and 4 bytes per row for each string field in the filters of such pages.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldTopRows {
     ascending: TopRows,
     descending: TopRows,
 }
 
-/// The most rows of one order.
+/// The maximum number of rows of one order.
 const MOST: usize = 1 << 12;
 
+/// Returns the rank of an ordinal: rows with smaller ranks come first.
 fn rank(ordinal: i64, descending: bool) -> i64 {
     if descending { !ordinal } else { ordinal }
 }
@@ -57,22 +59,25 @@ impl TopRows {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }
 
-    /// Forgets what was noted of the rows, who are others now.
+    /// Drops the string numbers, because the rows have changed.
     fn forget_strings(&mut self) {
         self.strings = unknown_strings(self.strings.len());
     }
 
+    /// Returns true if rows of this rank must be among the top rows.
     fn is_before_end(&self, rank: i64) -> bool {
         self.until.is_none_or(|until| rank < until)
     }
 
+    /// Adds the rows of a batch that belong to the top rows, and drops rows beyond the maximum number. Without sorted rows in the column,
+    /// there are no top rows.
     fn add(&mut self, number: usize, column: &Column, descending: bool) {
         let Some(rows) = column.in_order(descending) else {
             *self = Self { until: Some(i64::MIN), ..Self::new(self.strings.len()) };
             return;
         };
         let before = self.rows.len();
-        // One more than can stay, so that what is left out is no better than what then goes.
+        // One more than the maximum, so that every row that is not read has a rank that is cut off below.
         for (ordinal, row) in rows.take(MOST + 1) {
             let rank = rank(ordinal, descending);
             if !self.is_before_end(rank) {
@@ -84,7 +89,7 @@ impl TopRows {
             return;
         }
         self.forget_strings();
-        // Of two runs in order, which are merged.
+        // The list consists of two sorted runs, which this stable sort merges.
         self.rows.sort_by_key(|top_row| top_row.rank);
         if let Some(first_out) = self.rows.get(MOST).map(|top_row| top_row.rank) {
             self.rows.truncate(self.rows.partition_point(|top_row| top_row.rank < first_out));
@@ -113,8 +118,8 @@ impl TopRows {
         &self.rows
     }
 
-    /// Returns the string numbers, by `number`, of the 64 rows from 64 · `chunk` on, 0 after the last; computed once for a field.
-    /// `None` where there are no such rows.
+    /// Returns the string numbers of the 64 rows of chunk `chunk` in `field`, 0 after the last row. Calls `number` for each row on first
+    /// use. Returns `None` if there is no such chunk.
     pub(super) fn strings(
         &self,
         field: FieldId,
@@ -137,12 +142,12 @@ impl TopRows {
 }
 
 impl FieldTopRows {
-    /// Makes empty top rows, in a catalogue of `fields` fields.
+    /// Creates empty top rows for a catalogue with `fields` fields.
     pub(super) fn new(fields: usize) -> Self {
         Self { ascending: TopRows::new(fields), descending: TopRows::new(fields) }
     }
 
-    /// Returns the first rows in an order.
+    /// Returns the top rows in one direction.
     pub(super) fn first(&self, descending: bool) -> &TopRows {
         if descending { &self.descending } else { &self.ascending }
     }
@@ -153,7 +158,7 @@ impl FieldTopRows {
         self.descending.add(number, column, true);
     }
 
-    /// Removes the rows of a batch. Rows of other batches do not move up until those are added anew.
+    /// Removes the rows of a batch. No row of another batch replaces them, so the list gets shorter.
     pub(super) fn retire(&mut self, number: usize) {
         for top_rows in [&mut self.ascending, &mut self.descending] {
             let before = top_rows.rows.len();
@@ -164,12 +169,12 @@ impl FieldTopRows {
         }
     }
 
-    /// True when these are the top rows of these columns, each with the number of its batch.
+    /// Returns true if the top rows are correct for `columns`: the columns of all covered batches with their numbers.
     pub(super) fn validate(&self, columns: &[(usize, &Column)]) -> bool {
         self.ascending.validate(false, columns) && self.descending.validate(true, columns)
     }
 
-    /// True when the string numbers that are kept are those of `number`, where it returns one.
+    /// Returns true if the cached string numbers equal the results of `number`. Rows for which it returns `None` are not compared.
     pub(super) fn validate_strings(
         &self,
         catalog: &Catalog,
@@ -190,7 +195,7 @@ impl FieldTopRows {
         })
     }
 
-    /// Heap memory, in bytes.
+    /// Returns the heap memory in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let of_strings = |strings: &StringNumbers| {
             let made = strings.iter().filter_map(OnceLock::get).map(|own| size_of_val::<[u32; LANES]>(own));
@@ -211,7 +216,7 @@ mod tests {
     use crate::column::ColumnBuilder;
     use crate::value::{Number, Value};
 
-    /// A column of numbers; rows of which there is none are absent.
+    /// Returns a column of numbers. Rows with `None` have no value.
     fn column(values: &[Option<i64>]) -> Column {
         let catalog = Catalog::cases();
         let field = catalog.find("totalAmountInDefaultCurrency").unwrap();
@@ -243,7 +248,7 @@ mod tests {
                 .collect();
             let catalog = Catalog::cases();
             let mut rows = FieldTopRows::new(catalog.field_ids().count());
-            // As if each row had a string of its own.
+            // Assigns a distinct string number to each row.
             let string =
                 |row: GlobalRow| u32::try_from(split(row).0 * 10_000).unwrap() + u32::from(split(row).1);
             let are_strings_sound = |rows: &FieldTopRows| {
@@ -277,7 +282,7 @@ mod tests {
             let values: usize =
                 covered.iter().map(|(_, column)| column.in_order(true).unwrap().count()).sum();
             let is_one_value = spread(0) == spread(1);
-            // Many values mean many top rows, unless all are equal.
+            // If there are many values, there are many top rows, unless all values are equal.
             let least = if is_one_value { 0 } else { values.min(MOST / 2) };
             assert!(rows.first(true).rows.len() >= least && rows.first(false).rows.len() >= least);
             assert!(rows.first(false).rows.len() <= MOST && rows.size_bytes() <= 2 * MOST * (16 + 4 + 1));

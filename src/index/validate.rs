@@ -1,4 +1,4 @@
-//! The invariants of the index over all batches, checked by reading all of them.
+//! Validation of the index over all batches. It reads all batches.
 
 use super::batch_index::{BatchIndex, FieldIndex, Use, number_of};
 use super::global_row::{join, split};
@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::column::{Column, ColumnData};
 
 impl BatchIndex {
-    /// Says which invariant does not hold; `batches` are the covered ones by number.
+    /// Checks the invariants. `batches` are the covered batches by number. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
         let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
         if !batches.iter().map(Option::is_some).eq(covered) {
@@ -33,7 +33,7 @@ impl BatchIndex {
                 }
                 FieldIndex::Keys(keys) => {
                     keys.rows().all(|row| {
-                        // A free number may come to stand for another batch.
+                        // A number must not be free while an entry refers to it, because another batch may get the number.
                         matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
                     }) && columns().all(|(number, column)| {
                         (0..column.rows()).all(|row| match column.string(row) {
@@ -60,7 +60,7 @@ impl BatchIndex {
                         let batch = |number: usize| batches.get(number).copied().flatten();
                         Some(number_of(strings, field, row, batch))
                     }
-                    // A field with too many strings has no string index, and their numbers are no longer read.
+                    // A field with too many strings has no string index, so the numbers of its strings are not read.
                     _ => None,
                 };
                 if !self.top_rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {

@@ -2,24 +2,24 @@
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "numbers of batches, for which there is room, and sizes in memory"
+    reason = "numbers of batches, within the length of the list, and sizes in memory"
 )]
 
 use std::sync::OnceLock;
 
 use crate::value::OrdinalRange;
 
-/// The least and the greatest value of each batch, by its number.
+/// The zone maps of one field: the smallest and the greatest value of each batch, by batch number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZoneIndex {
     zones: Vec<Option<OrdinalRange>>,
-    /// The numbers in the order of the least values, and in that of the greatest, downwards; those without
-    /// values come last. Made by the first search that asks.
+    /// The batch numbers, ordered by smallest value ascending, and ordered by greatest value descending. Batches without values come last.
+    /// Computed on first use.
     orders: [OnceLock<Box<[u32]>>; 2],
 }
 
 impl ZoneIndex {
-    /// Sets the zone map of a batch.
+    /// Sets the zone map of a batch. `None` if the batch has no values, or is retired.
     pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
             self.zones.resize(number + 1, None);
@@ -28,13 +28,13 @@ impl ZoneIndex {
         self.orders = Default::default();
     }
 
-    /// Returns the zone map of a batch; `None` if it has no values.
+    /// Returns the zone map of a batch. Returns `None` if the batch has no values.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> Option<OrdinalRange> {
         self.zones.get(number).copied().flatten()
     }
 
-    /// Returns the batches whose zone map overlaps this range, ascending.
+    /// Returns the numbers of the batches whose zone map overlaps the range, in ascending order.
     pub(crate) fn overlapping(&self, (low, high): OrdinalRange) -> impl Iterator<Item = usize> {
         let overlaps = move |zone: &Option<OrdinalRange>| {
             zone.is_some_and(|(least, greatest)| least <= high && low <= greatest)
@@ -42,12 +42,12 @@ impl ZoneIndex {
         self.zones.iter().enumerate().filter(move |(_, zone)| overlaps(zone)).map(|(number, _)| number)
     }
 
-    /// Returns one more than the greatest number that ever had a zone map.
+    /// Returns the end of the range of numbers that ever had a zone map.
     pub(super) fn len(&self) -> usize {
         self.zones.len()
     }
 
-    /// Returns all numbers in the order of the first value of their batches, ascending or descending.
+    /// Returns all batch numbers in the order of the first value of each batch, in the given direction. Batches without values come last.
     pub(super) fn in_order(&self, descending: bool) -> &[u32] {
         let [ascending_order, descending_order] = &self.orders;
         let order = if descending { descending_order } else { ascending_order };
@@ -65,7 +65,7 @@ impl ZoneIndex {
         })
     }
 
-    /// Heap memory, in bytes.
+    /// Returns the heap memory in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let orders = self.orders.iter().filter_map(OnceLock::get).map(|order| size_of_val::<[u32]>(order));
         size_of_val::<[Option<OrdinalRange>]>(&self.zones) + orders.sum::<usize>()

@@ -1,6 +1,6 @@
-//! A stack of open brackets that takes one bit for each.
+//! A stack of open brackets that needs one bit of memory for each.
 
-/// The stack of open brackets around a position, one bit for each.
+/// A stack of the open brackets around a position. Each bracket is one bit: 1 for `{` and 0 for `[`.
 #[derive(Default)]
 pub(super) struct Brackets {
     words: Vec<u64>,

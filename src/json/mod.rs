@@ -1,9 +1,12 @@
-//! A pull parser of JSON text that never recurses and reports the byte offset of every token.
+//! A pull parser of JSON text that does not recurse and that reports the byte offset of every token.
 //!
 //! It accepts exactly the grammar of RFC 8259, with one restriction: a lone surrogate in a string is an error.
 //!
-//! The engine reads hostile input, and needs three properties that `serde_json` does not have. Every token has an offset. The
-//! input cannot make the call stack grow. The caller sees repeated keys.
+//! The engine reads hostile input, and needs three properties that `serde_json` does not have:
+//!
+//! - Every token has an offset.
+//! - The input cannot make the call stack grow.
+//! - The caller sees repeated keys.
 
 mod brackets;
 mod paths;

@@ -7,17 +7,18 @@ use super::reader::Reader;
 use super::types::{JsonType, Result};
 use crate::error::quote;
 
-/// Returns the paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
+/// Returns the path of each offset in `text`, such as `criteria[0].children[2].op`. `offsets` must be in ascending order.
 ///
-/// The path of an offset is that of the innermost member or element that contains the offset; it is empty if there is none. A
-/// member extends from the first byte of its key to the last byte of its value. An element extends from the first to the last
-/// byte of its value. So the brackets of a value belong to it. Commas and the space between members or elements belong to the
+/// The path of an offset names the innermost member or element that contains the offset. It is empty if there is none. A member
+/// extends from the first byte of its key to the last byte of its value. An element extends from the first to the last byte of its
+/// value. So the brackets of a value belong to the value. Commas and the whitespace between members or elements belong to the
 /// array or object around them.
 ///
-/// In a text that ends too early or has an error, all later offsets have the path of the innermost member or element that is open
-/// there. A member is open once its key was read, an element once its first byte was seen, even if that byte is wrong.
+/// If the text is truncated or malformed, offsets after the error have the path of the innermost member or element that is open
+/// at the error. A member is open after its key was read. An element is open after its first byte was seen, even if that byte
+/// is wrong.
 ///
-/// The function parses the text a second time. Only requests with errors pay for that.
+/// The function parses the text a second time, which happens only for requests with errors.
 pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     let mut walk = PathWalk {
         reader: Reader::new(text),
@@ -33,23 +34,25 @@ pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     walk.paths
 }
 
-/// One step of a path: the member or element of an open bracket that the walk is in, or was in last.
+/// A segment of a path: the current or most recent member or element inside an open bracket.
 enum Segment<'a> {
     Key(Cow<'a, str>),
     Index(usize),
 }
 
+/// A parse of a text that assigns a path to each wanted offset.
 struct PathWalk<'a, I: Iterator<Item = usize>> {
     reader: Reader<'a>,
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The current path. It has the segments of the outermost brackets only, up to the length that a path can show.
+    /// The segments of the current path. Members and elements inside more than [`LONGEST_PATH_BYTES`] brackets have no segment,
+    /// since longer paths are cut.
     segments: Vec<Segment<'a>>,
 }
 
 impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
-    /// Assigns the current path to the offsets before `end`.
+    /// Assigns the current path to the wanted offsets before `end`.
     fn until(&mut self, end: usize) {
         while self.wanted.next_if(|offset| *offset < end || end == usize::MAX).is_some() {
             self.paths.push(self.path());
@@ -63,7 +66,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         }
     }
 
-    /// Leaves the current member or element. Returns the index of the element.
+    /// Leaves the current member or element. Returns the index of the element, or 0 for a member.
     fn leave(&mut self) -> usize {
         if self.open.depth > LONGEST_PATH_BYTES {
             return 0;
@@ -74,12 +77,12 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         }
     }
 
-    /// Walks the outermost value of the text.
+    /// Parses the outermost value of the text, until no wanted offset is left.
     fn value(&mut self) -> Result<()> {
         while self.wanted.peek().is_some() {
             // The next token is a value.
             let kind = self.reader.peek()?;
-            // The index of the next element. Used only if the innermost bracket is an array's.
+            // The index of the next element. For members, 0 before the first member and 1 after every member.
             let mut next: usize = 0;
             if let JsonType::Object | JsonType::Array = kind {
                 self.reader.open();
@@ -106,7 +109,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
 
     /// Enters the next member or element of the innermost bracket. Returns false at the end of that bracket.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Below the depth that paths show, elements are not counted: `next` is 1 after each of them.
+        // Beyond the depth that paths can have, elements have no segment, so `next` is 1 after each element.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);
@@ -125,6 +128,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         Ok(true)
     }
 
+    /// Formats the current path.
     fn path(&self) -> String {
         let mut path = String::new();
         for (depth, segment) in self.segments.iter().enumerate() {
@@ -153,5 +157,6 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
     }
 }
 
-/// The length at which paths are cut, in bytes. It also bounds the segments to keep, since each but the first has a byte or more.
+/// The maximum length of a path in bytes; longer paths are cut. It also limits the number of segments, since each segment but
+/// the first has at least one byte.
 const LONGEST_PATH_BYTES: usize = 2000;

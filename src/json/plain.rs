@@ -1,8 +1,9 @@
-//! A scan for the end of the part of a string that needs no unescaping, sixteen bytes at a time.
+//! A search for the first byte of a string that ends it or needs special handling, sixteen bytes at a time.
 
 use wide::u8x16;
 
-/// Returns the number of bytes of a string before its next quote, backslash or control character.
+/// Returns the number of bytes before the first quote, backslash or control character, or the length of `bytes` if there is
+/// none.
 #[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     // Most strings end in the first sixteen bytes; dates and ids end in the second sixteen.
@@ -17,7 +18,7 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// Computes [`plain_len`] for strings of any length.
+/// Computes [`plain_len`] for any number of bytes.
 #[inline(never)]
 fn long_plain_len(bytes: &[u8]) -> usize {
     let (chunks, rest) = bytes.as_chunks();

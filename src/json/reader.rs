@@ -1,4 +1,4 @@
-//! The reader: objects, arrays and syntax errors.
+//! The reader of objects, arrays and syntax errors.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         Self { text, at: 0 }
     }
 
-    /// Returns a reader that starts at `offset`. Its offsets still count from the start of `text`.
+    /// Creates a reader that starts at `offset`. Its offsets still count from the start of `text`.
     pub(crate) fn starting_at(text: &'a str, offset: usize) -> Self {
         Self { text, at: offset }
     }
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Returns the text from one offset to another.
+    /// Returns the text from offset `start` to offset `end`.
     pub(crate) fn between(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or_default()
     }
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         rest.chars().take_while(|c| c.is_alphanumeric()).take(LONGEST).collect()
     }
 
-    /// Returns the error for a token that is not a value, with a suggestion if the intended word is known.
+    /// Returns the error for a token that is not a value. Suggests a literal such as `true` if the token is similar to it.
     #[cold]
     fn no_value<T>(&self) -> Result<T> {
         let letters = self.letters().to_lowercase();
@@ -78,7 +78,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips space and returns the type of the next value without reading it. The offset is then that of the value.
+    /// Skips whitespace and returns the type of the next value, without reading the value. The current offset is then its first
+    /// byte.
     pub(crate) fn peek(&mut self) -> Result<JsonType> {
         self.skip_space();
         match self.byte() {
@@ -98,7 +99,8 @@ impl<'a> Reader<'a> {
         self.bump();
     }
 
-    /// Returns true if the open array has another element. Otherwise reads the end of the array and returns false.
+    /// Returns true if the open array has another element. Otherwise reads the end of the array and returns false. `first` must
+    /// be true before the first element.
     pub(crate) fn next_element(&mut self, first: bool) -> Result<bool> {
         self.skip_space();
         match self.byte() {
@@ -116,7 +118,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next key of the open object and its colon. Returns the key with its offset, or `None` after the end.
+    /// Reads the next key of the open object and its colon. Returns the key and its offset. At the end of the object, reads the
+    /// closing bracket and returns `None`. `first` must be true before the first key.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         if let Some((key, offset)) = self.plain_key(first) {
             return Ok(Some((Cow::Borrowed(key), offset)));
@@ -128,7 +131,8 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// Reads a key in compact form, without space or escapes. Returns `None` and reads nothing if the key has another form.
+    /// Reads a key in compact form, without whitespace or escapes. If the key has another form, reads nothing and returns
+    /// `None`.
     #[inline]
     fn plain_key(&mut self, first: bool) -> Option<(&'a str, usize)> {
         let offset = self.at.saturating_add(usize::from(!first));
@@ -143,7 +147,8 @@ impl<'a> Reader<'a> {
         Some((key, offset))
     }
 
-    /// Returns the string without escapes whose quote is at `offset`, and the offset of its end.
+    /// Returns the string whose opening quote is at `offset`, and the offset after its closing quote. Returns `None` if there
+    /// is no quote, or if the string has escapes or an error.
     #[inline]
     pub(super) fn plain_string(&self, offset: usize) -> Option<(&'a str, usize)> {
         let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
@@ -156,7 +161,7 @@ impl<'a> Reader<'a> {
         Some((self.text.get(start..end)?, end.saturating_add(1)))
     }
 
-    /// Reads the next key of the open object but not its colon. Returns the key with its offset, or `None` after the end.
+    /// Reads the next key as [`next_key`](Self::next_key) does, but not its colon.
     pub(super) fn key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         self.skip_space();
         match self.byte() {
@@ -189,17 +194,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Returns true if this word is at the current offset.
+    /// Returns true if `word` is at the current offset.
     pub(super) fn stands(&self, word: &str) -> bool {
         self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word))
     }
 
-    /// Skips one value of any type and depth. Takes one bit of memory for each open bracket.
+    /// Skips one value of any type and depth. Needs one bit of memory for each open bracket.
     pub(crate) fn skip_value(&mut self) -> Result<()> {
         let mut open = Brackets::default();
         let mut first = false;
         loop {
-            // The next token is a value, except after an opening bracket or a complete value.
+            // Here the next token is a value: the outermost value, the value of a key, or an element of an array.
             match self.peek()? {
                 kind @ (JsonType::Object | JsonType::Array) => {
                     self.open();
@@ -223,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks that only space follows.
+    /// Checks that only whitespace follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.skip_space();
         match self.byte() {

@@ -17,7 +17,7 @@ impl<'a> Reader<'a> {
         self.unusual_string()
     }
 
-    /// Reads a string that has space before it, escapes, or an error.
+    /// Reads a string that has whitespace before it, escapes, or an error.
     fn unusual_string(&mut self) -> Result<Cow<'a, str>> {
         self.skip_space();
         if self.byte() != Some(b'"') {
@@ -27,7 +27,8 @@ impl<'a> Reader<'a> {
         self.string_behind_quote()
     }
 
-    /// Reads the rest of a string whose opening quote was read before; see [`string`](Self::string).
+    /// Reads the rest of a string whose opening quote was already read. The result is borrowed from the text unless the string
+    /// has escapes.
     pub(crate) fn string_behind_quote(&mut self) -> Result<Cow<'a, str>> {
         let mut start = self.at;
         let mut unescaped: Option<String> = None;
@@ -79,6 +80,7 @@ impl<'a> Reader<'a> {
         Ok(plain)
     }
 
+    /// Reads the rest of a `\u` escape, and the next one if both are a surrogate pair. `start` is the offset of the backslash.
     fn unicode_escape(&mut self, start: usize) -> Result<char> {
         let high = self.hex4()?;
         let paired = (0xd800..0xdc00).contains(&high)
@@ -102,6 +104,7 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Reads four hexadecimal digits.
     fn hex4(&mut self) -> Result<u32> {
         let mut code: u32 = 0;
         for _ in 0..4 {
@@ -114,7 +117,7 @@ impl<'a> Reader<'a> {
         Ok(code)
     }
 
-    /// Reads a number and returns its digits as written.
+    /// Reads a number and returns its text.
     pub(crate) fn number(&mut self) -> Result<&'a str> {
         self.skip_space();
         let start = self.at;
@@ -144,6 +147,7 @@ impl<'a> Reader<'a> {
         Ok(self.text.get(start..self.at).unwrap_or_default())
     }
 
+    /// Reads one or more digits.
     fn digits(&mut self) -> Result<()> {
         if !self.byte().is_some_and(|b| b.is_ascii_digit()) {
             return self.unexpected("a digit");
@@ -172,6 +176,7 @@ impl<'a> Reader<'a> {
         self.word("null")
     }
 
+    /// Reads the literal `word`: `true`, `false` or `null`.
     fn word(&mut self, word: &str) -> Result<()> {
         if !self.stands(word) {
             return self.unexpected(match word {
@@ -184,7 +189,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Skips a value that is neither an object nor an array, as [`peek`](Self::peek) found.
+    /// Skips a value that is neither an object nor an array. The caller has checked this with [`peek`](Self::peek).
     pub(crate) fn skip_scalar(&mut self) -> Result<()> {
         match self.peek()? {
             JsonType::String => self.string().map(drop),

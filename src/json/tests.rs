@@ -110,8 +110,8 @@ fn nesting_takes_bits_and_no_call_stack() {
     assert!(!skips(&"{\"a\":[".repeat(deep)));
 }
 
-/// Checks the path of every offset of `text`. `marks` has a digit for each character of `text` and one for its end; the digit is
-/// an index into `paths`.
+/// Checks the path of every offset of `text`. `marks` has a digit for each character of `text`, and one for its end. The digit
+/// is an index into `paths`.
 #[track_caller]
 fn paths(text: &str, marks: &str, paths: &[&str]) {
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();

@@ -1,6 +1,6 @@
-//! Conversion of bytes to text, and trimming of space.
+//! Conversion of bytes to text, and trimming of whitespace.
 
-/// Returns bytes as text. The error is the offset of the first byte that is not UTF-8.
+/// Converts bytes to text. The error is the offset of the first byte that is not UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
     /// The length in bytes from which vector instructions are faster. Below it, checking the bytes after the last whole vector
     /// costs more than checking all bytes word by word.
@@ -11,18 +11,18 @@ pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
     simdutf8::compat::from_utf8(bytes).map_err(|fault| fault.valid_up_to())
 }
 
-/// Returns true for space as JSON allows it between tokens.
+/// Returns true if `byte` is whitespace as JSON allows it between tokens.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Removes space at the start.
+/// Returns the text without whitespace at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len());
     text.get(start..).unwrap_or_default()
 }
 
-/// Removes space at the start and the end.
+/// Returns the text without whitespace at the start and the end.
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last.saturating_add(1));
     trim_start(text.get(..end).unwrap_or_default())

@@ -26,5 +26,5 @@ impl JsonType {
     }
 }
 
-/// The result type of the reader. Errors are boxed to keep results small, since every value passes through several of them.
+/// The result type of the reader. Errors are boxed to keep results small, since functions return a result for every token.
 pub(crate) type Result<T> = std::result::Result<T, Box<Error>>;

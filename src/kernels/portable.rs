@@ -1,6 +1,6 @@
-//! Combining and counting sets of rows, word by word: the loops that `simd` compiles for wider instructions.
+//! Portable loops that combine bitmaps and count their bits, word by word. `simd` compiles them for wider instructions too.
 
-/// An operation on two sets of rows, bit by bit.
+/// A bitwise operation on two bitmaps. `AndNot` is `a & !b`, and `OrNot` is `a | !b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     And,
@@ -11,6 +11,8 @@ pub(crate) enum Combine {
 
 impl Combine {
     /// Returns the XOR masks that express this operation as an AND: one for each operand and one for the result (De Morgan).
+    ///
+    /// In the table, the mask 1 is `u64::MAX`.
     ///
     /// | operation | as an AND | masks |
     /// |---|---|---|
@@ -26,13 +28,15 @@ impl Combine {
     }
 }
 
-/// `Some(true)` if the combined words have every bit set, `Some(false)` if none; `None` for any others.
+/// The uniform value of all bits of a combination: `Some(true)` if every bit of its words is set, `Some(false)` if no bit is
+/// set, and `None` if the bits differ.
 pub(crate) type Uniform = Option<bool>;
 
 #[inline(always)]
 pub(super) fn count_ones_portable(words: &[u64]) -> usize {
     let mut count = 0;
-    // Plain loops here and below: what an iterator is folded by may be compiled apart, for no machine in particular.
+    // Plain loops here and below. The closure of an iterator adapter may be compiled as a separate function, without the
+    // instructions that `simd` enables.
     for word in words {
         count += word.count_ones() as usize;
     }
@@ -41,7 +45,7 @@ pub(super) fn count_ones_portable(words: &[u64]) -> usize {
 
 #[inline(always)]
 pub(super) fn combine_portable(how: Combine, words: &mut [u64], others: &[u64]) -> Uniform {
-    /// The words as they become, and whether any bit and every bit is set.
+    /// Replaces each word by the result of `join`. Returns the uniform value of all bits, if they have one.
     #[inline(always)]
     fn each(words: &mut [u64], others: &[u64], join: impl Fn(u64, u64) -> u64) -> Uniform {
         let (mut any, mut all) = (0, u64::MAX);
@@ -144,13 +148,13 @@ pub(super) fn count_four_portable([a, b, c, d]: [&[u64]; 4], masks: &[[u64; 3]; 
     let sets = [a, b, c, d];
     match masks {
         [[0, 0, 0], [0, 0, 0]] => each(sets, |[a, b, c, d]| a & b & c & d),
-        // Of those that are in neither conjunction.
+        // An OR of two ANDs, as `count_pairs` counts it: the rows in neither AND, to be subtracted from the number of rows.
         [[0, 0, u64::MAX], [0, 0, u64::MAX]] => each(sets, |[a, b, c, d]| !(a & b | c & d)),
         _ => each(sets, |words| join_four(words, masks)),
     }
 }
 
-/// A word of each set, joined as by [`count_four`].
+/// Combines one word of each of four bitmaps, as `count_four` does.
 #[inline(always)]
 pub(super) fn join_four([a, b, c, d]: [u64; 4], masks: &[[u64; 3]; 2]) -> u64 {
     let join = |a: u64, b: u64, masks: &[u64; 3]| (a ^ masks[0]) & (b ^ masks[1]) ^ masks[2];

@@ -1,28 +1,29 @@
-//! Kernels compiled for wider instructions, chosen by what the machine has at run time.
+//! Kernels compiled for AVX2 and AVX-512. The version is chosen at run time, by the features of the processor.
 //!
-//! The only home of `unsafe`: calling a function compiled for instructions that the machine is
-//! known to have. The functions themselves are the portable loops, which the compiler vectorises.
-#![expect(unsafe_code, reason = "calls into functions compiled for detected instructions")]
+//! All `unsafe` code of the crate is in this file: prefetching, and functions compiled for features that the processor was
+//! found to have. Most of these functions are the portable loops, which the compiler vectorizes. `in_byte_set` uses intrinsics.
+#![expect(unsafe_code, reason = "prefetching, and calls of functions compiled for detected features")]
 
 use super::portable::{
     Combine, Uniform, combine_into_portable, combine_portable, combine_three_portable,
     count_between_portable, count_both_portable, count_four_portable, count_ones_portable,
 };
 
-/// Has the processor fetch the cache line of a value that will be read; does nothing if there is none.
+/// Prefetches the cache line of `values[at]`. Does nothing if there is no such value, or if the processor is not an x86-64.
 #[inline]
 pub(crate) fn prefetch<T>(values: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(at) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every machine of this kind has the instruction, and the address is that of a value.
+        // SAFETY: every x86-64 processor has the instruction, and the address is that of a value.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (values, at);
 }
 
-/// A function in the portable version and in two compiled for what the machine has.
+/// Defines a function with three versions: portable, AVX2 and AVX-512. The function calls the widest version that the processor
+/// can run.
 macro_rules! versions {
     ($(#[$doc:meta])* $name:ident, $portable:ident, $avx2:ident, $avx512:ident, ($($arg:ident: $type:ty),*) -> $out:ty, ($($narrow:tt),*)) => {
         $(#[$doc])*
@@ -32,11 +33,11 @@ macro_rules! versions {
                 if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
                     && std::arch::is_x86_feature_detected!("avx512f")
                 {
-                    // SAFETY: the machine has both features.
+                    // SAFETY: the processor has both features.
                     return unsafe { $avx512($($arg),*) };
                 }
                 if $(std::arch::is_x86_feature_detected!($narrow) &&)* true {
-                    // SAFETY: the machine has the features.
+                    // SAFETY: the processor has the features.
                     return unsafe { $avx2($($arg),*) };
                 }
             }
@@ -59,19 +60,19 @@ macro_rules! versions {
         mod $name {
             use super::*;
 
-            /// The function itself, and each version that this machine can run.
+            /// Returns the function itself, and each version that this processor can run.
             pub(super) fn versions() -> Vec<fn($($type),*) -> $out> {
                 let mut versions: Vec<fn($($type),*) -> $out> = vec![super::$name, $portable];
                 #[cfg(target_arch = "x86_64")]
                 {
                     if $(std::arch::is_x86_feature_detected!($narrow) &&)* true {
-                        // SAFETY: the machine has the features.
+                        // SAFETY: the processor has the features.
                         versions.push(|$($arg),*| unsafe { $avx2($($arg),*) });
                     }
                     if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
                         && std::arch::is_x86_feature_detected!("avx512f")
                     {
-                        // SAFETY: the machine has both features.
+                        // SAFETY: the processor has both features.
                         versions.push(|$($arg),*| unsafe { $avx512($($arg),*) });
                     }
                 }
@@ -82,57 +83,59 @@ macro_rules! versions {
 }
 
 versions!(
-    /// Counts the bits that are set.
+    /// Counts the set bits.
     ///
-    /// The instruction set that every x86-64 machine has counts no bits: a word takes about ten instructions without these. AVX2
-    /// looks up half bytes, thirty-two of them at a time, in 0.6 times the time of counting word by word; AVX-512 counts eight words at
+    /// Baseline x86-64 has no instruction that counts bits: a word takes about ten instructions. The AVX2 version looks up 32
+    /// half bytes at a time, and takes 60 % of the time of counting word by word. The AVX-512 version counts eight words at
     /// once.
     count_ones, count_ones_portable, count_ones_avx2, count_ones_avx512, (words: &[u64]) -> usize, ("avx2")
 );
 
 versions!(
-    /// Combines words with others, in place.
+    /// Replaces each word of `words` by its combination with the word of `others` at the same index.
     combine, combine_portable, combine_avx2, combine_avx512,
     (how: Combine, words: &mut [u64], others: &[u64]) -> Uniform, ("avx2")
 );
 
 versions!(
-    /// Writes the combination of `a` and `b`.
+    /// Writes the combination of `a` and `b` to `words`.
     combine_into, combine_into_portable, combine_into_avx2, combine_into_avx512,
     (how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) -> Uniform, ("avx2")
 );
 
 versions!(
-    /// Writes what three sets come to: the first two are combined, then the result with the third.
+    /// Writes the combination of three bitmaps to `words`. `hows[0]` combines the first two, and `hows[1]` combines the result
+    /// with the third.
     ///
-    /// Two passes over pairs read and write the result of the first once more. Counts of `c4` and `c5` (benches/HISTORY.md) take
-    /// 7 to 8 % longer by them, with the plans of today more than a tenth.
+    /// Two passes over pairs would also write and read the intermediate result. They make the counts `c4` and `c5` 9 % slower
+    /// in benches/HISTORY.md, and more than 10 % slower with the current plans.
     combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")
 );
 
 versions!(
-    /// Counts the bits that both have.
+    /// Counts the bits that are set in both `a` and `b`.
     count_both, count_both_portable, count_both_avx2, count_both_avx512, (a: &[u64], b: &[u64]) -> usize, ("avx2")
 );
 
 versions!(
-    /// Counts the bits that two sets have and a third has not.
+    /// Counts the bits that are set in `a` and `b` but not in `without`.
     count_between, count_between_portable, count_between_avx2, count_between_avx512,
     (a: &[u64], b: &[u64], without: &[u64]) -> usize, ("avx2")
 );
 
 versions!(
-    /// Counts the bits of four sets combined pairwise, each pair as an AND with [XOR masks](Combine::turned_by), and both results as
-    /// an AND. A mask has no bit or every one.
+    /// Combines four bitmaps in two pairs, each as an AND with [XOR masks](Combine::turned_by), combines both results by AND,
+    /// and counts the set bits. Each mask is 0 or `u64::MAX`.
     count_four, count_four_portable, count_four_avx2, count_four_avx512,
     (sets: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize, ("avx2")
 );
 
-/// A bit for each byte.
+/// A set of byte values: bit `b % 64` of word `b / 64` is set if the set contains `b`.
 pub(crate) type ByteSet = [u64; 4];
 
-/// True when the machine has instructions for [`in_byte_set`], which then takes a fiftieth of the time of testing each byte.
+/// Returns true if the processor has vector instructions for [`in_byte_set`], which is then about 50 times as fast as testing
+/// each byte.
 pub(crate) fn has_byte_sets() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -144,7 +147,7 @@ pub(crate) fn has_byte_sets() -> bool {
     }
 }
 
-/// Writes for each code whether it is in the set; as many words as the codes need.
+/// Overwrites `words`: sets the bit of each code that is in `set`. `words` must have one word for each 64 codes, rounded up.
 pub(crate) fn in_byte_set(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -152,11 +155,11 @@ pub(crate) fn in_byte_set(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
             && std::arch::is_x86_feature_detected!("avx512bw")
             && std::arch::is_x86_feature_detected!("avx512vbmi")
         {
-            // SAFETY: the machine has the three features that the function enables.
+            // SAFETY: the processor has the three features that the function enables.
             return unsafe { in_byte_set_avx512(codes, set, words) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has the feature.
+            // SAFETY: the processor has the feature.
             return unsafe { in_byte_set_avx2(codes, set, words) };
         }
     }
@@ -171,7 +174,8 @@ fn in_byte_set_portable(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     }
 }
 
-/// Eight codes share a byte of the set; the code's lower three bits choose one of it.
+/// The AVX-512 version of [`in_byte_set`]. The upper five bits of a code select a byte of the set, and the lower three bits
+/// select a bit of this byte.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn in_byte_set_avx512(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
@@ -182,18 +186,20 @@ fn in_byte_set_avx512(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     let lower_five = _mm512_set1_epi8(31);
     let (whole, rest) = codes.as_chunks::<64>();
     for (word, codes) in words.iter_mut().zip(whole) {
-        // SAFETY: 64 bytes are read of an array of 64.
+        // SAFETY: reads 64 bytes from an array of 64 bytes.
         let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
         let byte =
             _mm512_permutexvar_epi8(_mm512_and_si512(_mm512_srli_epi16::<3>(codes), lower_five), bytes);
-        // Of the index, the lower six bits count; every eighth byte is the same.
+        // The instruction uses the lower six bits of an index. `bits` repeats every eight bytes, so three of the six select the
+        // bit.
         let bit = _mm512_permutexvar_epi8(codes, bits);
         *word = _mm512_test_epi8_mask(byte, bit);
     }
     in_byte_set_portable(rest, set, words.get_mut(whole.len()..).unwrap_or_default());
 }
 
-/// A set of bytes below 128, as dictionaries of few strings ask for, takes two thirds of the instructions.
+/// The AVX2 version of [`in_byte_set`]. It needs a third fewer instructions if all bytes of the set are below 128, as in a
+/// dictionary of at most 128 strings.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
@@ -203,14 +209,14 @@ fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     let bits = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
     let lower_four = _mm256_set1_epi8(15);
     let load = |codes: &[u8; 32]| {
-        // SAFETY: 32 bytes are read of an array of 32.
+        // SAFETY: reads 32 bytes from an array of 32 bytes.
         unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) }
     };
     let index = |codes| _mm256_and_si256(_mm256_srli_epi16::<3>(codes), lower_four);
     let bits_of = |lanes: __m256i| u64::from(_mm256_movemask_epi8(lanes).cast_unsigned());
     let in_lower = |codes: &[u8; 32]| {
         let codes = load(codes);
-        // By a code from 128 on a shuffle chooses no byte, and here no bit.
+        // For a code of 128 or more, the shuffle returns 0, so that no bit is selected.
         let bit = _mm256_shuffle_epi8(bits, codes);
         let found = _mm256_and_si256(_mm256_shuffle_epi8(lower, index(codes)), bit);
         bits_of(_mm256_cmpeq_epi8(found, _mm256_setzero_si256())) ^ u64::from(u32::MAX)
@@ -218,7 +224,7 @@ fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     let in_either = |codes: &[u8; 32]| {
         let codes = load(codes);
         let index = index(codes);
-        // The uppermost bit of a code says which half of the set has its byte.
+        // The highest bit of a code selects the half of the set.
         let byte =
             _mm256_blendv_epi8(_mm256_shuffle_epi8(lower, index), _mm256_shuffle_epi8(upper, index), codes);
         let bit = _mm256_shuffle_epi8(bits, _mm256_and_si256(codes, lower_four));
@@ -264,12 +270,12 @@ mod tests {
         }
     }
 
-    /// Bits of a word, one by one.
+    /// Counts the set bits of the words, one by one.
     fn ones(words: impl IntoIterator<Item = u64>) -> usize {
         words.into_iter().map(|word| (0..64).filter(|bit| word >> bit & 1 == 1).count()).sum()
     }
 
-    /// Sets of `len` words: some bits, others, none, all.
+    /// Returns four bitmaps of `len` words: two random bitmaps, one without set bits, and one with all bits set.
     fn sets(len: usize) -> [Vec<u64>; 4] {
         let mut state = 1_u64;
         let mut next = || {
@@ -280,7 +286,7 @@ mod tests {
         [random(), random(), vec![0; len], vec![u64::MAX; len]]
     }
 
-    /// Each with each.
+    /// Returns the Cartesian product of two slices.
     fn pairs<T: Copy, U: Copy>(first: &[T], second: &[U]) -> Vec<(T, U)> {
         first.iter().flat_map(|a| second.iter().map(|b| (*a, *b))).collect()
     }
@@ -382,7 +388,7 @@ mod tests {
                 #[cfg(target_arch = "x86_64")]
                 if has_byte_sets() {
                     words.fill(7);
-                    // SAFETY: the machine has the feature.
+                    // SAFETY: the processor has the feature.
                     unsafe { in_byte_set_avx2(&codes, &set, &mut words) };
                     assert_eq!(words, expected);
                 }

@@ -1,11 +1,13 @@
-//! The bitmap that columns and indexes keep, in memory that can be laid out in large pages.
+//! The bitmap type that columns and indexes store. Its memory can be moved to large pages.
 
 use super::LANES;
 use super::words::{self, clear_tail, has_bit};
 use crate::kernels;
 use crate::slice::{Move, Slice};
 
-/// A bitmap that a column or an index keeps: a bit for each row. Invariant: bits after the last row are zero.
+/// A bitmap with one bit for each row of a batch, as columns and indexes store it.
+///
+/// Invariant: bits after the last row are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bitmap {
     words: Slice<u64>,
@@ -13,17 +15,18 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Returns a bitmap with no bit set.
+    /// Creates a bitmap of `rows` rows with no bit set.
     pub(crate) fn zeros(rows: usize) -> Self {
         Self { words: vec![0; rows.div_ceil(LANES)].into(), rows }
     }
 
-    /// Returns a bitmap with every row's bit set.
+    /// Creates a bitmap of `rows` rows with every row's bit set.
     pub(crate) fn ones(rows: usize) -> Self {
         Self::filled_by(rows, |words| words.fill(u64::MAX))
     }
 
-    /// Returns the bitmap that `kernel` writes into the words that it gets; bits after the last row are cleared.
+    /// Creates a bitmap of `rows` rows. `kernel` writes its words, which are zero at first. Bits after the last row are then
+    /// cleared.
     pub(crate) fn filled_by(rows: usize, kernel: impl FnOnce(&mut [u64])) -> Self {
         let mut words = vec![0; rows.div_ceil(LANES)];
         kernel(&mut words);
@@ -44,7 +47,7 @@ impl Bitmap {
         has_bit(&self.words, row)
     }
 
-    /// Returns this bitmap without the bits of some rows.
+    /// Returns a copy of the bitmap with the bits of `rows` cleared.
     pub(crate) fn without(&self, rows: impl IntoIterator<Item = usize>) -> Self {
         Self::filled_by(self.rows, |words| {
             words.copy_from_slice(&self.words);
@@ -56,12 +59,12 @@ impl Bitmap {
         })
     }
 
-    /// Returns how many bits are set.
+    /// Returns the number of set bits.
     pub(crate) fn count(&self) -> usize {
         kernels::count_ones(&self.words)
     }
 
-    /// Returns the rows whose bit is set, ascending.
+    /// Returns the rows whose bit is set, in ascending order.
     pub(crate) fn ones_iter(&self) -> impl Iterator<Item = usize> {
         words::ones(self.words.iter().copied())
     }
@@ -74,7 +77,7 @@ impl Bitmap {
         all.push(&mut self.words);
     }
 
-    /// Says which invariant does not hold.
+    /// Checks the invariants. Returns a description of the violated one.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let used = self.rows % LANES;
         let is_clean = used == 0 || self.words.last().is_none_or(|last| last >> used == 0);

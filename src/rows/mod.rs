@@ -1,37 +1,37 @@
 //! Sets of rows of one batch.
 //!
-//! A batch has at most 65,536 rows, numbered from 0. So a row is a `u16`, and a bitmap of all rows has at most 1,024 words
-//! (8 KiB). A [`RowSet`] is any set of these rows: the rows that an index holds for a string, the rows whose value is in a range,
-//! the live rows, or the rows that a query selects.
+//! A batch has at most 65,536 rows, numbered from 0. So a row number is a `u16`, and a bitmap of all rows has at most 1,024
+//! words (8 KiB). A [`RowSet`] is any set of these rows: the rows that an index holds for a string, the rows whose value is in
+//! a range, the live rows, or the rows that a query selects.
 //!
 //! # Representations
 //!
-//! [`RowSet`] is one enum with five representations. Each has a file of functions on plain slices, and each verb of the set
-//! is a short `match` over them in `set.rs`:
+//! [`RowSet`] is one enum with five representations. Each of the last three has a file of functions on plain slices. Each
+//! operation of the set is a short `match` over the representations in `set.rs`:
 //!
 //! | representation | file | contents | invariant |
 //! |---|---|---|---|
 //! | `None` | | no row | |
 //! | `All` | | every row of the batch | |
-//! | `List` | `list.rs` | `[u16]` | ascending, each row once |
+//! | `List` | `list.rs` | `[u16]` | ascending, without duplicates |
 //! | `Range` | `range.rs` | `start..end` | not beyond the last row |
-//! | `Bitmap` | `words.rs` | `[u64]`, bit `r % 64` of word `r / 64` for row `r` | a word for each 64 rows; bits after the last row are zero |
+//! | `Bitmap` | `words.rs` | `[u64]`, bit `r % 64` of word `r / 64` for row `r` | one word per 64 rows; bits after the last row are zero |
 //!
-//! A set does not know how many rows its batch has: `All` is the same set in every batch. Verbs that need the number take it
-//! as `rows`. The representation is the cheapest one at hand, not a normal form: a list may hold every row and a bitmap none.
-//! Two sets are compared by their rows, not by their representation.
+//! A set does not know how many rows its batch has: `All` is the same set in every batch. Operations that need the number take
+//! it as `rows`. The representation is whichever is cheapest to create, not a normal form: a list may contain every row, and a
+//! bitmap may be empty. To compare two sets, compare their rows.
 //!
 //! # Borrowed and owned
 //!
-//! `RowSet<'b>` borrows rows that an index of the batch holds, or owns its list or bitmap. Copying a borrowed one is cheap.
-//! What an index or a column *keeps* is a [`Selection`]: none, all, or a [`Bitmap`]. A batch can lay out the bitmap in large
-//! pages, and the file format has the same form. [`Selection::set`] returns its `RowSet`.
-//! Postings and sorted rows keep their lists and words packed and hand out `RowSet`s.
+//! `RowSet<'b>` borrows the rows from an index of the batch, or owns its list or bitmap. Copying a borrowed set is cheap.
+//! Indexes and columns store a [`Selection`] instead: none, all, or a [`Bitmap`], as in the file format. A batch can move a
+//! [`Bitmap`] to large pages. [`Selection::set`] returns its `RowSet`. Postings and sorted rows store their lists and words in
+//! shared slices, and return `RowSet`s.
 //!
 //! # Combining
 //!
 //! Any two sets combine into an owned bitmap ([`RowSet::combine_into`], by one of the four operations of
-//! [`Combine`](crate::kernels::Combine)); the loops over words are in [`crate::kernels`].
+//! [`Combine`](crate::kernels::Combine)). The loops over words are in [`crate::kernels`].
 
 mod bitmap;
 mod list;

@@ -1,8 +1,8 @@
-//! Rows that follow each other: a range of them in a bitmap is set, cleared and counted word by word.
+//! Functions on a range of rows in a bitmap: set, clear and count bits, word by word.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "a range that is not empty has a last row, and lies within the words by the contract of each function"
+    reason = "a range that is not empty has a last row, and is within the words by the contract of each function"
 )]
 
 use std::ops::Range;
@@ -10,17 +10,17 @@ use std::ops::Range;
 use super::LANES;
 use crate::kernels;
 
-/// Sets the bits of a range of rows, all of which lie within the words.
+/// Sets the bits of the rows in `rows`. All of the rows must be within `words`.
 pub(super) fn set_range(words: &mut [u64], rows: Range<usize>) {
     update(words, rows, |word, bits| word | bits);
 }
 
-/// Clears the bits of a range of rows, all of which lie within the words.
+/// Clears the bits of the rows in `rows`. All of the rows must be within `words`.
 pub(super) fn clear_range(words: &mut [u64], rows: Range<usize>) {
     update(words, rows, |word, bits| word & !bits);
 }
 
-/// The bits of the first and of the last word of a range that is not empty.
+/// Returns masks of the bits of a range in its first and in its last word. The range must not be empty.
 fn ends(rows: &Range<usize>) -> (u64, u64) {
     (u64::MAX << (rows.start % LANES), u64::MAX >> (LANES - 1 - (rows.end - 1) % LANES))
 }
@@ -41,7 +41,7 @@ fn update(words: &mut [u64], rows: Range<usize>, update: impl Fn(u64, u64) -> u6
     }
 }
 
-/// Returns how many bits are set of a range of rows, all of which lie within the words.
+/// Counts the set bits of the rows in `rows`. All of the rows must be within `words`.
 pub(crate) fn count_range(words: &[u64], rows: Range<usize>) -> usize {
     if rows.is_empty() {
         return 0;

@@ -1,11 +1,11 @@
-//! The sets of rows that columns and indexes keep.
+//! The set type that columns and indexes store.
 
 use super::{Bitmap, RowSet};
 use crate::slice::Move;
 
-/// A set of rows that a column or an index keeps: none, all, or a bitmap, as the file format has it.
+/// A set of rows that a column or an index stores: none, all, or a bitmap, as in the file format.
 ///
-/// The extremes are apart from bitmaps so that what they decide reads no word. A bitmap may still hold no bit or all of them.
+/// `None` and `All` are separate variants, so that operations on them read no bitmap. A `Bitmap` may still be empty or full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selection {
     /// No row.
@@ -17,7 +17,7 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    /// Returns the set of a bitmap, `None` or `All` if it is one of these.
+    /// Converts a bitmap. Returns `Self::None` if no bit is set, and `Self::All` if every bit is set.
     pub(crate) fn from_bitmap(bitmap: Bitmap) -> Self {
         match bitmap.count() {
             0 => Self::None,
@@ -26,7 +26,7 @@ impl Selection {
         }
     }
 
-    /// Returns the set.
+    /// Returns the selection as a [`RowSet`] that borrows it.
     pub(crate) fn set(&self) -> RowSet<'_> {
         match self {
             Self::None => RowSet::None,
@@ -35,7 +35,7 @@ impl Selection {
         }
     }
 
-    /// Returns how many of `rows` rows are selected.
+    /// Returns the number of selected rows. The batch has `rows` rows.
     pub(crate) fn count(&self, rows: usize) -> usize {
         self.set().count(rows)
     }
@@ -49,7 +49,7 @@ impl Selection {
         }
     }
 
-    /// Returns a bit for each of the 64 rows of a word; bits of rows after the last one mean nothing.
+    /// Returns word `at` of the selection as a bitmap. Bits after the last row of the batch have no meaning.
     #[inline]
     pub(crate) fn word(&self, at: usize) -> u64 {
         match self {
@@ -59,7 +59,7 @@ impl Selection {
         }
     }
 
-    /// Returns the selected ones of `rows` rows, ascending.
+    /// Returns the selected rows in ascending order. The batch has `rows` rows.
     pub(crate) fn iter(&self, rows: usize) -> impl Iterator<Item = usize> {
         let all = matches!(self, Self::All).then_some(0..rows);
         let bitmap = match self {
@@ -69,7 +69,7 @@ impl Selection {
         all.into_iter().flatten().chain(bitmap.into_iter().flatten())
     }
 
-    /// Calls `take` with each of `rows` rows that is not selected, ascending.
+    /// Calls `take` with each row that is not selected, in ascending order. The batch has `rows` rows.
     pub(crate) fn each_other(&self, rows: usize, take: impl FnMut(usize)) {
         match self {
             Self::None => (0..rows).for_each(take),
@@ -96,7 +96,7 @@ impl Selection {
         }
     }
 
-    /// Says which invariant does not hold for a batch of `rows` rows.
+    /// Checks the invariants for a batch of `rows` rows. Returns a description of the violated one.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         match self {
             Self::Bitmap(bitmap) if bitmap.rows() != rows => {

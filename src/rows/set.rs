@@ -1,4 +1,4 @@
-//! The set itself: each verb is a `match` over the representations.
+//! The set type: each operation is a `match` over the representations.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,38 +6,38 @@ use std::ops::Range;
 use super::{LANES, list, range, words};
 use crate::kernels::{self, Combine, Uniform};
 
-/// A set of rows of one batch; see the [room](super) for representations and invariants.
+/// A set of rows of one batch. The [module docs](super) have the representations and their invariants.
 #[derive(Clone, Debug)]
 pub(crate) enum RowSet<'b> {
     /// No row.
     None,
     /// Every row.
     All,
-    /// These rows, ascending, each once.
+    /// The listed rows, in ascending order and without duplicates.
     List(Cow<'b, [u16]>),
-    /// Rows that follow each other.
+    /// The rows from `start` to before `end`.
     Range(Range<usize>),
-    /// The rows whose bit is set; bits after the last row are zero.
+    /// The rows whose bit is set. Bits after the last row are zero.
     Bitmap(Cow<'b, [u64]>),
 }
 
 impl<'b> RowSet<'b> {
-    /// Returns the set of the rows of a list, which ascend, each once.
+    /// Creates a set from an owned list of rows, in ascending order and without duplicates.
     pub(crate) fn from_list(list: Vec<u16>) -> Self {
         if list.is_empty() { Self::None } else { Self::List(Cow::Owned(list)) }
     }
 
-    /// Returns the set of borrowed rows, which ascend, each once.
+    /// Creates a set from a borrowed list of rows, in ascending order and without duplicates.
     pub(crate) fn listed(list: &'b [u16]) -> Self {
         if list.is_empty() { Self::None } else { Self::List(Cow::Borrowed(list)) }
     }
 
-    /// Returns the set of the rows whose bit is set in borrowed words.
+    /// Creates a set of the rows whose bit is set in `words`, which are borrowed.
     pub(crate) fn bits(words: &'b [u64]) -> Self {
         Self::Bitmap(Cow::Borrowed(words))
     }
 
-    /// Returns how many of `rows` rows are in the set.
+    /// Returns the number of rows in the set. The batch has `rows` rows.
     pub(crate) fn count(&self, rows: usize) -> usize {
         match self {
             Self::None => 0,
@@ -48,7 +48,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Returns how many of the set, in a batch of `rows` rows, are below a row.
+    /// Returns the number of rows in the set that are less than `row`. The batch has `rows` rows.
     pub(crate) fn count_below(&self, row: usize, rows: usize) -> usize {
         match self {
             Self::None => 0,
@@ -59,7 +59,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// True when a row is in the set.
+    /// Returns true if the set contains `row`.
     #[inline]
     pub(crate) fn contains(&self, row: usize) -> bool {
         match self {
@@ -71,12 +71,13 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Keeps the rows of a list, in any order, that are in the set.
+    /// Retains the rows of `list` that are in the set. The list may be in any order.
     pub(crate) fn retain(&self, list: &mut Vec<u16>) {
         self.retain_unless(false, list);
     }
 
-    /// Keeps the rows of a list, in any order, that are in the set, or with `negated` the others.
+    /// Retains the rows of `list` that are in the set or, if `negated`, the rows that are not in the set. The list may be in
+    /// any order.
     pub(crate) fn retain_unless(&self, negated: bool, list: &mut Vec<u16>) {
         match self {
             Self::None | Self::All => {
@@ -90,7 +91,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Adds the rows of the set that lie in a range to a list, ascending.
+    /// Appends to `list` the rows of the set that are in `range`, in ascending order.
     pub(crate) fn list_within(&self, range: Range<usize>, list: &mut Vec<u16>) {
         match self {
             Self::None => {}
@@ -104,7 +105,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Returns how many rows of the set have their bit set in some words.
+    /// Returns the number of rows of the set whose bit is set in `words`.
     pub(crate) fn count_words(&self, words: &[u64]) -> usize {
         match self {
             Self::None => 0,
@@ -115,7 +116,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Returns how many of `rows` rows are in both sets.
+    /// Returns the number of rows that are in both sets. The batch has `rows` rows.
     pub(crate) fn count_both(&self, other: &Self, rows: usize) -> usize {
         match (self, other) {
             (Self::None, _) | (_, Self::None) => 0,
@@ -131,7 +132,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Returns the rows of a batch of `rows` rows that are in both sets, ascending.
+    /// Returns the rows that are in both sets, in ascending order. The batch has `rows` rows.
     pub(crate) fn iter_both<'s>(&'s self, other: &'s Self, rows: usize) -> impl Iterator<Item = usize> {
         let (both, walked, tested): ([&[u64]; 2], _, _) = match (self, other) {
             (Self::Bitmap(one), Self::Bitmap(other)) => ([one, other], &Self::None, &Self::None),
@@ -143,7 +144,7 @@ impl<'b> RowSet<'b> {
         walked.chain(words::ones(one.iter().zip(other).map(|(one, other)| one & other)))
     }
 
-    /// Orders representations by what it takes to walk their rows.
+    /// Returns the rank of the representation by the cost of iterating over it and testing each row. The cheapest has rank 0.
     fn rank(&self) -> u8 {
         match self {
             Self::None => 0,
@@ -154,7 +155,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Returns the row of a batch of `rows` rows that has `number` rows of the set before it.
+    /// Returns the row at index `number` of the set, or `None` if the set has fewer rows. The batch has `rows` rows.
     pub(crate) fn nth(&self, number: usize, rows: usize) -> Option<usize> {
         match self {
             Self::None => None,
@@ -165,7 +166,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Returns the rows of a batch of `rows` rows that are in the set, ascending.
+    /// Returns the rows in the set, in ascending order. The batch has `rows` rows.
     pub(crate) fn iter(&self, rows: usize) -> impl Iterator<Item = usize> {
         let (range, list, words): (_, &[u16], &[u64]) = match self {
             Self::None => (0..0, &[], &[]),
@@ -177,7 +178,7 @@ impl<'b> RowSet<'b> {
         range.chain(list.iter().map(|row| usize::from(*row))).chain(words::ones(words.iter().copied()))
     }
 
-    /// Writes the bits of a set of `rows` rows over the words of a bitmap.
+    /// Overwrites the bitmap `words` with the bits of the set. The batch has `rows` rows.
     pub(crate) fn write(&self, words: &mut [u64], rows: usize) {
         match self {
             Self::Bitmap(own) => words.iter_mut().zip(&**own).for_each(|(word, own)| *word = *own),
@@ -188,9 +189,10 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Combines the words of a bitmap of `rows` rows with the set: `words & set`, `words | !set` and so on.
+    /// Combines the bitmap `words` with the set, in place: `words & set`, `words | !set` and so on. The batch has `rows` rows.
     ///
-    /// Returns whether no bit is set or every one, where that costs nothing to find out; bits after the last row stay zero.
+    /// Returns the uniform value of all bits if finding it costs nothing extra. `Some(false)` then means that no bit is set,
+    /// and `Some(true)` that every bit is set. Bits after the last row stay zero.
     pub(crate) fn combine_into(&self, how: Combine, words: &mut [u64], rows: usize) -> Uniform {
         match (self, how) {
             (Self::None, Combine::And) | (Self::All, Combine::AndNot) => {
@@ -235,7 +237,7 @@ impl<'b> RowSet<'b> {
         None
     }
 
-    /// Returns what two sets of `rows` rows combine to, as a set that borrows nothing.
+    /// Combines the set with `other`, and returns a set that borrows nothing. The batch has `rows` rows.
     pub(crate) fn combined(&self, how: Combine, other: &RowSet<'_>, rows: usize) -> RowSet<'static> {
         let mut words = vec![0; rows.div_ceil(LANES)];
         self.write(&mut words, rows);
@@ -246,7 +248,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Has the processor fetch the set from front to back.
+    /// Prefetches the memory of the set, which the caller will read from front to back.
     pub(crate) fn prefetch_start(&self) {
         match self {
             Self::None | Self::All | Self::Range(_) => {}
@@ -255,7 +257,7 @@ impl<'b> RowSet<'b> {
         }
     }
 
-    /// Has the processor fetch what [`contains`](Self::contains) reads for a row.
+    /// Prefetches the memory that [`contains`](Self::contains) reads for `row`, if the set is a bitmap.
     #[inline]
     pub(crate) fn prefetch(&self, row: usize) {
         if let Self::Bitmap(words) = self {

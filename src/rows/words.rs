@@ -1,4 +1,4 @@
-//! Rows as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
+//! Functions on rows as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits and rows of a batch, which are at most 65,536, and a word that is not zero minus one"
@@ -9,20 +9,20 @@ use std::ops::Range;
 use super::LANES;
 use crate::kernels;
 
-/// The most rows of a batch, so that a row's number in its batch is a `u16`.
+/// The maximum number of rows of a batch. A row number fits a `u16`.
 pub(crate) const MAX_ROWS: usize = 1 << 16;
-/// Words of a full batch: with this many, every row of 16 bits is in them.
+/// The number of words of the bitmap of a full batch. A bitmap of this length has a bit for every `u16`.
 const FULL: usize = MAX_ROWS / LANES;
-/// Words that are counted at once where a row is sought.
+/// The number of words that [`nth`] counts at once.
 const SPAN: usize = 32;
 
-/// True when the bit of a row is set; rows beyond the words have none.
+/// Returns true if the bit of `row` is set. Returns false for rows after the last word.
 #[inline]
 pub(crate) fn has_bit(words: &[u64], row: usize) -> bool {
     words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
 }
 
-/// Returns the bits of a word that stand for rows below a row, the first row of the word being `first`.
+/// Returns a mask of the bits of a word that belong to rows less than `row`. The first row of the word is `first`.
 #[inline]
 fn bits_below(first: usize, row: usize) -> u64 {
     match row.checked_sub(first) {
@@ -32,7 +32,7 @@ fn bits_below(first: usize, row: usize) -> u64 {
     }
 }
 
-/// Returns how many rows below a row have their bit set.
+/// Returns the number of rows less than `row` whose bit is set.
 pub(super) fn count_below(words: &[u64], row: usize) -> usize {
     match words.split_at_checked(row / LANES) {
         Some((whole, rest)) => {
@@ -43,7 +43,7 @@ pub(super) fn count_below(words: &[u64], row: usize) -> usize {
     }
 }
 
-/// Returns the row that has `number` rows before it.
+/// Returns the row of the set bit at index `number`, counting set bits from 0. Returns `None` if fewer bits are set.
 pub(super) fn nth(words: &[u64], mut number: usize) -> Option<usize> {
     for (first, span) in (0..).step_by(SPAN * LANES).zip(words.chunks(SPAN)) {
         match number.checked_sub(kernels::count_ones(span)) {
@@ -54,6 +54,7 @@ pub(super) fn nth(words: &[u64], mut number: usize) -> Option<usize> {
     None
 }
 
+/// Does the same as [`nth`], word by word.
 fn nth_in_span(words: &[u64], mut number: usize) -> Option<usize> {
     for (first, word) in (0..).step_by(LANES).zip(words) {
         match number.checked_sub(word.count_ones() as usize) {
@@ -64,7 +65,7 @@ fn nth_in_span(words: &[u64], mut number: usize) -> Option<usize> {
     None
 }
 
-/// Returns the places of the bits of a word that are set, ascending.
+/// Returns the indexes of the set bits of a word, in ascending order.
 #[inline(always)]
 pub(crate) fn ones_of_word(word: u64) -> impl Iterator<Item = usize> {
     let mut rest = word;
@@ -75,7 +76,7 @@ pub(crate) fn ones_of_word(word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the rows whose bit is set, ascending.
+/// Returns the rows whose bit is set, in ascending order.
 pub(super) fn ones(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
     (0_usize..)
         .step_by(LANES)
@@ -83,7 +84,7 @@ pub(super) fn ones(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usi
         .flat_map(|(first, word)| ones_of_word(word).map(move |bit| first + bit))
 }
 
-/// Replaces a list by the rows whose bit is set, at most 65,536.
+/// Replaces the contents of `list` by the rows whose bit is set. `words` must have at most 65,536 bits.
 pub(crate) fn list_bits(words: &[u64], list: &mut Vec<u16>) {
     list.clear();
     for (first, word) in (0_usize..).step_by(LANES).zip(words) {
@@ -91,7 +92,7 @@ pub(crate) fn list_bits(words: &[u64], list: &mut Vec<u16>) {
     }
 }
 
-/// Adds the rows of a range whose bit is set to a list.
+/// Appends to `list` the rows of `range` whose bit is set.
 pub(super) fn list_within(words: &[u64], range: Range<usize>, list: &mut Vec<u16>) {
     let places = range.start / LANES..range.end.div_ceil(LANES);
     let firsts = (0..).step_by(LANES).skip(places.start);
@@ -100,7 +101,7 @@ pub(super) fn list_within(words: &[u64], range: Range<usize>, list: &mut Vec<u16
     }
 }
 
-/// Adds the rows of a word, the first of which is `first`, to a list.
+/// Appends to `list` the rows whose bit is set in `word`. The first row of the word is `first`.
 #[inline]
 fn push_bits(first: usize, word: u64, list: &mut Vec<u16>) {
     let mut rest = word;
@@ -111,13 +112,13 @@ fn push_bits(first: usize, word: u64, list: &mut Vec<u16>) {
     }
 }
 
-/// Sets the bits of every one of `rows` rows.
+/// Sets the bit of every row. `words` is a bitmap of `rows` rows; the bits after the last row are cleared.
 pub(super) fn fill(words: &mut [u64], rows: usize) {
     words.fill(u64::MAX);
     clear_tail(words, rows);
 }
 
-/// Clears the bits after the last of `rows` rows.
+/// Clears the bits after the last row. `words` is a bitmap of `rows` rows.
 pub(crate) fn clear_tail(words: &mut [u64], rows: usize) {
     let used = rows % LANES;
     if used > 0
@@ -127,17 +128,17 @@ pub(crate) fn clear_tail(words: &mut [u64], rows: usize) {
     }
 }
 
-/// Sets the bits of rows, in any order.
+/// Sets the bits of `rows`, which may be in any order.
 pub(crate) fn set_rows(words: &mut [u64], rows: &[u16]) {
     update_rows(words, rows, |word, bit| word | bit);
 }
 
-/// Clears the bits of rows, in any order.
+/// Clears the bits of `rows`, which may be in any order.
 pub(super) fn clear_rows(words: &mut [u64], rows: &[u16]) {
     update_rows(words, rows, |word, bit| word & !bit);
 }
 
-/// Inverts the bits of rows, which are different ones, in any order.
+/// Inverts the bits of `rows`, which may be in any order but must not contain duplicates.
 pub(crate) fn flip_rows(words: &mut [u64], rows: &[u16]) {
     update_rows(words, rows, |word, bit| word ^ bit);
 }
@@ -150,15 +151,16 @@ fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64
         }
     };
     let place = |row: u16| usize::from(row >> 6);
-    // In a full batch the compiler sees that every row has a word.
+    // For a bitmap of this length, the compiler knows that every row has a word, and removes the bounds check.
     match <&mut [u64; FULL]>::try_from(&mut *words) {
         Ok(words) => update_each(rows, |row| one(words.get_mut(place(row)), row)),
         Err(_) => update_each(rows, |row| one(words.get_mut(place(row)), row)),
     }
 }
 
-/// Goes through four parts of the rows side by side: rows that follow each other often share a word, which cannot be read
-/// again before it has been written.
+/// Calls `update` for each row, alternating between four parts of `rows`.
+///
+/// Adjacent rows of a list often share a word, and an update must wait until the previous update of the same word is written.
 #[inline(always)]
 fn update_each(rows: &[u16], mut update: impl FnMut(u16)) {
     let quarter = rows.len() / 4;
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn rows_are_set_cleared_and_inverted_one_by_one() {
         for words in [1, 3, FULL] {
-            // Several in one word, and some in the last one.
+            // Several rows in one word, and some in the last word.
             let all: Vec<u16> = [0, 1, 5, 63, 62, 40]
                 .into_iter()
                 .chain((words * LANES - 7..words * LANES).map(|row| row as u16))

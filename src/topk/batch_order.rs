@@ -1,5 +1,5 @@
-//! Batches in the order of their first keys, read only as far as a search gets.
-#![expect(clippy::arithmetic_side_effects, reason = "places of batches in memory")]
+//! Iteration over batches in the order of their first keys. Reads only as many batches as the search needs.
+#![expect(clippy::arithmetic_side_effects, reason = "indexes of batches in memory")]
 
 use super::key::{Key, SortBy, key_range};
 use crate::exec::Visit;
@@ -10,7 +10,7 @@ pub(super) struct Ranged<'b> {
     pub(super) visit: Visit<'b>,
     pub(super) first: Key<'b>,
     pub(super) last: Key<'b>,
-    /// True when every row of later batches has a key after [`last`](Self::last); false as well where that is not known.
+    /// True if every row of later batches has a key after [`last`](Self::last). False if that is not known.
     pub(super) is_apart_from_next: bool,
 }
 
@@ -21,32 +21,33 @@ impl<'b> Ranged<'b> {
     }
 }
 
-/// Batches, the one with the first key first.
+/// A lazy list of batches in the order of their first keys.
 pub(super) struct Ordered<'b, 's, I> {
     by: SortBy<'s>,
     /// The batches read so far.
     met: Vec<Ranged<'b>>,
-    /// The batches to come whose order is known, and the first of them once it was read.
+    /// The remaining batches of the sorted input.
     in_order: I,
+    /// The first of the remaining batches of `in_order`, once it was read.
     next: Option<Ranged<'b>>,
-    /// The batches to come whose order is not known, the first one last.
+    /// The remaining batches of the unsorted input, the first one last.
     others: Vec<Ranged<'b>>,
 }
 
 impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
-    /// `in_order` are in the order of their first keys, `others` in any order.
+    /// Merges two inputs: the batches of `in_order` are in the order of their first keys, the batches of `others` in any order.
     pub(super) fn new(in_order: I, others: impl Iterator<Item = Visit<'b>>, by: SortBy<'s>) -> Self {
         let descending = by.is_descending();
         let mut others: Vec<Ranged<'b>> = others.map(|visit| Ranged::new(visit, by)).collect();
         if !descending {
-            // As batches lie that came one after the other, which leaves nothing to sort.
+            // Batches of successive imports are often in ascending order. Reversed, they need no sorting.
             others.reverse();
         }
         others.sort_by(|a, b| b.first.compare(&a.first, descending));
         Self { by, met: Vec::new(), in_order, next: None, others }
     }
 
-    /// Reads one more batch, if there is one.
+    /// Reads one more batch. Returns `None` if there is none.
     fn advance(&mut self) -> Option<()> {
         if self.others.is_empty() && self.next.is_none() {
             self.met.push(Ranged::new(self.in_order.next()?, self.by));
@@ -64,7 +65,7 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         Some(())
     }
 
-    /// Returns the batch at a place in the order.
+    /// Returns the batch at index `at` of the order.
     pub(super) fn get(&mut self, at: usize) -> Option<Ranged<'b>> {
         while self.met.len() <= at {
             self.advance()?;
@@ -72,7 +73,8 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         self.met.get(at).copied()
     }
 
-    /// Returns the batches in order; if `looks_ahead`, each knows whether it is apart from the next one.
+    /// Returns the batches in order. If `looks_ahead`, sets [`is_apart_from_next`](Ranged::is_apart_from_next), for which it reads one
+    /// batch more.
     pub(super) fn batches(&mut self, looks_ahead: bool) -> impl Iterator<Item = Ranged<'b>> {
         let descending = self.by.is_descending();
         (0_usize..).map_while(move |at| {

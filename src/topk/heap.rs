@@ -1,4 +1,4 @@
-//! Top-k: the best rows of many batches.
+//! Top-k: the first k rows of many batches in sort order.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \
@@ -18,44 +18,45 @@ use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
 
-/// A selected row and its key.
+/// A selected row and its sort key.
 #[derive(Clone, Copy)]
 struct Candidate<'b> {
-    /// The rank of the key.
+    /// The [rank](Key::rank) of the key, which decides most comparisons.
     rank: u64,
     key: Key<'b>,
     batch: &'b Batch,
     at: RowAddr,
 }
 
-/// The number of rows in sorted order that are passed over in the time in which one row is made a candidate.
+/// The number of sorted rows that can be skipped in the time in which one row becomes a candidate.
 const STEPS_OF_A_CANDIDATE: usize = 16;
-/// The least and the most sorted rows that are tested together.
+/// The minimum number of sorted rows that are tested together.
 const LEAST_TOGETHER: usize = 64;
+/// The maximum number of sorted rows that are tested together.
 const MOST_TOGETHER: usize = 1 << 12;
-/// The number of candidates beyond the wanted ones that are kept before the worst are dropped by a selection of the k-th.
+/// The number of extra candidates to collect before the list is cut back to the first k.
 const SLACK: usize = 64;
 
-/// The best rows so far, the top k of them being wanted.
+/// A collector of the first k rows in sort order.
 ///
-/// Candidates are kept unsorted, and cut back to k by selection whenever they exceed it by a slack. So n rows take O(n + k log k).
+/// Candidates are kept unsorted. When their number exceeds k by a slack, a selection cuts them back to k. So n rows take O(n + k log k).
 pub(super) struct TopK<'b, 's> {
     by: SortBy<'s>,
     descending: bool,
-    /// The number of best rows that the page is cut from: k.
+    /// The value of k: the page is cut from the first `wanted` rows.
     pub(super) wanted: usize,
     candidates: Vec<Candidate<'b>>,
-    /// The worst of k candidates; no row after it is wanted.
+    /// The last of k candidates in sort order. No row after it is wanted.
     bound: Option<Candidate<'b>>,
-    /// Rows after this key are left out.
+    /// If set, rows after this key are skipped.
     estimate: Option<Key<'b>>,
-    /// The number of rows of each batch that are about before the estimate.
+    /// The approximate number of rows of each batch that come before the estimate.
     near: usize,
-    /// Rows before this key are passed over; batches then have sorted rows.
+    /// If set, rows before this key are skipped. Requires batches with sorted rows.
     pub(super) start: Option<Key<'b>>,
 }
 
-/// The batch whose rows are being taken in.
+/// The batch whose rows are being added.
 struct SourceBatch<'b, 's, 'q> {
     number: u32,
     batch: &'b Batch,
@@ -69,7 +70,7 @@ impl<'b, 's> TopK<'b, 's> {
         Self { by, descending, wanted: 0, candidates, bound: None, estimate: None, near: 0, start: None }
     }
 
-    /// Leaves out rows after a key, which comes after about `near` rows of each batch.
+    /// Skips rows after the estimated key, which comes after about `near` rows of each batch.
     pub(super) fn estimating(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
         Self { estimate: Some(key), near, ..self }
     }
@@ -86,30 +87,31 @@ impl<'b, 's> TopK<'b, 's> {
         a.rank.cmp(&b.rank).then_with(|| a.key.compare(&b.key, self.descending))
     }
 
-    /// True when no row of this key or a later one can be wanted, or when the estimate leaves them out.
+    /// Returns true if no row with this key or a later one is wanted, according to the bound or the estimate.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
         self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.estimate.as_ref().is_some_and(is_behind)
     }
 
-    /// True when rows of this key are passed over.
+    /// Returns true if rows with this key are skipped, because they come before `start`.
     pub(super) fn is_before(&self, key: &Key<'_>) -> bool {
         self.start.is_some_and(|start| key.compare(&start, self.descending).is_lt())
     }
 
-    /// True when there are as many rows as are wanted.
+    /// Returns true if there are at least `wanted` candidates.
     pub(super) fn is_full(&self) -> bool {
         self.candidates.len() >= self.wanted
     }
 
-    /// True as long as no row was taken in.
+    /// Returns true if no row was added yet.
     pub(super) fn is_empty(&self) -> bool {
         self.candidates.is_empty()
     }
 
-    /// Takes in the selected rows of a batch.
+    /// Adds the selected rows of a batch.
     ///
-    /// In a first batch that overlaps no other, up to `skip` rows may be passed over; `skip` is then lowered by as many.
+    /// If no row was added yet and the batch overlaps no other, the caller passes the offset in `skip`. Up to `skip` rows are then skipped,
+    /// and their number is subtracted from `skip` and from `wanted`.
     pub(super) fn take_in(&mut self, visit: &Visit<'b>, selected: &Selected<'_>, skip: &mut usize) {
         let Ok(number) = u32::try_from(visit.number) else { return };
         let batch = visit.batch;
@@ -126,14 +128,14 @@ impl<'b, 's> TopK<'b, 's> {
         self.offer(&source, found);
     }
 
-    /// Returns all selected rows that are no worse than the bound.
+    /// Returns all selected rows that do not come after the bound.
     fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
         let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
-            // Rows in order need no sorting, and none after the wanted ones are read.
+            // Rows in insertion order need no sorting, and rows after the wanted ones are not read.
             let ahead = candidates.take_while(|candidate| !self.is_behind(&candidate.key));
             return ahead.take(self.wanted).collect();
         }
@@ -144,7 +146,8 @@ impl<'b, 's> TopK<'b, 's> {
         source.candidate(source.keys.key(usize::from(row), self.by), row, self.descending)
     }
 
-    /// Returns the selected rows in the order of their values, as many as may be wanted; `None` where gathering all is faster.
+    /// Returns the selected rows in sort order, at most as many as the page can need, plus rows with the same key as the last. Returns
+    /// `None` if collecting all rows is faster.
     fn walk_sorted(
         &mut self,
         source: &SourceBatch<'b, '_, '_>,
@@ -158,13 +161,13 @@ impl<'b, 's> TopK<'b, 's> {
             exponential_search(len, |step| key_at(step).is_none_or(|key| test(&key)))
         };
         let end = match (self.estimate, self.bound) {
-            // About: rows after it are found out on the way.
+            // The number is an estimate. The walk tests whether rows come after the estimated key.
             (Some(_), _) => len.min(self.near),
             (None, Some(_)) => first(&|key| self.is_behind(key)),
             (None, None) => len,
         };
         let start = if self.start.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
-        // If selected rows are spread evenly, the number of rows before the last wanted one.
+        // The expected number of sorted rows before the last wanted one, if selected rows are spread evenly.
         let likely = source.selected.likely().max(1);
         let met_before = |wanted: usize| wanted * len / likely;
         let expected = met_before(self.wanted).min(end.saturating_sub(start));
@@ -178,7 +181,7 @@ impl<'b, 's> TopK<'b, 's> {
             let before = *skip;
             let rows = members.gathered();
             step = pass_over(sorted, rows, source.batch.rows(), self.descending, skip);
-            // The order of rows of one key depends on their ids, so either all or none of them are passed over.
+            // Rows with equal keys are ordered by their ids, so either all or none of them are skipped.
             while step > 0 && key_at(step - 1) == key_at(step) {
                 step -= 1;
                 *skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
@@ -193,12 +196,12 @@ impl<'b, 's> TopK<'b, 's> {
         while step < end && !is_full {
             let next = (step + together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
-            // Most pages are in the order of a timestamp; such keys have a loop of their own.
+            // Most pages are sorted by a timestamp, so such keys have their own loop.
             is_full = match source.keys.ordinals(self.by) {
                 Some(values) => self.meet(source, &rows, |row| ordinal_key(values, row), &mut found),
                 None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
             };
-            // The last row may be after the estimate whether it is selected or not.
+            // The last row of the chunk may come after the estimate even if it is not selected.
             is_full |= self.estimate.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
         }
         if !is_full && !self.is_behind(&Key::Absent) {
@@ -207,7 +210,7 @@ impl<'b, 's> TopK<'b, 's> {
         Some(found)
     }
 
-    /// Adds rows in order to those found before; true once there are enough, or none to come can be wanted.
+    /// Appends rows in sort order to `found`. Returns true if there are enough rows, or if no later row is wanted.
     #[inline]
     fn meet(
         &self,
@@ -227,7 +230,7 @@ impl<'b, 's> TopK<'b, 's> {
         false
     }
 
-    /// Returns the selected rows in the order of their strings, as many as may be wanted.
+    /// Returns the selected rows in the order of their strings, as many as the page can need.
     fn walk_codes(
         &mut self,
         source: &SourceBatch<'b, '_, '_>,
@@ -261,7 +264,7 @@ impl<'b, 's> TopK<'b, 's> {
         found
     }
 
-    /// Adds the selected rows without a value that may be wanted.
+    /// Appends selected rows without a value, as many as are still wanted.
     fn absent(&self, source: &SourceBatch<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
         let is_present = |row: usize| match source.keys.column.map(|column| &column.layout) {
             Some(ColumnLayout::Single(present)) => present.contains(row),
@@ -273,7 +276,7 @@ impl<'b, 's> TopK<'b, 's> {
         }
     }
 
-    /// Adds rows of one key, those with the least ids, until there are as many as are wanted.
+    /// Appends the rows with the smallest ids among rows with equal keys, until there are as many as are wanted.
     fn closest(
         &self,
         source: &SourceBatch<'b, '_, '_>,
@@ -297,7 +300,7 @@ impl<'b, 's> TopK<'b, 's> {
             chosen.push((rank, row));
             if chosen.len() >= need * 2 + SLACK {
                 keep_first(&mut chosen, need, Ord::cmp);
-                // The others are no worse than the last of them.
+                // The rows that were cut off come after the last one that was kept.
                 below = chosen.last().map_or(0, |(rank, _)| *rank);
             }
         }
@@ -305,9 +308,9 @@ impl<'b, 's> TopK<'b, 's> {
         found.extend(chosen.into_iter().map(|(_, row)| source.candidate(key, row, self.descending)));
     }
 
-    /// Adds rows of one batch to the candidates, as far as they may be wanted.
+    /// Adds rows of one batch to the candidates, except rows that cannot be on the page.
     fn offer(&mut self, source: &SourceBatch<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
-        // Seldom are two keys the same, and ids whose column waits should wait on.
+        // Equal keys are rare, and a lazy column of ids should not be decoded without need.
         let ids = LazyCell::new(|| source.ids(self.by));
         let id_rank = |candidate: &Candidate<'_>| ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
         keep_first(&mut found, self.wanted, |a, b| {
@@ -319,7 +322,7 @@ impl<'b, 's> TopK<'b, 's> {
         self.keep(found);
     }
 
-    /// Takes in selected rows of any batches, each with its key.
+    /// Adds selected rows of any batches, each with its key.
     pub(super) fn take_in_rows(&mut self, rows: impl Iterator<Item = (Key<'b>, &'b Batch, RowAddr)>) {
         let candidates =
             rows.map(|(key, batch, at)| Candidate { rank: key.rank(self.descending), key, batch, at });
@@ -327,7 +330,7 @@ impl<'b, 's> TopK<'b, 's> {
         self.keep(candidates);
     }
 
-    /// Adds candidates, and drops those that are not wanted once they are too many.
+    /// Adds candidates. If there are too many, drops those that are not wanted.
     fn keep(&mut self, found: Vec<Candidate<'b>>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         if candidates.is_empty() {
@@ -336,7 +339,7 @@ impl<'b, 's> TopK<'b, 's> {
             candidates.extend(found);
         }
         let slack = match (self.estimate, self.bound) {
-            // About as many rows as are wanted are before it.
+            // About `wanted` rows come before the estimate, so the list is seldom cut back.
             (Some(_), _) => SLACK.max(self.wanted),
             (None, Some(_)) => SLACK.max(self.wanted / 4),
             (None, None) => 0,
@@ -347,7 +350,7 @@ impl<'b, 's> TopK<'b, 's> {
             self.bound = if are_more {
                 candidates.last().copied()
             } else {
-                // Nothing was parted, so that the last need not be the worst.
+                // There was no selection, so the last candidate need not be the last in sort order.
                 let worst = candidates.iter().map(|candidate| candidate.rank).max();
                 let worst = candidates.iter().filter(|candidate| Some(candidate.rank) == worst);
                 worst.max_by(|a, b| self.compare(a, b)).copied()
@@ -356,13 +359,13 @@ impl<'b, 's> TopK<'b, 's> {
         self.candidates = candidates;
     }
 
-    /// Returns the rows from `offset`, at most `limit`, in order.
+    /// Returns the sorted page: at most `limit` rows, starting at `offset`.
     pub(super) fn page(self, offset: usize, limit: usize) -> Vec<RowAddr> {
-        // Rows of one batch are most often in order already.
+        // Rows of a single batch are usually sorted already.
         if self.candidates.is_sorted_by(|a, b| a.rank < b.rank) {
             return self.candidates.iter().skip(offset).take(limit).map(|candidate| candidate.at).collect();
         }
-        // Numbers are sorted sooner than candidates, and seldom are two the same.
+        // Sorting ranks is faster than sorting candidates, and equal ranks are rare.
         let mut order: Vec<(u64, &Candidate<'b>)> =
             self.candidates.iter().map(|candidate| (candidate.rank, candidate)).collect();
         order.sort_unstable_by_key(|(rank, _)| *rank);
@@ -380,7 +383,7 @@ impl<'b> Candidate<'b> {
 }
 
 impl<'b> SourceBatch<'b, '_, '_> {
-    /// Returns the codes of the ids, which compare as the ids do, and faster; `None` where ids do not matter.
+    /// Returns the codes of the ids, which compare like the ids, but faster. Returns `None` if ids do not affect the order.
     fn ids(&self, by: SortBy<'_>) -> Option<&'b Codes> {
         let SortBy::Field { .. } = by else { return None };
         match &self.batch.column(FieldId::ID)?.data {
@@ -403,7 +406,8 @@ impl<'b> SourceBatch<'b, '_, '_> {
     }
 }
 
-/// Keeps the first `wanted` in an order, in any order but for the last of them, when there are more.
+/// Truncates `items` to the first `wanted` items in the order of `compare`. The last kept item is then the last in this order; the others
+/// are unsorted.
 fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> Ordering) {
     if items.len() > wanted {
         if wanted > 0 {
@@ -413,7 +417,8 @@ fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> 
     }
 }
 
-/// Returns the first of `len` steps that passes a test, as all later ones do; near ones are found soonest.
+/// Returns the first step in `0..len` that passes `test`, or `len`. All later steps must pass it, too. Calls `test` O(log n) times for
+/// result n.
 fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, 0_usize);
     while high < len && !test(high) {
@@ -436,7 +441,7 @@ fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
 mod tests {
     use crate::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest};
 
-    /// Cases whose keys come in runs of equal ones, and whose ids within a run are not in stored order.
+    /// Sorts cases with many equal keys, where the order of the ids differs from the stored order.
     #[test]
     fn an_offset_may_fall_anywhere_into_a_run_of_equal_keys() {
         for (rows, shuffled) in [(200_u32, false), (200, true), (20_000, false), (20_000, true)] {

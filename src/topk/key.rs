@@ -1,4 +1,4 @@
-//! The keys that rows are sorted by.
+//! The sort keys of rows.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among at most 2^50 rows wanted, and codes of a dictionary"
@@ -13,10 +13,10 @@ use crate::column::{Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Sele
 use crate::filter::order::SortKey;
 use crate::value::Value;
 
-/// The order of rows: by insertion, or by a field.
+/// The sort order of a page: by insertion, or by a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortBy<'c> {
-    /// The order in which cases were first stored.
+    /// The order in which the cases were first inserted.
     Place,
     Field {
         field: &'c Field,
@@ -38,14 +38,18 @@ impl<'c> SortBy<'c> {
     }
 }
 
-/// The sort key of a row; smaller comes first. Rows of one search have keys of one sort, or `Absent`.
+/// The sort key of a row. In ascending order, the smallest key comes first, and `Absent` last.
+///
+/// All keys of one search are of the same variant, or `Absent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key<'b> {
+    /// The insertion-order number of a row.
     Place(u64),
     /// The ordinal of a value of an ordered type.
     Ordinal(i64),
     Boolean(bool),
-    /// Place among the known values, all others after them, and the string itself.
+    /// The index of the string among the known values of the field, and the string. The index is `usize::MAX` for a string that is not a
+    /// known value, so these strings come last.
     String(usize, &'b str),
     Absent,
 }
@@ -65,7 +69,7 @@ impl Key<'_> {
         if descending { ascending.reverse() } else { ascending }
     }
 
-    /// A number that is less only for keys that come first; different keys may have the same.
+    /// Returns a number that sorts like the key: if it is smaller, the key comes first. Different keys may have the same number.
     pub(super) fn rank(&self, descending: bool) -> u64 {
         let unsigned = |ordinal: i64| ordinal.cast_unsigned() ^ (1 << 63);
         let ascending = match self {
@@ -73,7 +77,7 @@ impl Key<'_> {
             Key::Place(place) => *place,
             Key::Ordinal(ordinal) => unsigned(*ordinal),
             Key::Boolean(boolean) => u64::from(*boolean),
-            // Of the others, the first six bytes.
+            // Strings that are not known values are ranked by their first six bytes.
             Key::String(usize::MAX, text) => {
                 let text = text.as_bytes().iter().copied().chain(std::iter::repeat(0)).take(6);
                 text.fold(u64::from(u16::MAX), |rank, byte| rank << 8 | u64::from(byte))
@@ -84,11 +88,11 @@ impl Key<'_> {
     }
 }
 
-/// The keys of one batch.
+/// The sort keys of the rows of one batch.
 pub(super) struct Keys<'b> {
     batch: &'b Batch,
     pub(super) column: Option<&'b Column>,
-    /// By code of a string column whose field has known values: the place among these.
+    /// For each code of a string column, the index of its string among the known values of the field. Empty if the field has none.
     ranks: Vec<usize>,
 }
 
@@ -108,7 +112,7 @@ impl<'b> Keys<'b> {
         Self { batch, column, ranks }
     }
 
-    /// Returns the key of the rows that have a code.
+    /// Returns the key of the rows with this string code.
     pub(super) fn of_code(&self, code: usize) -> Key<'b> {
         match self.column.map(|column| &column.data) {
             Some(ColumnData::Strings { dictionary, .. }) => self.string_key(dictionary, code),
@@ -117,11 +121,11 @@ impl<'b> Keys<'b> {
     }
 
     fn string_key(&self, dictionary: &'b Dictionary, code: usize) -> Key<'b> {
-        // Without known values no string has a rank.
+        // If the field has no known values, `ranks` is empty.
         Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
     }
 
-    /// Returns all codes of a string column with their keys.
+    /// Returns all codes of a string column with their keys. Returns nothing for other columns.
     pub(super) fn codes(&self) -> impl Iterator<Item = (Key<'b>, u32)> {
         let codes = match self.column.map(|column| &column.data) {
             Some(ColumnData::Strings { dictionary, .. }) => 0..dictionary.len(),
@@ -130,7 +134,8 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// Returns the key at a step in sorted order, `Absent` after the last; `None` where rows are not kept sorted.
+    /// Returns the key at index `step` of the sort order, or `Absent` after the last sorted row. Returns `None` if the batch does not keep
+    /// its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
@@ -160,7 +165,7 @@ impl<'b> Keys<'b> {
         }
     }
 
-    /// Returns the key of a row that has a value.
+    /// Returns the key of a row that has a value in the sort field.
     pub(super) fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         if let SortBy::Place = by {
             return Key::Place(self.batch.place(row));
@@ -174,12 +179,14 @@ impl<'b> Keys<'b> {
     }
 }
 
+/// Returns the key of a row that has a value, from the ordinals of its column.
 #[inline]
 pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
     Key::Ordinal(values.get(row))
 }
 
-/// Returns the first and the last key that a batch can have by its zone map or dictionary, for any selected rows.
+/// Returns the first and the last key that rows of the batch can have, according to its zone map or dictionary. The selected rows may have
+/// a narrower range.
 pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (field, id, descending) = match by {
         SortBy::Place => {
@@ -213,7 +220,8 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
     (first, if all_present { last } else { Key::Absent })
 }
 
-/// Returns the [key range](key_range) of few buffered rows without making a column: most often they are ruled out.
+/// Returns the [key range](key_range) of a batch of a few buffered rows. Decodes no column, because such a batch is usually ruled out by
+/// this range.
 pub(super) fn few_keys_range<'b>(
     rows: FewRows<'b>,
     field: &Field,

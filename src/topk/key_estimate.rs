@@ -1,4 +1,4 @@
-//! An estimate of the last key of a page, from the sorted rows of the batches.
+//! Estimation of the last key of a page, from the sorted rows of the batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -13,14 +13,16 @@ use crate::exec::{Scan, Visit};
 /// An estimate of the last key of a page.
 pub(super) struct KeyEstimate<'b> {
     pub(super) key: Key<'b>,
-    /// The number of rows of each batch that are about before it.
+    /// The approximate number of rows of each batch that come before the key.
     pub(super) near: usize,
 }
 
-/// Estimates the key after which no row is wanted, where the values of batches overlap.
+/// Estimates the key after which no row is wanted, if the key ranges of batches overlap.
 ///
-/// With it, each batch is walked only as far as its share of the page; without it, the first ones are walked as if they had all of
-/// it. The estimate cannot make the page wrong: one that is not full is made again.
+/// With an estimate, each batch is read only as far as its share of the page. Without it, the first batches are read as if the whole page
+/// came from them. A wrong estimate cannot produce a wrong page: if the page is not full, the caller searches again without it.
+///
+/// Returns `None` if there is no use for an estimate, or if a batch does not keep its rows sorted.
 pub(super) fn estimate<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -37,7 +39,7 @@ pub(super) fn estimate<'b>(
     if is_large && is_apart(&start, &next) {
         return None;
     }
-    // Small batches, written lately, have no share worth counting and say nothing about the others.
+    // Small batches contain recent writes. They contribute little to the page and are not typical of the others.
     let all = ordered.all();
     let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
     let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();
@@ -45,14 +47,14 @@ pub(super) fn estimate<'b>(
     if is_apart(start, next) {
         return None;
     }
-    // As if the other batches were like the first; a quarter more makes up for chance.
+    // Assumes that the other batches are like the first, and adds a quarter for random variation.
     let likely = scan.likely(&start.visit);
     if likely == 0 {
         return None;
     }
     let steps = wanted * start.visit.batch.rows() / likely;
     let steps = steps + steps / 4;
-    // Each of these batches has its share of rows before the estimate.
+    // Three quarters of these batches have at least their share of rows before the estimated key.
     let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);
     let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));

@@ -1,9 +1,9 @@
-//! Seeking to an offset in batches whose keys overlap: finding a key shortly before it by counting.
+//! Seek to an offset in batches with overlapping key ranges: finds a key shortly before the offset by counting rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "rows of one view, at most 2^32, of which a chain has fewer; steps among the sorted rows of a batch, and places of \
-              batches that are there"
+    reason = "rows of one view, at most 2^32, of which a chain has fewer; steps among the sorted rows of a batch, and indexes of \
+              existing batches"
 )]
 
 use std::cmp::Ordering;
@@ -15,37 +15,38 @@ use crate::column::Sorted;
 use crate::exec::{Scan, Selected, Visit};
 use crate::rows::RowSet;
 
-/// A key and the number of selected rows before it, which is at most the offset.
+/// A sort key, and the number of selected rows before it. This number is at most the offset.
 #[derive(Clone, Copy)]
 pub(super) struct SeekPoint<'b> {
     pub(super) key: Key<'b>,
     pub(super) passed: usize,
 }
 
-/// A shorter offset is passed over row by row.
+/// The minimum offset for which a key is sought. Rows before a shorter offset are skipped one by one.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
-/// The most rows that may be left to pass over one by one.
+/// The maximum number of rows between a key and the offset that ends the search. They are skipped one by one.
 const NEAR: usize = 1 << 8;
-/// The number of keys that are tried.
+/// The maximum number of keys that are tried.
 const TRIALS: usize = 4;
-/// Up to this many rows are tested one by one rather than gathered.
+/// The maximum number of sorted rows that are tested one by one. For more rows, all selected rows of the batch are collected.
 const FEW: usize = 32;
 
-/// The search for a key shortly before an offset.
+/// A search for a key shortly before an offset.
 struct OffsetSearch<'o, 'b, 's> {
     by: SortBy<'s>,
-    /// Batches that do not overlap each other, in order, each with its sorted rows.
+    /// Batches with disjoint key ranges in sort order, each with its sorted rows.
     chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
-    /// All other batches, each with its first and last key.
+    /// All other batches, each with its key range and its sorted rows.
     others: Vec<(&'o Ranged<'b>, Sorted<'b>)>,
     scan: &'o Scan<'b>,
 }
 
-/// Finds a key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or where the row
-/// has no value.
+/// Finds a key shortly before the row at `offset`.
 ///
-/// Picks a chain of batches with disjoint key ranges and takes their key at the proportional offset. Then counts the smaller keys
-/// in all other batches, and corrects the key up to four times.
+/// Picks a chain of batches with disjoint key ranges and takes the key at the proportional offset of the chain. Then counts the selected
+/// rows with an earlier key in all other batches, and corrects the key up to four times.
+///
+/// Returns `None` if a batch does not keep its rows sorted, if no two batches overlap, or if the row at the offset has no value.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -64,7 +65,7 @@ pub(super) fn seek<'b>(
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count * of_chain / all.max(1);
     let mut best: Option<SeekPoint<'b>> = None;
-    // Aims at the middle of what is near enough, since the other batches are never quite like the chain.
+    // Aims at the middle of the accepted interval, because the chain predicts the other batches only roughly.
     let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
         let Some(mut point) = search.in_chain(wanted) else { break };
@@ -86,8 +87,8 @@ pub(super) fn seek<'b>(
     best
 }
 
-/// True when the offset most likely ends among the first few batches, none of which overlap: they can be counted, and the
-/// others need not even be looked at.
+/// Returns true if the offset most likely ends within the first four batches, and no two of them overlap. They can then be counted, and the
+/// other batches need not be read.
 fn ends_in_first<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -141,7 +142,8 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
-    /// Returns the key of the row of the chain that follows `wanted` selected ones, and how many selected rows have a smaller one.
+    /// Returns the key of the selected row at index `wanted` of the chain, and the number of selected rows of the chain with an earlier
+    /// key. Returns `None` if the chain has fewer selected rows.
     fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
@@ -158,7 +160,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
             let rows = selected.rows();
             let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
             let key = key_at(step)?;
-            // Rows of one key are in the order of their ids, in any batch.
+            // Rows with equal keys are ordered by id over all batches, so the result must not split them.
             while step > 0 && key_at(step - 1) == Some(key) {
                 step -= 1;
                 skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
@@ -168,7 +170,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         None
     }
 
-    /// Counts the selected rows of the other batches that have a smaller key.
+    /// Counts the selected rows of the other batches that come before `key` in the sort order.
     fn in_others(&self, key: &Key<'b>) -> usize {
         let descending = self.by.is_descending();
         let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
@@ -190,7 +192,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
     }
 }
 
-/// Counts the sorted rows of a batch that have a key before this one.
+/// Counts the sorted rows of a batch that come before `key` in the sort order.
 fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key<'_>) -> usize {
     let descending = by.is_descending();
     let keys = Keys::new(visit.batch, by);
@@ -207,7 +209,7 @@ fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key
     low
 }
 
-/// Counts the selected rows among the first `steps` sorted ones.
+/// Counts the selected rows among the first `steps` rows in sort order.
 fn count_first(
     selected: &Selected<'_>,
     sorted: Sorted<'_>,
@@ -230,7 +232,7 @@ fn count_first(
     }
 }
 
-/// Counts the selected rows at the first `places` places of the sorted rows.
+/// Counts the selected rows among the first `places` rows of the list sorted by value.
 fn count_places(selected: &RowSet<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
     match sorted {
         Sorted::AsStored(_) => selected.count_below(places, rows),

@@ -1,5 +1,5 @@
-//! The selected rows of one batch, in sorted order: tested as they come, or gathered once that is cheaper.
-#![expect(clippy::indexing_slicing, reason = "places among the sorted rows of the batch")]
+//! The selected rows of one batch in sort order. They are tested one by one until collecting all of them is cheaper.
+#![expect(clippy::indexing_slicing, reason = "indexes into the sorted rows of the batch")]
 
 use std::ops::Range;
 
@@ -7,15 +7,16 @@ use crate::column::Sorted;
 use crate::exec::Selected;
 use crate::rows::RowSet;
 
-/// The selected rows of a batch, tested some together or gathered.
+/// The selected rows of a batch: tested on demand, or collected into a set.
 pub(super) enum SelectedRows<'s, 'q> {
-    /// This many more rows are tested before all are gathered.
+    /// Rows that are tested one by one. The number is how many more rows are tested before all are collected.
     Tested(&'s Selected<'q>, usize),
+    /// The set of all selected rows.
     Gathered(RowSet<'q>),
 }
 
 impl<'s, 'q> SelectedRows<'s, 'q> {
-    /// Begins with tests if about `expected` of them cost less than gathering.
+    /// Starts with single tests if testing about `expected` rows costs less than collecting all.
     pub(super) fn new(selected: &'s Selected<'q>, expected: usize) -> Self {
         let affordable = selected.questions();
         if expected <= affordable {
@@ -25,7 +26,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
         }
     }
 
-    /// Lists the selected rows at these steps in sorted order.
+    /// Replaces `list` by the selected rows at these steps of the sort order.
     pub(super) fn list(
         &mut self,
         sorted: Sorted<'_>,
@@ -44,7 +45,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
             }
         }
         match (&*self, sorted) {
-            // Their places are their rows.
+            // If rows are sorted as stored, their indexes are their row numbers.
             (Self::Gathered(rows), Sorted::AsStored(_)) => rows.list_within(places, list),
             (Self::Tested(selected, _), Sorted::AsStored(_)) => {
                 RowSet::All.list_within(places, list);
@@ -63,6 +64,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
         }
     }
 
+    /// Returns the set of all selected rows. Collects it first if necessary.
     pub(super) fn gathered(&mut self) -> &RowSet<'q> {
         if let Self::Tested(selected, _) = self {
             *self = Self::Gathered(selected.rows());

@@ -1,7 +1,7 @@
-//! The rows of one batch in the order of their keys.
+//! Access to the rows of one batch in the order of their keys.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "steps and counts of rows of one batch; no fewer are to be passed over than are passed over"
+    reason = "steps and counts of rows of one batch; at most `skip` rows are skipped"
 )]
 
 use super::key::SortBy;
@@ -9,14 +9,14 @@ use crate::batch::Batch;
 use crate::column::{ColumnData, Postings, Sorted};
 use crate::rows::RowSet;
 
-/// The way in which the rows of a batch are read in order.
+/// A method to read the rows of a batch in sort order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BatchWalk<'b> {
-    /// In the order of their values, unless gathering them is faster.
+    /// Read the rows sorted by value, unless collecting all selected rows is faster.
     Sorted(Sorted<'b>),
-    /// String by string.
+    /// Read the rows of each string, in the order of the strings.
     Strings(&'b Postings),
-    /// All are gathered first.
+    /// Collect all selected rows, and sort them.
     Gather,
 }
 
@@ -34,7 +34,7 @@ impl<'b> BatchWalk<'b> {
     }
 }
 
-/// Returns the rows of a batch that have a key, sorted by it; `None` where the batch does not keep them sorted.
+/// Returns the rows of a batch that have a key, sorted by it. Returns `None` if the batch does not keep them sorted.
 pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
         SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
@@ -45,12 +45,13 @@ pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted
     }
 }
 
-/// Returns the row at a step in sorted order.
+/// Returns the row at index `step` of the sort order.
 pub(super) fn row_at(sorted: Sorted<'_>, step: usize, descending: bool) -> Option<usize> {
     sorted.get(if descending { sorted.len().checked_sub(step + 1)? } else { step })
 }
 
-/// Returns the number of steps in sorted order that pass over up to `skip` selected rows, and lowers `skip` by those passed over.
+/// Skips up to `skip` selected rows in sort order. Returns the number of steps over selected and other rows, and subtracts the number of
+/// skipped rows from `skip`.
 pub(super) fn pass_over(
     sorted: Sorted<'_>,
     selected: &RowSet<'_>,
@@ -62,7 +63,7 @@ pub(super) fn pass_over(
     let place = |step: usize| if descending { len - 1 - step } else { step };
     let mut step: usize = 0;
     match sorted {
-        // Either every row has a value, or none has.
+        // With `AsStored`, either every row has a value or none has.
         Sorted::AsStored(0) => {}
         Sorted::AsStored(_) => {
             let count = selected.count(rows);
@@ -72,7 +73,7 @@ pub(super) fn pass_over(
             }
             let number = if descending { count - 1 - *skip } else { *skip };
             *skip = 0;
-            // Its place is its row.
+            // If rows are sorted as stored, the index of a row is its row number.
             return selected.nth(number, rows).map_or(len, place);
         }
         Sorted::Listed(list) => {

@@ -1,7 +1,7 @@
-//! A page of rows in the order of their keys, from the batches in the order of their first keys.
+//! A page of rows in sort order. Batches are read in the order of their first keys.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "rows of one view, of which fewer are passed over than are to be"
+    reason = "rows of one view, of which no more are skipped than have to be"
 )]
 
 use super::batch_order::{Ordered, Ranged};
@@ -12,7 +12,8 @@ use super::seek::{SeekPoint, seek};
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Scan, Selected, Visit};
 
-/// One search for a sorted page, and what the ways to find it have in common.
+/// A search for a sorted page, with the input that its three methods share. The caller tries [`sought`](Self::sought),
+/// [`estimated`](Self::estimated) and [`walked`](Self::walked).
 pub(crate) struct SortedSearch<'s, 'q, I> {
     scan: &'s Scan<'q>,
     by: SortBy<'s>,
@@ -22,12 +23,14 @@ pub(crate) struct SortedSearch<'s, 'q, I> {
     ordered: Ordered<'q, 's, I>,
 }
 
-/// A page, and the total if it was counted along with it.
+/// The rows of a page, and the total if it was counted in the same search.
 pub(crate) type PageRows = (Vec<RowAddr>, Option<u64>);
 
 impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
-    /// `in_order` are batches in the order of their first keys, `others` come in any order. The page has the rows from
-    /// `offset`, at most `limit`. With a total, the rows of every batch are counted.
+    /// Creates a search for at most `limit` rows, starting at `offset`.
+    ///
+    /// The batches of `in_order` are in the order of their first keys, the batches of `others` in any order. If `with_total`, the rows of
+    /// every batch are counted.
     pub(crate) fn new(
         scan: &'s Scan<'q>,
         (in_order, others): (I, impl Iterator<Item = Visit<'q>>),
@@ -38,14 +41,14 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         Self { scan, by, offset, limit, with_total, ordered: Ordered::new(in_order, others, by) }
     }
 
-    /// Passes over most of a long offset by counting; `None` where that cannot be done.
+    /// Skips most of a long offset by counting. Returns `None` if [`seek`] finds no key.
     pub(crate) fn sought(&mut self) -> Option<PageRows> {
         let point = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
         Some(self.collected(self.offset - point.passed, Some(point)))
     }
 
-    /// Walks each batch as far as its share of the page; `None` where the shares cannot be estimated, or turned out too
-    /// small.
+    /// Reads each batch only as far as its share of the page. Returns `None` if the share cannot be estimated, or was too small. Counts no
+    /// total.
     pub(crate) fn estimated(&mut self) -> Option<PageRows> {
         let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
@@ -60,7 +63,7 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         page.heap.is_full().then(|| page.finish())
     }
 
-    /// Walks the batches until no later one can have a row of the page.
+    /// Reads the batches until no later one can have a row of the page.
     pub(crate) fn walked(&mut self) -> PageRows {
         self.collected(self.offset, None)
     }
@@ -76,13 +79,13 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     }
 }
 
-/// Collects a page in a heap of the best rows so far.
+/// A collector of a sorted page in a [`TopK`].
 struct SortedPage<'q, 's> {
     heap: TopK<'q, 's>,
     offset: usize,
     limit: usize,
     total: Option<u64>,
-    /// A batch that overlaps no later one may be counted instead of sorted, until a row was taken in.
+    /// True if batches that overlap no later batch may be counted and skipped until the first row is added.
     may_pass_over: bool,
 }
 
@@ -91,7 +94,7 @@ impl<'q> SortedPage<'q, '_> {
         (self.heap.page(self.offset, self.limit), self.total)
     }
 
-    /// True when no row of this batch or of a later one can be on the page.
+    /// Returns true if neither this batch nor a later one can have rows on the page.
     fn is_behind(&self, item: &Ranged<'q>) -> bool {
         self.limit == 0 || self.heap.is_behind(&item.first)
     }
@@ -137,7 +140,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
     }
 }
 
-/// Collects batches whose order is not known in a heap of the best rows so far.
+/// A collector for batches in any order, which adds their rows to a [`TopK`].
 pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut TopK<'q, 's>);
 
 impl<'q> Collector<'q> for HeapOnly<'_, 'q, '_> {

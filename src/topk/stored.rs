@@ -1,18 +1,18 @@
-//! A page of rows in the order in which they are stored.
+//! A page of rows in stored order: by batch, then by row.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "counts of rows of one view, of which fewer are passed over than are to be"
+    reason = "counts of rows of one view, of which no more are skipped than have to be"
 )]
 
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Selected, Visit};
 
-/// Collects the selected rows from `offset`, at most `limit`, of batches that come in order.
+/// A collector for the selected rows in stored order: skips `offset` rows, then keeps at most `limit`.
 ///
-/// With a total, the rows of every batch are counted.
+/// If it counts a total, it counts the rows of every batch.
 pub(crate) struct StoredPage {
     rows: Vec<RowAddr>,
-    /// The number of selected rows still to be passed over.
+    /// The number of selected rows that are still to be skipped.
     skip: usize,
     limit: usize,
     total: Option<u64>,
@@ -23,7 +23,7 @@ impl StoredPage {
         Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0) }
     }
 
-    /// Begins a page with these rows, at most `limit`.
+    /// Creates a page that already has `rows`, at most `limit` of them. Skips `offset` further rows.
     pub(super) fn beginning_with(rows: Vec<RowAddr>, (offset, limit): (usize, usize)) -> Self {
         Self { rows, skip: offset, limit, total: None }
     }
@@ -33,6 +33,7 @@ impl StoredPage {
         (self.rows, self.total)
     }
 
+    /// Returns the number of rows that the page can still hold.
     fn room(&self) -> usize {
         self.limit.saturating_sub(self.rows.len())
     }

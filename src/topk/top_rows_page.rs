@@ -1,4 +1,4 @@
-//! Pages from selected rows that indexes over all batches list or keep in order.
+//! Pages from rows that an index over all batches lists or keeps in sort order.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -15,39 +15,40 @@ use crate::column::LANES;
 use crate::exec::{Scan, Visit};
 use crate::index::{TopRow, split};
 
-/// The top rows over all batches of the index, and what a page from them needs.
+/// A search for a page among the top rows: the first rows of all indexed batches in one sort order, which the index keeps.
 pub(crate) struct TopRowsPage<'c, 'b> {
-    /// In order; empty where they are not known.
+    /// The top rows in sort order. Empty if the index does not keep them for this order.
     pub(crate) rows: &'c [TopRow],
     pub(crate) is_descending: bool,
-    /// The batch of them that has the first key and may have a selected row.
+    /// The indexed batch with the first key among the batches that may have a selected row.
     pub(crate) first: Option<Visit<'b>>,
-    /// The number of batches that may have a selected row.
+    /// The number of indexed batches that may have a selected row.
     pub(crate) kept: usize,
-    /// The number of batches.
+    /// The number of indexed batches.
     pub(crate) all: usize,
-    /// The batch of a number.
+    /// Returns the batch with this number.
     pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
-    /// Selects, among at most 64 top rows from 64 times a number on, those that are live and selected, a bit each.
+    /// Takes a chunk number and the at most 64 top rows of that chunk. Returns a bitmap of the live and selected rows among them.
     pub(crate) select_top_rows: &'c dyn Fn(usize, &[TopRow]) -> u64,
 }
 
-/// The number of rows that are tested one by one in the time that finding the first rows of a batch takes.
+/// The number of rows that can be tested one by one in the time that finding the first rows of one batch takes.
 const ROWS_OF_A_BATCH: usize = 128;
-/// The number of rows by which the number of their batches is estimated.
+/// The sample size for estimating the number of batches that contain rows.
 const SAMPLE: usize = 64;
-/// The number of selected rows that may be missing by chance.
+/// The number of selected rows that may be missing by chance before the search is abandoned.
 const CHANCE: usize = 16;
 
 impl<'b> TopRowsPage<'_, 'b> {
-    /// True when enough rows are known for the best `wanted` selected ones, and they lie in several batches.
+    /// Returns true if enough top rows are known for a page that ends after `wanted` selected rows, and they are spread over several
+    /// batches.
     pub(crate) fn may_have(rows: &[TopRow], wanted: usize) -> bool {
         rows.get(..wanted.max(SAMPLE)).is_some_and(|rows| batches(rows) >= 2)
     }
 
-    /// The page from the best rows of all batches; `None` when they are sooner found batch by batch, or are not all known.
+    /// Returns the page from the top rows. `others` are batches outside the index.
     ///
-    /// `others` are batches whose order is not known.
+    /// Returns `None` if a search batch by batch is faster, or if the known top rows are not enough.
     pub(crate) fn page(
         &self,
         scan: &Scan<'b>,
@@ -56,7 +57,7 @@ impl<'b> TopRowsPage<'_, 'b> {
         (offset, limit): (usize, usize),
     ) -> Option<Vec<RowAddr>> {
         let wanted = offset + limit;
-        // As if the batches were like the first, and those that were ruled out had no row.
+        // Assumes that all batches are like the first, and that excluded batches have no selected row.
         let first = self.first?;
         let likely = scan.likely(&first) * self.kept;
         let rows = first.batch.rows() * self.all;
@@ -67,7 +68,7 @@ impl<'b> TopRowsPage<'_, 'b> {
         if batches(self.rows.get(..expected)?) * ROWS_OF_A_BATCH < expected {
             return None;
         }
-        // What their ranks tell need not be read in the batches.
+        // The ranks contain the keys, so the batches need not be read.
         let ordinal = |rank: i64| if self.is_descending { !rank } else { rank };
         let keyed = self
             .first_selected(wanted, expected)?
@@ -76,11 +77,12 @@ impl<'b> TopRowsPage<'_, 'b> {
         Some(best_of(scan, keyed, others, by, wanted).page(offset, limit))
     }
 
-    /// Returns the first `wanted` selected rows, each with its rank, and all others of the last one's rank; `None` when there are
-    /// fewer, or by far fewer than expected among `expected` rows.
+    /// Returns the first `wanted` selected rows with their ranks, and all further rows with the rank of the last one.
+    ///
+    /// Returns `None` if there are fewer rows than `wanted`, or far fewer than expected among `expected` rows.
     fn first_selected(&self, wanted: usize, expected: usize) -> Option<Vec<(i64, &'b Batch, RowAddr)>> {
         let mut found: Vec<(i64, &'b Batch, RowAddr)> = Vec::with_capacity(wanted + LANES);
-        // The rank of the last one wanted: of rows of one rank, ids decide.
+        // The rank of the last wanted row. Ids decide the order of rows with equal rank.
         let mut last = None;
         let mut asked: usize = 0;
         for (chunk, rows) in self.rows.chunks(LANES).enumerate() {
@@ -112,7 +114,7 @@ impl<'b> TopRowsPage<'_, 'b> {
     }
 }
 
-/// Sorts selected rows together with those of other batches, and gives those from `offset`, at most `limit`.
+/// Sorts `listed` together with the selected rows of `others`. Returns at most `limit` rows, starting at `offset`.
 pub(crate) fn listed_page<'b>(
     scan: &Scan<'b>,
     listed: impl Iterator<Item = (&'b Batch, RowAddr)>,
@@ -124,7 +126,7 @@ pub(crate) fn listed_page<'b>(
     best_of(scan, keyed, others, by, offset + limit).page(offset, limit)
 }
 
-/// Puts selected rows before those of later batches, and gives those from `offset`, at most `limit`, as they are stored.
+/// Returns at most `limit` rows in stored order, starting at `offset`: first from `listed`, then from `others`, which are later batches.
 pub(crate) fn listed_page_as_stored<'b>(
     scan: &Scan<'b>,
     mut listed: Vec<RowAddr>,
@@ -140,7 +142,7 @@ pub(crate) fn listed_page_as_stored<'b>(
     page.finish().0
 }
 
-/// The best of some selected rows and those of other batches.
+/// Returns the first `wanted` rows in sort order among `rows` and the selected rows of `others`.
 fn best_of<'b, 's>(
     scan: &Scan<'b>,
     rows: impl Iterator<Item = (Key<'b>, &'b Batch, RowAddr)>,
@@ -155,9 +157,9 @@ fn best_of<'b, 's>(
     best
 }
 
-/// Returns about how many batches some rows are in, if these are not many.
+/// Estimates the number of batches that contain `rows`. The result is too low if there are many batches.
 fn batches(rows: &[TopRow]) -> usize {
-    /// Numbers that leave the same rest count as one.
+    /// The size in words of a bitmap of batch numbers modulo its length. Numbers with the same remainder count as one.
     const WORDS: usize = 16;
     let mut seen = [0_u64; WORDS];
     for top_row in rows.iter().step_by(rows.len().div_ceil(SAMPLE).max(1)) {

@@ -1,4 +1,4 @@
-//! Batches come back as they were, and no bytes at all break an invariant.
+//! Tests that batches survive serialisation, and that no bytes break an invariant.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::batch::{BatchBuilder, Document, Keep, Row};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
-/// A field of each type, with one value and with many.
+/// Returns a catalogue with a single-valued and a multi-valued field of each type.
 fn catalog() -> Catalog {
     let kinds = [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean];
     let fields = kinds
@@ -16,7 +16,7 @@ fn catalog() -> Catalog {
     Catalog::new(fields).unwrap()
 }
 
-/// A generator of numbers that a seed decides.
+/// A seeded generator of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -31,7 +31,7 @@ impl Dice {
 fn batch(catalog: &Catalog, rows: usize, seed: u64) -> Batch {
     let mut dice = Dice(seed | 1);
     let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
-    // In a column: how many values of a hundred are absent, and how many distinct ones there are.
+    // For each column: the percentage of absent values, and the number of distinct values.
     let shapes: Vec<(u64, u64)> = catalog
         .field_ids()
         .map(|_| {
@@ -131,11 +131,11 @@ proptest! {
                 }
             }
             let is_changed = contents != bytes[9..];
-            // Without a new checksum it is found at once.
+            // With the old checksum, every change is detected.
             let mut damaged = bytes[..9].to_vec();
             damaged.extend_from_slice(&contents);
             prop_assert!(open(seed, *part, &damaged).is_err() || !is_changed);
-            // With one, what is read must keep its invariants.
+            // With a valid checksum, a batch that is read must satisfy its invariants.
             damaged[1..9].copy_from_slice(&checksum(seed, *part, &contents).to_le_bytes());
             *bytes = damaged;
             if let Ok(batch) = read_back(&catalog, seed, &forged) {
@@ -186,7 +186,7 @@ fn a_row_without_an_id_is_refused() {
 
 #[test]
 fn any_bytes_are_refused_or_keep_every_invariant() {
-    // Two rows and all columns, as the fuzzer has them.
+    // Two rows and all columns, in the format of the fuzzer.
     let mut bytes = Vec::new();
     let rows = [&2_u64.to_le_bytes()[..], &[FROM], &1_u64.to_le_bytes(), &[NO_NUMBERS]].concat();
     let ids = [&[1][..], &2_u64.to_le_bytes(), &2_u64.to_le_bytes(), b"ab", &[1, 1, 1], &[0, 1]].concat();

@@ -1,6 +1,6 @@
-//! Little-endian bytes, written and read in order.
+//! A writer and a reader of little-endian bytes.
 
-/// A writer that appends to a buffer.
+/// A writer of numbers and bytes to a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct ByteWriter {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ impl ByteWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Writes values without their number.
+    /// Writes `values` without their count.
     pub(crate) fn all<V: Fixed>(&mut self, values: &[V]) {
         self.bytes.reserve(size_of_val(values));
         for value in values {
@@ -27,7 +27,8 @@ impl ByteWriter {
         }
     }
 
-    /// Writes the distances between ascending offsets, the first from 0, in the narrowest width that holds all of them.
+    /// Writes ascending offsets by delta encoding: one byte with the width (1, 2 or 4 bytes), then the difference of each
+    /// offset from the previous one. The first difference is from 0.
     pub(crate) fn lengths(&mut self, ends: &[u32]) {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let lengths = || ends.iter().zip(starts.clone()).map(|(end, start)| end.saturating_sub(start));
@@ -47,7 +48,7 @@ impl ByteWriter {
     }
 }
 
-/// A reader of bytes that are not trusted.
+/// A reader of untrusted bytes.
 ///
 /// It allocates memory for values only after it has checked that their bytes exist.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl<'b> ByteReader<'b> {
         Self { rest: bytes }
     }
 
-    /// Reads the next `len` bytes.
+    /// Reads the next `count` bytes.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'b [u8], Fault> {
         let found = self.rest.split_at_checked(count);
         let (taken, rest) =
@@ -72,6 +73,7 @@ impl<'b> ByteReader<'b> {
         Ok(taken)
     }
 
+    /// Reads the next value.
     pub(crate) fn one<V: Fixed>(&mut self) -> Result<V, Fault> {
         let value = self.bytes(size_of::<V>()).map(V::read)?;
         value.ok_or_else(|| "no value".to_owned())
@@ -81,13 +83,13 @@ impl<'b> ByteReader<'b> {
         self.one()
     }
 
-    /// Reads the next `len` values.
+    /// Reads the next `count` values.
     pub(crate) fn all<V: Fixed>(&mut self, count: usize) -> Result<Vec<V>, Fault> {
         let bytes = self.bytes(count.saturating_mul(size_of::<V>()))?;
         Ok(bytes.chunks_exact(size_of::<V>()).filter_map(V::read).collect())
     }
 
-    /// Reads `len` ascending offsets, from the distances between them.
+    /// Reads `count` ascending offsets, as [`ByteWriter::lengths`] writes them.
     pub(crate) fn ends(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
         let lengths: &mut dyn Iterator<Item = u32> = match self.u8()? {
             1 => &mut self.bytes(count)?.iter().map(|length| u32::from(*length)),
@@ -116,7 +118,7 @@ impl<'b> ByteReader<'b> {
         self.rest
     }
 
-    /// Returns a fault if bytes are left.
+    /// Returns an error if bytes are left.
     pub(crate) fn finish(self) -> Result<(), Fault> {
         match self.rest.len() {
             0 => Ok(()),
@@ -125,10 +127,10 @@ impl<'b> ByteReader<'b> {
     }
 }
 
-/// A number of fixed width.
+/// A number type, stored in its full width.
 pub(crate) trait Fixed: Sized {
     fn write(&self, out: &mut Vec<u8>);
-    /// Reads a number from exactly as many bytes as it has; `None` for more or fewer.
+    /// Reads a number. Returns `None` if `bytes` does not have exactly the size of the number.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 

@@ -1,22 +1,29 @@
-//! The byte format of columns. Reading it takes neither parsing nor sorting.
+//! The byte format of columns. Reading a column needs no parsing and no sorting.
 //!
-//! A column is its layout, then its values, all little-endian:
+//! A column consists of these parts, one after the other. All numbers are little-endian.
 //!
-//! | part | bytes |
-//! |---|---|
-//! | layout | 0: no row has a value · 1: each has one · 2: those of a bitmap, a bit a row · 3: many, the number of each row's values |
-//! | strings | number of distinct ones, their bytes in all, the bytes, the length of each; codes in the width that holds them |
-//! | numbers | a double a value; sorted rows |
-//! | other ordered types, by ordinal | 0: ordinals of 64 bits · 1: the least, the step, steps of 32 bits; sorted rows |
-//! | booleans | a bit a value |
-//! | sorted rows | 0: none, since many-valued or stored in order · 1: their number, a `u16` each |
+//! 1. The layout, one byte:
+//!    - 0: single-valued, and no row has a value.
+//!    - 1: single-valued, and every row has a value.
+//!    - 2: single-valued, and some rows have a value. A bitmap of these rows follows.
+//!    - 3: many-valued. The number of values of each row follows.
+//! 2. The values, including a filler for each row without a value in layout 2:
+//!    - Strings: the number of distinct strings, their total size in bytes, their bytes, and the length of each string. Then a
+//!      code for each value, in the smallest width for this number of strings.
+//!    - Numbers: a double for each value.
+//!    - Other ordered types, one byte: 0 if an ordinal of 64 bits follows for each value. 1 if delta-encoded ordinals follow:
+//!      the smallest ordinal, the step, and a number of steps (32 bits) for each value.
+//!    - Booleans: a bitmap of the values.
+//! 3. For numbers and other ordered types, the sorted rows, one byte:
+//!    - 0: not stored, since the column is many-valued or its rows are already in order.
+//!    - 1: the number of sorted rows and a `u16` for each row follow.
 //!
-//! Zone maps, postings, rows of booleans and the bitmaps of sorted rows are not stored. Checking them
-//! against the values would cost as much as computing them in linear time, and computed ones cannot
-//! disagree with the values. Sorted rows are stored, since checking an order is cheaper than sorting.
+//! All other indexes are computed: zone maps, postings, the rows of `false` and of `true`, and the bitmaps and fence keys of
+//! sorted rows. Computing them takes linear time, as would checking stored copies, and computed indexes cannot disagree with
+//! the values. Sorted rows are stored, since checking an order is cheaper than sorting.
 //!
-//! Reading trusts no byte. It returns a column that keeps every invariant, or a fault, in linear time
-//! and in memory of a small multiple of the bytes.
+//! Bytes are not trusted. Reading returns a column that satisfies every invariant, or a fault. It takes linear time, and memory
+//! of a small multiple of the size of the bytes.
 
 mod bytes;
 
@@ -42,7 +49,7 @@ const STEPS: u8 = 1;
 const AS_STORED: u8 = 0;
 const LISTED: u8 = 1;
 
-/// Writes the column of a field.
+/// Writes the column of `field` to `out`.
 pub(crate) fn write(field: &Field, column: &Column, out: &mut ByteWriter) {
     match &column.layout {
         ColumnLayout::Single(Selection::None) if field.is_many() => {
@@ -106,7 +113,7 @@ fn write_sorted(sorted: Option<&SortedRows>, out: &mut ByteWriter) {
     }
 }
 
-/// Reads the column of a field in a batch of `rows` rows, at most 65,536.
+/// Reads the column of `field` in a batch of `rows` rows, at most 65,536. Returns a fault if the bytes are not a valid column.
 pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, Fault> {
     let mut reader = ByteReader::new(bytes);
     let layout = read_layout(field, rows, &mut reader)?;
@@ -196,14 +203,14 @@ fn read_strings(
     Ok(ColumnData::Strings { dictionary, codes, postings })
 }
 
-/// Rejects a code that the dictionary lacks, and a string that no row has.
+/// Checks that every code is in the dictionary, and that every string of the dictionary is the value of a row.
 fn check_codes<C: Copy + Into<u32>>(
     codes: &[C],
     layout: &ColumnLayout,
     distinct: usize,
 ) -> Result<(), Fault> {
     let mut used = vec![false; distinct];
-    // The code of a row without a value is never looked up, but is checked all the same.
+    // Fillers are never looked up in the dictionary, but are checked too.
     for (at, code) in codes.iter().enumerate() {
         match used.get_mut((*code).into() as usize) {
             Some(flag) => {
@@ -221,7 +228,7 @@ fn check_codes<C: Copy + Into<u32>>(
     Ok(())
 }
 
-/// The ordinals of finite doubles.
+/// Reads `values` doubles, and returns their ordinals. Returns a fault if a double is not finite.
 fn read_doubles(values: usize, reader: &mut ByteReader<'_>) -> Result<Vec<i64>, Fault> {
     let doubles: Vec<f64> = reader.all(values)?;
     let ordinal =
@@ -229,6 +236,7 @@ fn read_doubles(values: usize, reader: &mut ByteReader<'_>) -> Result<Vec<i64>, 
     doubles.into_iter().map(ordinal).collect()
 }
 
+/// Reads `values` ordinals of a type other than number, in either form.
 fn read_ordinals(values: usize, reader: &mut ByteReader<'_>) -> Result<Ordinals, Fault> {
     match reader.u8()? {
         WIDE => Ok(Ordinals::Wide(reader.all(values)?.into())),
@@ -248,7 +256,7 @@ fn read_ordinals(values: usize, reader: &mut ByteReader<'_>) -> Result<Ordinals,
     }
 }
 
-/// Sorted rows, and the least and greatest value.
+/// Reads the sorted rows, and computes the smallest and the greatest value.
 fn read_order(
     rows: usize,
     layout: &ColumnLayout,
@@ -261,7 +269,7 @@ fn read_order(
     Ok((sorted, zone))
 }
 
-/// Sorted rows that are the present ones, ascending by value, then by row.
+/// Reads the sorted rows. Checks that they are exactly the rows with a value, in ascending order of value, then of row.
 fn read_sorted(
     rows: usize,
     layout: &ColumnLayout,
@@ -279,8 +287,8 @@ fn read_sorted(
         (LISTED, ColumnLayout::Single(present)) => {
             let count = usize::try_from(reader.one::<u64>()?).unwrap_or(usize::MAX);
             let sorted: Vec<u16> = reader.all(count)?;
-            // Ascending without a repetition, and as many as are present, all of them present: so
-            // each of them once.
+            // The rows are strictly ascending, so there are no duplicates. All of them have a value, and their number is right.
+            // So they are exactly the rows with a value.
             let keyed = |row: &u16| (ordinal(usize::from(*row)), *row);
             let in_order = sorted.is_sorted_by(|a, b| keyed(a) < keyed(b));
             let all_present =
@@ -294,7 +302,7 @@ fn read_sorted(
     }
 }
 
-/// The least and greatest value.
+/// Returns the smallest and the greatest value, or `None` if there are no values.
 fn zone(
     layout: &ColumnLayout,
     values: usize,

@@ -1,4 +1,4 @@
-//! Explains requests.
+//! Explanation of requests, and measurement of their cost.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -34,17 +34,17 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Like [`search`](Self::search).
+    /// Returns the same errors as [`search`](Self::search).
     ///
     /// # Complexity
-    /// That of planning a search: criteria times batches.
+    /// O(criteria × batches), like the planning of a search.
     pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, Error> {
         self.explained(request, None)
     }
 
-    /// Explains how a request is answered, and measures the cost of one search and of each criterion alone on every batch.
+    /// Explains how a request is answered. Measures the cost of one search, and the cost of each criterion alone on every batch.
     ///
-    /// `clock` returns the time since any fixed moment.
+    /// `clock` returns the time since a fixed but arbitrary start.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
@@ -59,10 +59,10 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Like [`search`](Self::search).
+    /// Returns the same errors as [`search`](Self::search).
     ///
     /// # Complexity
-    /// Criteria times cases.
+    /// O(criteria × cases).
     pub fn analyze(
         &self,
         request: &SearchRequest,
@@ -75,7 +75,7 @@ impl Engine {
         let order = self.check(request)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        // The search comes first, so that it runs like any other search, without earlier look-ups.
+        // The search comes first, so that it runs like any other search, without the results of earlier look-ups.
         let searched = clock.map(|clock| self.searched((request, order), view, clock));
         let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
         let query = bound.query();
@@ -135,7 +135,7 @@ impl Engine {
         })
     }
 
-    /// Searches as any search does, and records the work.
+    /// Runs a search like any other, and records its work.
     fn searched(
         &self,
         (request, order): (&SearchRequest, Option<SortKey>),
@@ -153,7 +153,7 @@ impl Engine {
     }
 }
 
-/// Returns the nodes in the order of evaluation.
+/// Returns the nodes of the explanation in the order of evaluation.
 fn nodes(
     request: &SearchRequest,
     plans: &[Explained],

@@ -5,10 +5,10 @@ use super::found_rows::FoundRows;
 use super::written_page::WrittenPage;
 use crate::filter::SearchRequest;
 
-/// The page that a search found, and the total if the request asked for it.
+/// The page that a search found, and the total if the request has one.
 ///
-/// The answer keeps the documents as they were during the search: later writes do not change it.
-/// An answer of an [`Engine`](crate::Engine) borrows its documents. An answer of a store or a server has a copy of them.
+/// The answer keeps the documents as they were during the search. Later writes do not change it. An answer of an
+/// [`Engine`](crate::Engine) shares the memory of its documents. An answer of a store or of PostgreSQL has a copy of them.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};
@@ -29,6 +29,7 @@ pub struct SearchAnswer {
     offset_and_limit: (u64, u64),
 }
 
+/// The source of the documents of a page.
 enum Page {
     Rows(FoundRows),
     #[cfg(any(feature = "postgres", feature = "store"))]
@@ -62,7 +63,7 @@ impl SearchAnswer {
         self.len() == 0
     }
 
-    /// Returns the number of documents that were selected before paging; `None` unless the request asked for it.
+    /// Returns the total: the number of documents that the filter selects. Returns `None` if the request does not ask for it.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         match &self.page {
@@ -74,7 +75,7 @@ impl SearchAnswer {
 
     /// Returns the number of rows in the batches that the search scanned: a measure of its work.
     ///
-    /// Batches that an index or a zone map answered are not counted. It is 0 for rows of a server.
+    /// Batches that an index or a zone map answered do not count. The number is 0 for a page from PostgreSQL.
     #[must_use]
     pub fn examined(&self) -> u64 {
         match &self.page {
@@ -93,7 +94,7 @@ impl SearchAnswer {
         })
     }
 
-    /// Returns the documents on the page as stored, in order; empty texts when the engine keeps none.
+    /// Returns the documents on the page in order, as they were inserted. The texts are empty if the engine does not keep documents.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| match &self.page {
             Page::Rows(rows) => rows.document(place),
@@ -102,9 +103,9 @@ impl SearchAnswer {
         })
     }
 
-    /// Returns the answer in the form of the interface: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
+    /// Returns the answer as JSON: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
     ///
-    /// Items of an engine without documents are objects with an `id` alone.
+    /// If the engine does not keep documents, an item is an object with only an `id`.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut out = String::new();
@@ -112,7 +113,7 @@ impl SearchAnswer {
         out
     }
 
-    /// Returns [`to_json`](Self::to_json), without a copy where the answer is JSON already.
+    /// Like [`to_json`](Self::to_json), but does not copy an answer that is already JSON.
     #[must_use]
     pub fn into_json(self) -> String {
         match self.page {
@@ -122,7 +123,7 @@ impl SearchAnswer {
         }
     }
 
-    /// Appends [`to_json`](Self::to_json) to `out`.
+    /// Appends the answer as JSON to `out`, like [`to_json`](Self::to_json).
     pub fn write_json(&self, out: &mut String) {
         match &self.page {
             Page::Rows(rows) => rows.write_json(out, self.offset_and_limit),

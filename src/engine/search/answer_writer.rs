@@ -1,11 +1,11 @@
-//! A writer of an answer from documents that come one by one.
+//! A writer of answers, for documents that a store or a server returns one by one.
 
 use super::answer::SearchAnswer;
 use super::frame::AnswerFrame;
 use super::written_page::WrittenPage;
 use crate::filter::SearchRequest;
 
-/// A writer of an answer from documents that come one by one.
+/// A writer of an answer, to which documents are pushed one by one.
 pub(crate) struct AnswerWriter {
     page: WrittenPage,
     frame: AnswerFrame,
@@ -14,7 +14,7 @@ pub(crate) struct AnswerWriter {
 }
 
 impl AnswerWriter {
-    /// Begins the answer to a request, without a document yet of those expected.
+    /// Starts an answer to a request. `expected` is the estimated number of documents that will be pushed.
     pub(crate) fn new(request: &SearchRequest, total: Option<u64>, examined: u64, expected: usize) -> Self {
         let (page, frame) = WrittenPage::new(total, examined, expected);
         Self { page, frame, expected, offset_and_limit: (request.offset, request.limit) }
@@ -25,7 +25,7 @@ impl AnswerWriter {
         self.page.push(&mut self.frame, self.expected, id, document);
     }
 
-    /// Sets the number of selected documents, when it becomes known only after the page.
+    /// Sets the total, if it becomes known only after the page.
     #[cfg(feature = "postgres")]
     pub(crate) fn set_total(&mut self, total: Option<u64>) {
         self.page.total = total;
@@ -39,9 +39,9 @@ impl AnswerWriter {
 }
 
 impl SearchAnswer {
-    /// Returns the answer to a request from documents that another system found: ids and documents, in order.
+    /// Creates the answer to a request from documents that another system found. `documents` has ids and documents in order.
     ///
-    /// A document is a JSON object, which is copied unchanged. For an empty text the item is an object with the id alone.
+    /// A document is a JSON object, which is copied unchanged. For an empty text, the item is an object with only the id.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};

@@ -1,4 +1,5 @@
-//! A request bound to one view.
+//! A request bound to one view: looks the filter up, chooses batches, and provides the methods to count and to find a page, which
+//! [`strategy`](super::strategy) tries.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::{LazyCell, OnceCell};
@@ -15,15 +16,17 @@ use crate::topk::{
     PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
 };
 
-/// A request bound to one view, on which the [strategies](super::strategy) are chosen and run.
+/// A request bound to one view, for which [strategies](super::strategy) are chosen and run.
 ///
-/// The results of look-ups are kept for later strategies, and for the search.
+/// The results of look-ups are cached, because several strategies use them.
 pub(super) struct BoundRequest<'s> {
     catalog: &'s Catalog,
     request: &'s SearchRequest,
     order: Option<SortKey>,
     view: &'s View,
+    /// The trace that records the work, if any.
     trace: Option<&'s Trace<'s>>,
+    /// Cached result of [`query`](Self::query).
     query: OnceCell<Query<'s>>,
     /// Cached result of [`numbers`](Self::numbers).
     numbers: OnceCell<Vec<usize>>,
@@ -59,10 +62,10 @@ impl<'s> BoundRequest<'s> {
         SortBy::new(self.order, self.catalog.fields())
     }
 
-    /// Returns the offset and the limit of the page, both at most the rows that a view can have, so that sums do not overflow.
+    /// Returns the offset and the limit of the page. Both are at most the maximum number of rows of a view, so that sums do not overflow.
     pub(super) fn page(&self) -> (usize, usize) {
         const MOST_ROWS: u64 = MAX_BATCHES as u64 * MAX_ROWS as u64;
-        // A view of a program with 32-bit addresses has far fewer rows than a half of them.
+        // In a 32-bit address space, a view has far fewer rows than half of the addresses.
         let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX / 2);
         (number(self.request.offset), number(self.request.limit))
     }
@@ -79,7 +82,7 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// Returns the numbers of the batches that may have a selected row: first the indexed ones, ascending, then all others.
+    /// Returns the numbers of the batches that may have a selected row: first the indexed batches in ascending order, then all others.
     pub(super) fn numbers(&self) -> &[usize] {
         self.numbers.get_or_init(|| self.numbers_of(self.query()))
     }
@@ -91,12 +94,13 @@ impl<'s> BoundRequest<'s> {
         numbers
     }
 
+    /// Returns the batches that may have a selected row.
     pub(super) fn visits<'q>(&'q self) -> impl Iterator<Item = Visit<'q>> + Clone {
         let view: &'q View = self.view;
         view.visits(self.numbers().iter().copied())
     }
 
-    /// Returns the total from the index; `None` if the index does not determine it. Uncovered batches are counted by evaluating
+    /// Returns the total from the index. Returns `None` if the index does not determine it. Uncovered batches are counted by evaluating
     /// them.
     pub(super) fn index_total(&self) -> Option<Counted> {
         *self.index_total.get_or_init(|| {
@@ -120,7 +124,7 @@ impl<'s> BoundRequest<'s> {
         counting::count(self.query(), self.view, self.numbers())
     }
 
-    /// Counts the selected rows: those of branches that the key index lists, and those of the other branches.
+    /// Counts the selected rows in two parts: rows of branches that the key index lists, and other rows of the other branches.
     pub(super) fn counted_beside(&self) -> Counted {
         let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
@@ -147,15 +151,14 @@ impl<'s> BoundRequest<'s> {
         listed_page(scan, rows, unindexed, self.sort_by(), self.page())
     }
 
-    /// Returns the page in the order in which rows are stored.
+    /// Returns the page in stored order. If `with_total`, also returns the total.
     pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> PageRows {
         let mut page = StoredPage::new(self.page(), with_total);
         scan.run(self.visits(), &mut page);
         page.finish()
     }
 
-    /// Returns the top rows of all indexed batches in the order of the page, if they are known and row-at-a-time evaluation is
-    /// fast.
+    /// Returns the top rows of all indexed batches in the order of the page, if the index has them and row-at-a-time evaluation is fast.
     fn top_rows(&self) -> Option<(SortKey, &'s TopRows)> {
         let order = self.order.filter(|_| self.query().asks_rows_fast())?;
         Some((order, self.view.index().first(order.field, order.descending)?))
@@ -168,7 +171,7 @@ impl<'s> BoundRequest<'s> {
         self.top_rows().is_some_and(|(_, top_rows)| TopRowsPage::may_have(top_rows.rows(), wanted))
     }
 
-    /// Returns the page from the top rows; `None` if they are not known, or if another strategy is faster.
+    /// Returns the page from the top rows. Returns `None` if the index does not have enough of them, or if another strategy is faster.
     pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
         let (order, top_rows) = self.top_rows()?;
         let view: &'q View = self.view;
@@ -200,6 +203,7 @@ impl<'s> BoundRequest<'s> {
         SortedSearch::new(scan, (in_order, others), self.sort_by(), self.page(), with_total)
     }
 
+    /// Divides the batches that may have a selected row by whether the order of their first keys is known.
     fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
         let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
@@ -215,7 +219,7 @@ impl<'s> BoundRequest<'s> {
         InOrder { numbers: in_order.iter().copied().filter(is_kept), kept, all, others }
     }
 
-    /// Evaluates at most 64 top rows from `64 * chunk` on. Returns a bit for each live, selected one.
+    /// Evaluates the at most 64 top rows of chunk number `chunk`. Returns a bitmap of the live, selected rows.
     fn select_top_rows<'q>(
         &'q self,
         scan: &Scan<'q>,
@@ -236,12 +240,12 @@ impl<'s> BoundRequest<'s> {
 
 /// The batches that may have a selected row, divided by whether the order of their first keys is known.
 struct InOrder<'n, I> {
-    /// The batches in the known order.
+    /// The numbers of the batches whose order is known, in this order.
     numbers: I,
     /// The number of batches in `numbers`.
     kept: usize,
-    /// The number of batches with a known order, including those that the index rules out.
+    /// The number of batches with a known order, including batches that the index rules out.
     all: usize,
-    /// All other batches.
+    /// The numbers of all other batches.
     others: &'n [usize],
 }

@@ -1,7 +1,9 @@
-//! Counts the selected rows of all batches, on several threads if that takes long.
+//! Counting of the selected rows of all batches, on several threads if that takes long.
+//!
+//! Each thread has a query, with its own scratch space, and a [`Scan`].
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "counts of rows, in 64 bits, of which those left out were counted before; estimates of work saturate"
+    reason = "counts of rows, in 64 bits, of which the left-out rows were counted before; estimates of work saturate"
 )]
 
 #[cfg(feature = "parallel")]
@@ -24,6 +26,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
+    /// Returns the sum of two results.
     pub(super) fn and(self, other: Self) -> Self {
         Self { selected: self.selected + other.selected, examined: self.examined + other.examined }
     }
@@ -31,7 +34,7 @@ impl Counted {
 
 /// Counts the selected rows of these batches, except rows that the query leaves out.
 ///
-/// The first batches give an estimate for the others. If that is long, threads of rayon's pool help.
+/// The first batches give an estimate of the effort for the others. If that is high, threads of rayon's pool help.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
     #[cfg(feature = "parallel")]
     return count_shared(query, view, numbers, LONG);
@@ -41,8 +44,8 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
 
 /// Counts on several threads if the expected effort is at least `long`.
 ///
-/// This thread is one of them. Each thread takes a few batches at a time, so a helper that starts late costs little. (The system
-/// may take tens of microseconds to wake one.) This thread still waits until each helper has run.
+/// This thread is one of them. Each thread takes a few batches at a time, so a helper that starts late costs little. (The system may take
+/// tens of microseconds to wake a thread.) This thread waits until each helper has run.
 #[cfg(feature = "parallel")]
 fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
     let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied()).0;
@@ -97,11 +100,11 @@ const SAMPLE: usize = 4;
 /// The number of batches that a thread takes at a time.
 #[cfg(feature = "parallel")]
 const CHUNK: usize = 4;
-/// The effort from which on helpers are used: about half a millisecond. Each helper gets at least a quarter of it.
+/// The minimum effort for which helpers are used: about half a millisecond. Each helper gets at least a quarter of it.
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
-/// Counts on this thread. Returns the count and its effort.
+/// Counts on this thread. Returns the count and its estimated effort.
 fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usize>) -> (Counted, usize) {
     let scan = Scan::new(query);
     let range_count = RangeCount::new(query);
@@ -114,10 +117,10 @@ fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usiz
 
 /// A counter of the selected rows of each batch.
 struct RowCount<'q> {
-    /// Precomputed counts, for a query that is a range, or a range and a string.
+    /// The counter without a plan, for a query with one range test, or one range test and one string.
     range_count: Option<RangeCount<'q>>,
     query: &'q Query<'q>,
-    /// The next batch, planned and not yet counted. Its data are prefetched while the batch before it is counted.
+    /// The next batch, which is planned but not counted. Its data are prefetched while the previous batch is counted.
     next: Option<Selected<'q>>,
     selected: u64,
     /// The number of counted rows that the query leaves out.
@@ -226,8 +229,8 @@ mod tests {
         }
     }
 
-    /// Returns cases for batches of 128. A string is in no row of a batch, in few, in many or in all. A range selects none or all
-    /// of some batches.
+    /// Returns cases for batches of 128 rows. A string is in no row of a batch, in few rows, in many or in all. A range selects no row or
+    /// every row of some batches.
     fn varied() -> Vec<String> {
         let case = |number: u64| {
             let batch = number / 128;

@@ -9,7 +9,7 @@ use crate::exec::{Means, Work};
 
 /// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
-/// It comes from the planner that searches use, for the current cases. `Display` prints it as a tree.
+/// It is computed by the planner that searches use, for the current cases. `Display` prints it as a tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -17,25 +17,24 @@ pub struct Explanation {
     pub cases: u64,
     /// The number of batches.
     pub batches: Batches,
-    /// The criteria of the normal form. Each comes before its children. Children are in the order in which most batches evaluate
-    /// them.
+    /// The criteria of the normal form, each before its children. Children are in the order in which most batches evaluate them.
     pub nodes: Vec<Node>,
     /// The strategy for the page.
     pub page: Page,
-    /// The strategy for the number of all selected cases.
+    /// The strategy for the total.
     pub total: Total,
     /// The measured work and time of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
 }
 
-/// The number of batches of an engine, as one request uses them.
+/// The number of batches of an engine, and the number that one request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Batches {
-    /// All batches.
+    /// The number of all batches.
     pub all: u64,
-    /// The batches that the index rules out, so that they are not evaluated. The strategy [`Beside`](TotalStrategy::Beside) may
+    /// The number of batches that the index rules out, so that they are not evaluated. The strategy [`Beside`](TotalStrategy::Beside) may
     /// evaluate even fewer.
     pub ruled_out: u64,
 }
@@ -44,22 +43,22 @@ pub struct Batches {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Node {
-    /// The number of criteria that contain it.
+    /// The number of enclosing criteria.
     pub depth: usize,
     /// The test: `all of`, `any of`, `every case`, `no case`, or a test in the text syntax.
     pub test: String,
-    /// The means that evaluate it, in the batches that are not ruled out.
+    /// The means that evaluate the criterion, in the batches that are not ruled out.
     pub answered: Vec<Answered>,
-    /// The number of rows that the planner expects it to select, including replaced and deleted cases.
+    /// The number of rows that the planner expects the criterion to select, including replaced and deleted cases.
     pub expected: u64,
-    /// True if the expectation is exact.
+    /// True if `expected` is exact.
     pub exact: bool,
     /// The cost that the planner expects. The unit is about the cost of combining 64 rows.
     pub work: u64,
-    /// The number of cases that it selects alone, in all batches.
+    /// The number of cases that the criterion selects alone, in all batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
-    /// The time that it takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
+    /// The time that the criterion takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
     #[serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none")]
     pub time: Option<Duration>,
 }
@@ -70,7 +69,7 @@ pub struct Node {
 pub struct Answered {
     /// The means.
     pub by: Means,
-    /// The result, if it is the same for every row of these batches, so that nothing is left to evaluate.
+    /// The result, if it is the same for every row of these batches, so that nothing remains to be evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settles: Option<bool>,
     /// The number of batches.
@@ -88,7 +87,7 @@ pub struct Page {
     pub order: Option<String>,
     /// The number of selected cases before the page.
     pub offset: u64,
-    /// The largest number of cases on the page.
+    /// The maximum number of cases on the page.
     pub limit: u64,
     /// True if the search ends when the page is full. Otherwise it evaluates every batch.
     pub stops_early: bool,
@@ -100,7 +99,7 @@ pub struct Page {
     pub by_gathering: u64,
 }
 
-/// The strategy for the number of all selected cases.
+/// The strategy for the total: the number of all selected cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Total {
@@ -121,7 +120,7 @@ pub struct Analysis {
     pub selected: u64,
     /// The number of cases on the page.
     pub on_page: u64,
-    /// The strategy that found the page. It is later in the list than the planned one if that one did not lead to a page.
+    /// The strategy that found the page. If the planned strategy found no page, this is a later strategy of the list in [`PageStrategy`].
     pub page_by: PageStrategy,
     /// The work.
     pub work: Work,
@@ -132,9 +131,13 @@ pub struct Analysis {
 /// A phase of a request and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase {
-    /// The name. `plan`: looking the filter up in the index, and ordering its evaluation. `evaluate`: finding the selected rows
-    /// of whole batches. `page`: everything else, such as evaluating single rows in the order of the page. If several threads
-    /// count, the first two are sums over all threads.
+    /// The name of the phase.
+    ///
+    /// - `plan`: looking the filter up in the index, and ordering its evaluation.
+    /// - `evaluate`: finding the selected rows of whole batches.
+    /// - `page`: everything else, such as evaluating single rows in the order of the page.
+    ///
+    /// If several threads count, the first two are sums over all threads.
     pub name: &'static str,
     /// The duration.
     #[serde(rename = "time_us", serialize_with = "microseconds")]

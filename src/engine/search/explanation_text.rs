@@ -7,7 +7,7 @@ use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, T
 use super::strategy::{PageStrategy, TotalStrategy};
 use crate::exec::Work;
 
-/// The widest column in characters. Longer texts stick out.
+/// The maximum width of a column in characters. Longer texts exceed their column.
 const WIDEST: usize = 72;
 
 impl fmt::Display for Explanation {

@@ -15,7 +15,7 @@ pub(crate) struct FoundRows {
     /// `None` for a page without rows, so that an empty answer keeps no documents alive.
     view: Option<Arc<View>>,
     rows: Vec<RowAddr>,
-    /// The number of selected documents, if the request asked for it.
+    /// The total, if the request has one.
     pub(crate) total: Option<u64>,
     /// The number of rows in the batches that were scanned.
     pub(crate) examined: u64,
@@ -45,18 +45,18 @@ impl FoundRows {
         self.rows.len()
     }
 
-    /// Returns the id of a document on the page; empty past its end.
+    /// Returns the id of a document on the page. Empty if `place` is beyond the page.
     pub(crate) fn id(&self, place: usize) -> &str {
         let row = self.rows.get(place).zip(self.view.as_ref());
         row.map_or("", |(at, view)| view.id(*at))
     }
 
-    /// Returns a document on the page as stored; empty past its end, and when the engine keeps no documents.
+    /// Returns a document on the page as it was inserted. Empty if `place` is beyond the page, or if the engine does not keep documents.
     pub(crate) fn document(&self, place: usize) -> &str {
         self.batch(place).map_or("", |(batch, row)| batch.document(row))
     }
 
-    /// Returns the number of a document on the page, when documents are kept elsewhere.
+    /// Returns the document number of a row on the page, if documents are stored outside the engine.
     #[cfg_attr(
         not(any(test, feature = "store")),
         expect(dead_code, reason = "the durable store builds on it")
@@ -77,13 +77,13 @@ impl FoundRows {
         (0..self.len()).map(|place| self.id(place))
     }
 
-    /// Returns the attachment of the snapshot that was searched; `None` if the page is empty.
+    /// Returns the attachment of the snapshot that was searched. Returns `None` if the page is empty.
     #[cfg(feature = "store")]
     pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {
         self.attachment.as_ref()?.downcast_ref()
     }
 
-    /// Appends the answer in the form of the interface to `out`.
+    /// Appends the answer in its JSON form to `out`.
     pub(crate) fn write_json(&self, out: &mut String, offset_and_limit: (u64, u64)) {
         let mut frame = AnswerFrame::begin(out);
         // All documents are located before the first is copied, so that their cache misses overlap. The list lives on the stack:
@@ -112,5 +112,5 @@ impl std::fmt::Debug for FoundRows {
     }
 }
 
-/// Few pages are longer.
+/// The number of documents of a page up to which their list is on the stack. Few pages are longer.
 const USUAL_PAGE: usize = 128;

@@ -2,29 +2,29 @@
 
 use std::ops::Range;
 
-/// Bytes to reserve for the JSON around the documents.
+/// The number of bytes to reserve for the JSON around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
 
-/// A writer of the JSON of an answer. Its parts may go to one text or to several.
+/// A writer of the JSON of an answer. The parts may be written to one text or to several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerFrame {
     is_empty: bool,
 }
 
 impl AnswerFrame {
-    /// Begins the JSON of an answer at the end of `out`.
+    /// Starts the JSON of an answer at the end of `out`.
     pub(crate) fn begin(out: &mut String) -> Self {
         out.push_str("{\"list\":{\"items\":[");
         Self { is_empty: true }
     }
 
-    /// Returns the number of bytes that a document takes with the comma before it.
+    /// Returns the size in bytes of a document with the comma before it.
     #[cfg(feature = "service")]
     pub(crate) fn bytes(&self, document: &str) -> usize {
         document.len().saturating_add(usize::from(!self.is_empty))
     }
 
-    /// Returns [`bytes`](Self::bytes) of a document that others follow.
+    /// Returns the size like [`bytes`](Self::bytes), and counts the document as written.
     #[cfg(feature = "service")]
     pub(crate) fn pass(&mut self, document: &str) -> usize {
         let bytes = self.bytes(document);
@@ -42,14 +42,14 @@ impl AnswerFrame {
         start..out.len()
     }
 
-    /// Appends an object with the id alone, for a document that is not kept.
+    /// Appends an object with only the id, for a document that is not kept.
     pub(crate) fn id(&mut self, out: &mut String, id: &str) {
         // Every string has a JSON form.
         let id = serde_json::to_string(id).unwrap_or_default();
         self.document(out, &format!("{{\"id\":{id}}}"));
     }
 
-    /// Ends the answer with the number of all selected documents, if the request wants it, and the page's offset and limit.
+    /// Ends the JSON: appends the total, if there is one, and the offset and the limit of the page.
     pub(crate) fn end(self, out: &mut String, total: Option<u64>, (offset, limit): (u64, u64)) {
         out.push(']');
         let mut digits = itoa::Buffer::new();

@@ -27,10 +27,10 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge): the limit is above [`Limits::page`](crate::Limits::page) of
-    ///   the engine, as for a request that is parsed.
-    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter belongs to a
-    ///   catalogue that is not [within](crate::Catalog::is_within) the engine's, or that hides the field of the order.
+    /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) if the limit exceeds [`Limits::page`](crate::Limits::page) of
+    ///   the engine.
+    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
+    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides the field of the order. This is a mistake of the host.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {
         Ok(SearchAnswer::of_rows(self.find(request)?, request))
     }
@@ -60,7 +60,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as in [`search`](Self::search).
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), like [`search`](Self::search).
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         let answer = self.search(&SearchRequest::new(filter.clone()).with_limit(0).with_count(true))?;
         Ok(answer.total().unwrap_or(0))

@@ -1,15 +1,15 @@
 //! The strategies to find the total and the page of a request, in the order in which they are tried.
 //!
-//! A search takes the first strategy of each list that [applies](TotalStrategy::applies). A page strategy may still fail on the
-//! actual data; then the next one that applies is tried. The last strategy of each list always succeeds, so each other one must
-//! be faster. Its doc names the line in `benches/README.md` that shows this.
+//! A search uses the first total strategy that [applies](TotalStrategy::applies), and the first page strategy. A page strategy may still
+//! fail on the actual data. Then the next strategy that applies is tried. The last strategy of each list always succeeds, so each other
+//! strategy must be faster. Its doc names the line in `benches/README.md` that shows this.
 //!
 //! | total | page |
 //! |---|---|
 //! | [not requested](TotalStrategy::NotAsked) | [empty](PageStrategy::Empty) |
 //! | [from the index](TotalStrategy::Directory) | [listed](PageStrategy::Listed) |
 //! | [with the page](TotalStrategy::WithPage) | [stored order](PageStrategy::Stored) |
-//! | [beside the key index](TotalStrategy::Beside) | [top rows](PageStrategy::TopRows) |
+//! | [the key index, and other branches](TotalStrategy::Beside) | [top rows](PageStrategy::TopRows) |
 //! | [ranges](TotalStrategy::Ranges) | [seek](PageStrategy::Seek) |
 //! | [scan](TotalStrategy::Counting) | [shares](PageStrategy::Shares) |
 //! | | [sorted](PageStrategy::Sorted) |
@@ -29,14 +29,13 @@ use crate::topk::{LEAST_SOUGHT, PageRows};
 pub enum TotalStrategy {
     /// The request has no total.
     NotAsked,
-    /// The index determines the total: the filter is one test of strings, which the index counts or lists. Deleted rows are
-    /// subtracted per string, and recent small batches are evaluated. It takes one look-up per string, for any number of cases
-    /// (lines c1 and p5).
+    /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are subtracted
+    /// per string, and recent small batches are evaluated. This takes one look-up per string, for any number of cases (lines c1 and p5).
     Directory,
-    /// Each batch is evaluated once, for its part of the page and for its count. The request has a page too, and evaluating twice
-    /// would cost more.
+    /// Each batch is evaluated once, for its part of the page and for its count. The request also has a page, and evaluating twice would
+    /// cost more.
     WithPage,
-    /// The filter is an `or`, and the key index lists the rows of some branches. These are counted from the index. Batches are
+    /// The filter is an `or`, and the key index lists the rows of some branches. These rows are counted from the index. Batches are
     /// evaluated only for the other branches, which often rule batches out (line p6).
     Beside,
     /// The filter is a range, or a range and a string. Each batch is counted without a plan: by two binary searches in its sorted
@@ -53,7 +52,7 @@ pub enum TotalStrategy {
 pub enum PageStrategy {
     /// The page is empty.
     Empty,
-    /// The key index lists the few matching cases, which are sorted. Only recent small batches are evaluated (line p4).
+    /// The key index lists the few matching cases, which are then sorted. Only recent small batches are evaluated (line p4).
     Listed,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
     /// order.
@@ -62,16 +61,15 @@ pub enum PageStrategy {
     /// depends on the number of rows skipped, not on the number of batches. Without this strategy, each overlapping batch is read
     /// for its first rows (line p3). It fails if the selected rows are too rare, or if the batches do not overlap.
     TopRows,
-    /// Seek, for a large offset into overlapping batches: counts of smaller keys in all batches locate a key shortly before the
-    /// offset. Without it, as many rows as the offset are sorted (criterion bench `page/after single writes`). It fails if
-    /// batches have no sorted rows.
+    /// Seek, for a large offset into overlapping batches: counts of earlier keys in all batches locate a key shortly before the offset.
+    /// Without it, as many rows as the offset are sorted (criterion bench `page/after single writes`). It fails if batches have no sorted
+    /// rows.
     Seek,
-    /// Each overlapping batch is read in the order of its sorted rows, up to an estimate of the page's last key. Without it, the
-    /// first batches are read as if they had the whole page (criterion bench `page/overlapping batches`). It fails if the
-    /// estimate is too small.
+    /// Each overlapping batch is read in sort order, up to an estimate of the last key of the page. Without it, the first batches are read
+    /// as if they had the whole page (criterion bench `page/overlapping batches`). It fails if the estimate is too small.
     Shares,
-    /// Top-k: batches in the order of their smallest possible key, with the best rows so far in a heap, until no later batch can
-    /// have a better one. Batches completely before the offset are counted, not sorted (lines p1 and p2).
+    /// Top-k: batches are read in the order of their first possible key, and the first rows so far are kept in a heap. The search ends when
+    /// no later batch can have an earlier row. Batches completely before the offset are counted, not sorted (lines p1 and p2).
     Sorted,
 }
 
@@ -96,7 +94,7 @@ impl TotalStrategy {
         }
     }
 
-    /// Returns the total; `None` if the request has none, or if it is counted with the page.
+    /// Returns the total. Returns `None` if the request has none, or if it is counted with the page.
     fn run(self, bound: &BoundRequest<'_>) -> Option<Counted> {
         match self {
             Self::NotAsked | Self::WithPage => None,
@@ -132,7 +130,7 @@ impl PageStrategy {
     }
 }
 
-/// Finds the page by the first strategy that succeeds, and the total if that is counted with it.
+/// Finds the page by the first strategy that succeeds, and the total if it is counted with the page.
 fn page<'q>(
     bound: &'q BoundRequest<'_>,
     scan: &Scan<'q>,
@@ -167,7 +165,7 @@ fn page<'q>(
 /// The result of a search, with the strategy that found the page.
 pub(super) struct SearchOutcome {
     pub(super) rows: Vec<RowAddr>,
-    /// The number of all selected cases, if the request asks for it.
+    /// The total, if the request asks for it.
     pub(super) total: Option<u64>,
     pub(super) page_by: PageStrategy,
     /// The number of rows in the evaluated batches.
@@ -237,7 +235,7 @@ mod tests {
         assert_eq!(Vec::from_iter(led), ["Listed", "Seek", "Shares", "Sorted", "Stored", "TopRows"]);
     }
 
-    /// Checks that all strategies find the same page, and adds those that did to `led`.
+    /// Checks that all page strategies find the same page, and adds the successful ones to `led`.
     fn check_pages(engine: &Engine, led: &mut BTreeSet<String>) {
         let (snapshot, limits) = (engine.current.load(), [1, 20, 300]);
         let view = snapshot.view(&engine.catalog, engine.keep);

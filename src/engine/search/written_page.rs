@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::frame::{AnswerFrame, FRAME_BYTES};
 
-/// The JSON of an answer, with the ranges of its documents. Each document was copied once, into that text.
+/// The JSON of an answer, with the ranges of its documents. Each document was copied once, into this text.
 #[derive(Clone)]
 pub(super) struct WrittenPage {
     pub(super) json: String,
-    /// All ids, one after the other.
+    /// All ids, concatenated.
     ids: String,
     items: Vec<Item>,
     pub(super) total: Option<u64>,
@@ -17,14 +17,14 @@ pub(super) struct WrittenPage {
 
 #[derive(Clone)]
 struct Item {
-    /// A range of `ids`.
+    /// The range of the id in `ids`.
     id: Range<usize>,
-    /// A range of `json`.
+    /// The range of the document in `json`.
     document: Range<usize>,
 }
 
 impl WrittenPage {
-    /// Returns a page without documents, with memory reserved for `expected` ones.
+    /// Creates a page without documents, with memory for `expected` documents.
     pub(super) fn new(total: Option<u64>, examined: u64, expected: usize) -> (Self, AnswerFrame) {
         let mut json = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut json);
@@ -34,7 +34,7 @@ impl WrittenPage {
     /// Appends a document. `expected` is an estimate of the number of documents on the page.
     pub(super) fn push(&mut self, frame: &mut AnswerFrame, expected: usize, id: &str, document: &str) {
         if self.items.is_empty() {
-            // Documents of one page are of similar sizes.
+            // Documents of one page usually have similar sizes.
             let size = document.len().saturating_add(document.len() / 8).saturating_mul(expected);
             self.json.reserve(size.min(MOST_RESERVED).saturating_add(FRAME_BYTES));
             self.ids.reserve(id.len().saturating_mul(expected).min(MOST_RESERVED));
@@ -54,16 +54,16 @@ impl WrittenPage {
         self.items.len()
     }
 
-    /// Returns the id of a document on the page; empty past its end.
+    /// Returns the id of a document on the page. Empty if `place` is beyond the page.
     pub(super) fn id(&self, place: usize) -> &str {
         self.items.get(place).and_then(|item| self.ids.get(item.id.clone())).unwrap_or_default()
     }
 
-    /// Returns a document on the page; empty past its end.
+    /// Returns a document on the page. Empty if `place` is beyond the page.
     pub(super) fn document(&self, place: usize) -> &str {
         self.items.get(place).and_then(|item| self.json.get(item.document.clone())).unwrap_or_default()
     }
 }
 
-/// The largest reservation for documents that are only expected, in bytes.
+/// The maximum size in bytes that is reserved for documents that are only expected.
 const MOST_RESERVED: usize = 1 << 20;

@@ -1,4 +1,12 @@
-//! A snapshot: sealed batches, and a head of small writes that the first search seals.
+//! Snapshots: sealed batches, and a head of small writes, which the first search seals.
+//!
+//! The cases of a [`Snapshot`] never change. A snapshot caches results that depend only on its cases. Each is computed once, by the first
+//! search that needs it:
+//!
+//! - the [`View`] with the sealed head, in the snapshot;
+//! - in a view: lazy columns, counts of deleted rows, orders of batches by zone map, and string numbers of top rows.
+//!
+//! Any other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -17,16 +25,17 @@ use crate::batch::{Batch, BufferedRow, Keep};
 use crate::catalog::Catalog;
 use crate::column::Selection;
 
-/// One small write since the head was last sealed: a stored case, a deleted row, or both.
+/// One edit of the head: a stored case, a deleted row, or both.
 #[derive(Debug)]
 pub(crate) struct Edit {
+    /// The previous edit.
     before: Option<Arc<Edit>>,
     pub(crate) stored: Option<Arc<BufferedRow>>,
     pub(crate) deleted: Option<StoredAddr>,
 }
 
-/// A persistent list of the small writes since the head was last sealed, the newest first. Adding one and keeping an older state
-/// both take constant time.
+/// The head: a persistent list of the small writes since it was last sealed, newest first. Adding an edit and keeping an older state both
+/// take constant time.
 ///
 /// The stored cases are the rows of the batch that the head will become, in order. Deletions use these row numbers.
 #[derive(Clone, Debug)]
@@ -48,17 +57,17 @@ impl Head {
         self.edits
     }
 
-    /// Returns the number of stored cases, deleted ones included.
+    /// Returns the number of stored cases, including cases that were deleted again.
     pub(crate) fn rows(&self) -> u16 {
         self.rows
     }
 
-    /// Returns the bytes of all stored documents.
+    /// Returns the total size of the stored documents in bytes.
     pub(crate) fn document_bytes(&self) -> usize {
         self.document_bytes
     }
 
-    /// Adds edits: stored cases, in order, and deletions of any rows.
+    /// Adds edits: stored cases in order, and deletions of any rows.
     pub(crate) fn extend(&mut self, rows: &[Arc<BufferedRow>], deletions: impl Iterator<Item = StoredAddr>) {
         let mut deletions = deletions.fuse();
         let mut rows = rows.iter();
@@ -76,12 +85,12 @@ impl Head {
         }
     }
 
-    /// Returns the edits, the newest first.
+    /// Returns the edits, newest first.
     fn newest_first(&self) -> impl Iterator<Item = &Edit> {
         std::iter::successors(self.last.as_deref(), |edit| edit.before.as_deref())
     }
 
-    /// Returns the edits, the oldest first.
+    /// Returns the edits, oldest first.
     pub(crate) fn edits(&self) -> Vec<&Edit> {
         let mut edits: Vec<&Edit> = self.newest_first().collect();
         edits.reverse();
@@ -89,19 +98,21 @@ impl Head {
     }
 }
 
-/// A value of the host that lives as long as its snapshot.
+/// A value that the store keeps for as long as the snapshot lives.
 #[cfg(feature = "store")]
 pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
 
-/// The cases at one moment. It never changes.
+/// The cases at one moment. They never change.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
+    /// The sealed batches, without the head.
     pub(crate) base: Arc<View>,
     pub(crate) head: Head,
+    /// The number of live cases in base and head.
     cases: usize,
-    /// The base with the sealed head and its deletions. The first search makes it.
+    /// The base with the sealed head and its deletions. The first search creates it.
     view: OnceLock<Arc<View>>,
-    /// The view of an earlier snapshot with the same base, if a search made one, and the number of edits in its head.
+    /// The view of an earlier snapshot with the same base, if a search created one, and the number of edits in its head.
     earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
     pub(crate) attachment: arc_swap::ArcSwapOption<Attachment>,
@@ -121,7 +132,7 @@ impl Snapshot {
         }
     }
 
-    /// Links this snapshot to the one before it. Both have the same base, and this head extends the other.
+    /// Links this snapshot to the previous snapshot. Both must have the same base, and the head of `self` must extend the head of `before`.
     pub(crate) fn following(self, before: &Self) -> Self {
         let made = before.view.get().map(|view| (Arc::clone(view), before.head.edits));
         Self { earlier: made.or_else(|| before.earlier.clone()), ..self }
@@ -144,6 +155,7 @@ impl Snapshot {
         self.view.get_or_init(|| Arc::new(self.sealed(catalog, keep)))
     }
 
+    /// Creates the view with the sealed head, from the view of an earlier snapshot if there is one.
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
         let (view, known) = self.earlier.as_ref().map_or((&self.base, 0), |(view, edits)| (view, *edits));
         let mut view = View::clone(view);
@@ -151,7 +163,7 @@ impl Snapshot {
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut deletions = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
-            // The head is sealed anew. The earlier view already has all other deletions.
+            // The head is sealed again. The earlier view already has all other deletions.
             let is_in_head = matches!(edit.deleted, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
             deletions.extend(edit.deleted.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());

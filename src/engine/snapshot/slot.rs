@@ -1,4 +1,4 @@
-//! One batch of a view with its live rows, and addresses of batches and rows that outlive a view.
+//! A batch of a view with its live rows, and addresses of batches and rows that outlive a view.
 
 use std::sync::Arc;
 
@@ -7,38 +7,38 @@ use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
-/// The id of a batch for the life of an engine. Later batches have greater ids. A batch that a head is joined to keeps its id,
-/// and its rows keep their numbers.
+/// The id of a batch, unique in the life of an engine. Later batches have greater ids. If a head is joined to a batch, the batch keeps its
+/// id, and its rows keep their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
 /// The address of a stored row that writers keep across snapshots. It is valid until the row's batch is merged.
 ///
-/// Within one view, a row has a [`RowAddr`](crate::batch::RowAddr) with the number of its batch. Keys of the index store it
-/// packed, as [`GlobalRow`](crate::index::GlobalRow). The numbers of uncovered batches change when covered batches are added, so
-/// writers use ids for them.
+/// Within one view, a row has a [`RowAddr`](crate::batch::RowAddr) with the number of its batch. Keys of the index store this address
+/// packed, as [`GlobalRow`](crate::index::GlobalRow). The numbers of uncovered batches change when covered batches are added, so writers
+/// use ids for uncovered batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum StoredAddr {
     /// A row of the covered batch with this number.
     Covered(u32, u16),
-    /// A row of an uncovered batch or of the head.
+    /// A row of an uncovered batch, or of the head (the batch of the latest single writes).
     Uncovered(BatchId, u16),
 }
 
-/// Returns the number of a row in its batch, which has at most 65,536 rows.
+/// Converts a row number to `u16`. Batches have at most 65,536 rows.
 pub(crate) fn row_number(row: usize) -> u16 {
     debug_assert!(row < MAX_ROWS, "row {row} of a batch");
     row as u16
 }
 
-/// A batch and its live rows: those that were neither replaced nor deleted.
+/// A batch and its live rows: rows that were neither replaced nor deleted.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) id: BatchId,
     pub(crate) batch: Arc<Batch>,
     pub(crate) live: Arc<Selection>,
     pub(crate) live_rows: usize,
-    /// `None` if every row is live.
+    /// The counts of deleted rows. `None` if every row is live.
     tombstones: Option<Arc<Tombstones>>,
 }
 
@@ -53,7 +53,7 @@ impl Slot {
         Self { id, batch, live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// Returns the same batch with these rows deleted.
+    /// Returns the same batch without the `deleted` rows.
     pub(crate) fn without(&self, deleted: impl IntoIterator<Item = u16>) -> Self {
         let rows = self.batch.rows();
         let mut deleted: Vec<u16> = deleted.into_iter().filter(|row| self.is_live(*row)).collect();
@@ -74,7 +74,8 @@ impl Slot {
         Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// Returns the number of deleted rows per string of a field, by code; `None` if they are not counted.
+    /// Returns the number of deleted rows per string of a field, by code. The list is empty if no row is deleted. Returns `None` if deleted
+    /// rows of the field are not counted.
     pub(crate) fn deleted_counts(&self, field: FieldId) -> Option<&[u32]> {
         match &self.tombstones {
             Some(tombstones) => tombstones.counts(&self.batch, &self.live, field),

@@ -1,4 +1,7 @@
-//! The view of a search: sealed batches with their live rows, and the index over the covered ones.
+//! The view of a search: sealed batches with their live rows, and the index over the covered batches.
+//!
+//! A view that is shared never changes. Values that depend only on its batches may be cached in it, each initialised once: lazy columns in
+//! a batch, [`Tombstones`](super::tombstones::Tombstones) in a slot, orders and string numbers in the index.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -9,23 +12,27 @@ use crate::catalog::{Catalog, FieldId};
 use crate::exec::{Known, Visit, find_keys};
 use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 
-/// The sealed batches at one moment. It never changes once it is shared.
+/// The sealed batches at one moment.
 ///
-/// Each batch has a number. First come the covered batches with their numbers in the index, with gaps where one was dropped. Then
-/// come the uncovered batches, by ascending [`BatchId`].
+/// Each batch has a number. The covered batches come first, with their numbers in the index, and with gaps for dropped batches. The
+/// uncovered batches follow, in ascending order of [`BatchId`].
 #[derive(Clone, Debug)]
 pub(crate) struct View {
+    /// The covered batches by number.
     covered: Vec<Option<Slot>>,
+    /// The uncovered batches in ascending order of id.
     uncovered: Vec<Slot>,
     index: Arc<BatchIndex>,
+    /// The number of live rows.
     cases: usize,
+    /// True if the batches, in the order of their numbers, hold the cases in insertion order.
     ordered: bool,
     /// The numbers of the covered batches with deleted rows, ascending.
     with_tombstones: Vec<usize>,
 }
 
 impl View {
-    /// Returns a view without batches, whose index hashes ids and keys by `hasher`.
+    /// Returns a view without batches, whose index hashes ids and keys with `hasher`.
     pub(crate) fn empty(hasher: foldhash::quality::RandomState) -> Self {
         Self {
             covered: Vec::new(),
@@ -72,7 +79,7 @@ impl View {
         self.with_tombstones.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
     }
 
-    /// Returns true if the batches, in order of their numbers, hold the cases in insertion order.
+    /// Returns true if the batches, in the order of their numbers, hold the cases in insertion order.
     pub(crate) fn is_ordered(&self) -> bool {
         self.ordered
     }
@@ -89,7 +96,7 @@ impl View {
         self.uncovered.get(self.uncovered.binary_search_by_key(&id, |slot| slot.id).ok()?)
     }
 
-    /// Returns the batch of a stored row and the row in it; `None` for a row of the head.
+    /// Returns the batch of a stored row, and the row in it. Returns `None` for a row of the head.
     pub(crate) fn slot_of(&self, at: StoredAddr) -> Option<(&Slot, u16)> {
         match at {
             StoredAddr::Covered(number, row) => Some((self.covered.get(number as usize)?.as_ref()?, row)),
@@ -97,8 +104,8 @@ impl View {
         }
     }
 
-    /// Returns the live rows of covered batches with this id and its hash. There is at most one, except for deletions that the
-    /// view does not contain yet.
+    /// Returns the live rows of covered batches with this id and its hash. There is at most one, unless rows were deleted that the view
+    /// still has as live.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
         self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
@@ -108,7 +115,7 @@ impl View {
         })
     }
 
-    /// Returns for each of many ids its hash, and its live row in the covered batches, if it has one.
+    /// Returns for each id its hash, and its live row in the covered batches, if it has one.
     pub(crate) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<StoredAddr>)> {
         let hasher = self.index.hasher();
         let mut found: Vec<(u64, Option<StoredAddr>)> =
@@ -140,7 +147,7 @@ impl View {
 
     /// Returns the number of selected live rows in the covered batches, from the counts of the index.
     ///
-    /// Returns `None` if a batch has deleted rows and too many different strings to count them by string.
+    /// Returns `None` if a batch has deleted rows, and too many different strings to count them by string.
     pub(crate) fn known_count(&self, known: &Known<'_>) -> Option<u64> {
         match known {
             Known::Rows(rows) => Some(self.count_live(rows)),
@@ -160,7 +167,7 @@ impl View {
         }
     }
 
-    /// Returns how many of these rows of covered batches are live.
+    /// Returns the number of live rows among `rows`, which are rows of covered batches.
     pub(crate) fn count_live(&self, rows: &[GlobalRow]) -> u64 {
         match self.covered_with_tombstones().next() {
             None => rows.len() as u64,
@@ -210,7 +217,7 @@ impl View {
         self.uncovered.pop_if(|last| last.id == id);
     }
 
-    /// Replaces a batch and the newest one by the batch that both were joined to.
+    /// Replaces a batch and the newest batch by `slot`, to which both were joined.
     pub(crate) fn join_newest(&mut self, slot: Slot) {
         let found = self.uncovered.binary_search_by_key(&slot.id, |slot| slot.id);
         debug_assert!(found.is_ok_and(|at| at + 1 < self.uncovered.len()), "an older batch");
@@ -220,8 +227,7 @@ impl View {
         }
     }
 
-    /// Adds a batch to the index. Adds it as an uncovered batch if the index has no free number. `keys` are those of
-    /// [`BatchIndex::add`].
+    /// Adds a batch to the index. If the index has no free number, adds it as an uncovered batch. `keys` is passed to [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let index = Arc::make_mut(&mut self.index);
         let Some(number) = index.add(catalog, &slot.batch, keys) else {
@@ -233,7 +239,7 @@ impl View {
         }
     }
 
-    /// Stores the result of work on the index's keys.
+    /// Installs the result of work on the keys of the index.
     pub(crate) fn put_keys(&mut self, work: KeyWork) {
         Arc::make_mut(&mut self.index).put(work);
     }

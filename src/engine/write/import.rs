@@ -1,4 +1,4 @@
-//! Imports: all cases of an import are stored, or none.
+//! Imports: a bulk write that stores all of its cases, or none.
 
 use std::fmt;
 
@@ -15,13 +15,17 @@ use crate::error::Error;
 use crate::ingest::FileFault;
 use crate::ingest::Splitter;
 
-/// An import in progress. Searches do not see its cases until [`commit`](Import::commit); dropping it discards them.
+/// An import in progress. Searches do not see its cases until [`commit`](Import::commit). Dropping the import discards its cases.
 ///
-/// It is `Send`. Other writes do not wait for it before its commit: until then it only reads cases and fills batches.
+/// An import is `Send`. Other writes do not wait for it before its commit, because until then it only reads cases and fills batches.
 ///
-/// A source is NDJSON; or cases of several lines, one after another; or JSON arrays of cases and search answers, one after
-/// another. The layout is detected from its first lines. A byte-order mark of UTF-8 before them is skipped. Another encoding is
-/// an error that names it.
+/// A source has one of three layouts, which is detected from its first lines:
+///
+/// - NDJSON: one case per line;
+/// - cases of several lines, one after the other;
+/// - JSON arrays of cases, or search answers, one after the other.
+///
+/// A UTF-8 byte-order mark is skipped. Another encoding is an error that names the encoding.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, ImportMode};
@@ -36,7 +40,7 @@ use crate::ingest::Splitter;
 pub struct Import<'e> {
     splitter: Splitter,
     pipeline: Pipeline<'e>,
-    /// The fault that ended the import. It cannot be committed then.
+    /// The error that ended the import. A failed import cannot be committed.
     failed: Option<ImportError>,
 }
 
@@ -46,7 +50,7 @@ impl<'e> Import<'e> {
         Self { splitter: Splitter::new(&engine.limits), pipeline, failed: None }
     }
 
-    /// Begins another source, with its own line numbers and layout.
+    /// Starts another source, with its own line numbers and layout.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, ImportMode};
@@ -63,26 +67,27 @@ impl<'e> Import<'e> {
     /// ```
     ///
     /// # Errors
-    /// Like [`push`](Self::push), for the end of the previous source.
+    /// Returns the same errors as [`push`](Self::push), for the end of the previous source.
     pub fn begin_source(&mut self, name: &str) -> Result<(), ImportError> {
         self.finish_source()?;
         self.pipeline.begin_source(name);
         Ok(())
     }
 
-    /// Takes the next bytes of the source. They may be split anywhere.
+    /// Imports the next bytes of the source. The source may be split at any byte.
     ///
-    /// An unfinished part is held until the next call: a line of NDJSON, a case, an element of an array, or the text before or
+    /// An unfinished part is kept until the next call: a line of NDJSON, a case, an element of an array, or the text before or
     /// after the array of a search answer. Its size is at most the [longest case](crate::Limits::document_bytes) plus some
     /// whitespace. A longer line or element is a malformed case, and the rest of it is skipped.
     ///
-    /// With the feature `parallel`, other threads read the documents, one batch each. Then up to nine batches of documents are in
+    /// With the feature `parallel`, other threads read the documents, one batch per thread. Up to nine batches of documents are then in
     /// memory, each of at most 65,536 documents or 128 MiB.
     ///
     /// # Errors
-    /// In [`ImportMode::Strict`], the first malformed case. In either mode, a source of another format, or with too much text around
-    /// its array. The import has failed then: every later call returns the same error. With the feature `parallel`, a later call
-    /// than the one that passed a document in may return its error.
+    /// Returns an error if a case is malformed, in [`ImportMode::Strict`]. In either mode, returns an error if the source has another
+    /// format, or too much text around its array. The import has then failed: every later call returns the same error.
+    ///
+    /// With the feature `parallel`, a later call may return the error of a document.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
@@ -90,7 +95,7 @@ impl<'e> Import<'e> {
         self.note(result)
     }
 
-    /// Imports these bytes, which are the whole import, and makes the cases visible.
+    /// Imports `bytes`, which are the whole import, and makes the cases visible.
     pub(crate) fn commit_all(mut self, bytes: &[u8]) -> Result<ImportReport, ImportError> {
         let mut splitter = self.new_splitter();
         let result = self.pipeline.push_all(bytes, |mut sink| {
@@ -101,10 +106,10 @@ impl<'e> Import<'e> {
         self.commit()
     }
 
-    /// Makes the cases visible, all at once. They replace the cases stored at this moment.
+    /// Makes all cases visible, atomically. They replace stored cases with the same `id`.
     ///
     /// # Errors
-    /// Like [`push`](Self::push), for the end of the last source. Then no case becomes visible.
+    /// Returns the same errors as [`push`](Self::push), for the end of the last source. No case becomes visible then.
     pub fn commit(self) -> Result<ImportReport, ImportError> {
         let (staged, report) = self.stage()?;
         staged.publish();
@@ -120,7 +125,7 @@ impl<'e> Import<'e> {
     /// Ends the last source, and does everything that does not need the writer lock.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Returns the same errors as [`commit`](Self::commit).
     pub(crate) fn finish(mut self) -> Result<FinishedImport<'e>, ImportError> {
         self.finish_source()?;
         self.pipeline.drain().map_err(|refusal| *refusal)?;
@@ -157,7 +162,7 @@ impl<'e> Import<'e> {
     }
 }
 
-/// An import whose sources are read to their ends. Other writes do not wait for it yet.
+/// An import whose sources were read to their ends. Other writes do not wait for it yet.
 pub(crate) struct FinishedImport<'e> {
     txn: WriteTxn<'e>,
     report: ImportReport,
@@ -165,7 +170,7 @@ pub(crate) struct FinishedImport<'e> {
 }
 
 impl<'e> FinishedImport<'e> {
-    /// Numbers the documents from `first` on, in place of 0.
+    /// Changes the document numbers, which start at 0, to start at `first`.
     #[cfg(feature = "store")]
     pub(crate) fn number_from(&mut self, first: u64) {
         self.txn.shift_document_numbers(first);
@@ -174,7 +179,7 @@ impl<'e> FinishedImport<'e> {
     /// Takes the writer lock, and finds the stored cases that the import replaces.
     ///
     /// # Errors
-    /// The engine cannot hold all batches of the import.
+    /// Returns an error if the engine cannot hold all batches of the import.
     pub(crate) fn attach(self) -> Result<(WriteTxn<'e>, ImportReport), ImportError> {
         let Self { mut txn, mut report, source } = self;
         let replaced = txn.attach().map_err(|error| ImportError::new(&source, 0, *error))?;
@@ -186,22 +191,23 @@ impl<'e> FinishedImport<'e> {
     }
 }
 
-/// Methods for sources that are already rows. [`begin_source`](Import::begin_source) begins one.
+/// Methods for sources that consist of rows. [`begin_source`](Import::begin_source) starts a source.
 #[cfg(feature = "arrow")]
 impl<'e> Import<'e> {
     pub(crate) fn engine(&self) -> &'e Engine {
         self.pipeline.engine()
     }
 
-    /// Returns the smallest number of rows that a group of a source should have.
+    /// Returns the minimum number of rows that a group of a source should have.
     pub(crate) fn rows_at_once(&self) -> usize {
         self.pipeline.rows_at_once()
     }
 
-    /// Imports all row groups of a source. `read` reads one group, whose first row is on the given line.
+    /// Imports all row groups of a source. `read` reads one group. It also takes the line of the first row, and the destination of the
+    /// cases.
     ///
     /// # Errors
-    /// The first fault that ends the import, in the order of the source.
+    /// Returns the first error that ends the import, in the order of the source.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         groups: impl Iterator<Item = RowGroup<G>>,
@@ -216,7 +222,7 @@ impl<'e> Import<'e> {
     /// Reports a column of the source that is not a field. Ends a strict import.
     ///
     /// # Errors
-    /// In [`ImportMode::Strict`] the refusal of the column, else the fault of an earlier source that ended the import.
+    /// Returns the error of the column in [`ImportMode::Strict`], or the error of an earlier source that ended the import.
     pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), ImportError> {
         if self.pipeline.mode() == ImportMode::Strict {
             return self.fail(0, column.clone());
@@ -225,10 +231,10 @@ impl<'e> Import<'e> {
         self.note(result.map_err(Stop::Refused))
     }
 
-    /// Ends the import, since its source cannot be read any further.
+    /// Ends the import, because the rest of its source cannot be read.
     ///
     /// # Errors
-    /// The refusal of the source, or the fault of an earlier source.
+    /// Returns the error of an earlier source, or else `error`.
     pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
         let earlier = self.pipeline.drain().map_err(Stop::Refused);
         self.note(earlier.and(Err(Stop::File(FileFault { line, error }))))

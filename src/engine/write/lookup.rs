@@ -1,4 +1,4 @@
-//! Id and key look-ups that a worker makes for its batch, to relieve the single thread that stores batches.
+//! Look-ups of ids and keys by worker threads, to relieve the single thread that stores batches.
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, Weak};
@@ -12,16 +12,16 @@ use crate::index::BatchKeys;
 /// The look-ups of one batch in the base of one snapshot.
 #[derive(Default)]
 pub(crate) struct Lookup {
-    /// The base. If another write has replaced it, the ids must be looked up again.
+    /// The base. If another write replaced it, the ids must be looked up again.
     pub(crate) base: Weak<View>,
     /// The hash of each row's id, and the live covered row with this id in the base.
     pub(crate) ids: Vec<(u64, Option<StoredAddr>)>,
-    /// The keys of its key fields; empty if the batch is too small for the index.
+    /// The entries of the key fields. Empty if the batch is too small for the index.
     pub(crate) keys: Vec<(FieldId, BatchKeys)>,
 }
 
 impl Lookup {
-    /// Looks up a batch in a base. Without a base, since a later write replaced it, it only computes hashes.
+    /// Looks up a batch in a base. If `base` is `None`, because another write replaced it, only computes hashes.
     pub(crate) fn new(
         catalog: &Catalog,
         sizes: Sizes,

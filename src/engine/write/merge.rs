@@ -1,4 +1,4 @@
-//! Merging of small and half-empty batches, in bounded steps.
+//! Merges of small and half-empty batches, in steps of bounded cost.
 
 use std::sync::Arc;
 
@@ -12,34 +12,37 @@ use crate::index::{BatchIndex, BatchKeys, FieldIndex};
 /// The number of batches of one class that are merged into one. Fewer are merged if they have [enough rows](Sizes::classes).
 const FAN_IN: usize = 8;
 
-/// The most bytes of text in a batch with lazy columns, since a search may have to build them.
+/// The maximum size of the text of a batch with lazy columns in bytes, because a search may have to build the columns.
 const JOINED_BYTES: usize = 1 << 24;
 
 /// A merge in progress.
 pub(crate) struct Merge {
+    /// The source batches.
     sources: Vec<BatchId>,
     stage: Stage,
 }
 
 enum Stage {
+    /// Rows are being copied.
     Copying(Box<BatchMerge>),
+    /// The rows are copied. Keys may be missing.
     Copied(Copied),
 }
 
-/// A merged batch.
+/// A merged batch, whose keys are being computed.
 struct Copied {
     batch: Arc<Batch>,
-    /// The source of each row of the batch, as an index, and the row in that source.
+    /// For each row of the batch, the index of its source and its row number there.
     rows: Vec<(u16, u16)>,
-    /// The number of fields whose keys are made, if keys are needed.
+    /// The number of fields whose keys are computed, if they are needed.
     fields_done: usize,
     keys: Vec<(FieldId, BatchKeys)>,
-    /// The unused budget, which did not suffice for the next field.
+    /// The unused budget, which was too small for the next field.
     saved: usize,
 }
 
 impl Merge {
-    /// Chooses the next merge: the oldest batches of the smallest class that has enough of them.
+    /// Chooses the next merge: the oldest batches of the first class that has enough of them. Returns `None` if no class has enough.
     pub(crate) fn choose(view: &View, sizes: Sizes, keep: Keep) -> Option<Self> {
         let mut classes = sizes.classes().map(|(most, enough)| (most, enough, Vec::new()));
         for slot in view.slots() {
@@ -77,13 +80,13 @@ impl Merge {
         }
     }
 
-    /// Returns true if this batch is being merged.
+    /// Returns true if the batch is a source of the merge.
     pub(crate) fn has_source(&self, id: BatchId) -> bool {
         self.sources.contains(&id)
     }
 
-    /// Copies about `budget` values, then makes the keys of the merged batch with the rest of the budget. Subtracts the work from
-    /// the budget. Returns true when all is done.
+    /// Copies about `budget` values, then computes the keys of the merged batch with the rest of the budget. Subtracts the work from
+    /// `budget`. Returns true when all is done.
     pub(crate) fn step(
         &mut self,
         catalog: &Catalog,
@@ -111,7 +114,7 @@ impl Merge {
 
     /// Replaces the sources by the merged batch, which gets the id `id`.
     ///
-    /// A row that was deleted after the merge began is deleted in the merged batch too.
+    /// A row that was deleted after the merge started is also deleted in the merged batch. Returns `None` if the rows are not copied yet.
     pub(crate) fn apply(
         self,
         view: &mut View,
@@ -149,8 +152,8 @@ impl Merge {
 }
 
 impl Copied {
-    /// Makes the keys of field after field, as far as the budget reaches, and subtracts the work from it. Returns true when all
-    /// are made.
+    /// Computes the keys of one field after the other, as far as the budget reaches. Subtracts the work from `budget`. Returns true when
+    /// all keys are computed.
     fn step(&mut self, catalog: &Catalog, index: &BatchIndex, budget: &mut usize) -> bool {
         let cost = self.rows.len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -173,8 +176,8 @@ impl Copied {
 
 /// Joins the newest batch, which was the head, to an earlier batch with lazy columns. Searches then have one batch less to test.
 ///
-/// Returns `None` if there is no such batch, or if both together have too many rows or too long documents. Ignores batches for
-/// which `is_merging` returns true.
+/// Returns `None` if there is no such batch, or if both together have too many rows or too long documents. Ignores batches for which
+/// `is_merging` returns true.
 pub(crate) fn join_head(
     view: &mut View,
     keep: Keep,
@@ -208,22 +211,25 @@ pub(crate) fn join_head(
     Some(moved)
 }
 
-/// The moves of the rows of merged batches.
+/// The changes of the addresses of rows by a merge.
 pub(crate) struct Moved {
-    /// The source batches. The flag is true for a batch that was uncovered.
+    /// The source batches. The flag is true if the batch was uncovered.
     sources: Vec<(BatchId, bool)>,
-    /// The first row of the target batch that came from one of the sources.
+    /// The first row of the target batch that came from a source.
     first: usize,
-    /// The source of each row from `first` on, as an index, and the row in that source.
+    /// For each row from `first` on, the index of its source and its row number there.
     rows: Vec<(u16, u16)>,
+    /// The target batch.
     to: Slot,
+    /// True if the target batch is uncovered.
     is_uncovered: bool,
     /// The source batches, which later writes free.
     pub(crate) obsolete: Vec<Arc<Batch>>,
 }
 
 impl Moved {
-    /// Calls `take` for each live row that is or was uncovered: with its id, its old uncovered row and its new one.
+    /// Calls `take` for each live row that is uncovered before or after the merge. Passes its id, its old address and its new address, each
+    /// `None` if the row is covered.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
         for (row, (source, from)) in (self.first..).zip(&self.rows) {
             let Some((batch, was_uncovered)) = self.sources.get(usize::from(*source)) else { continue };

@@ -1,11 +1,14 @@
 //! Writes: single cases, imports, merges of batches, and restored engines.
 //!
-//! Bottom up: [`sizes`], [`merge`] and [`writer`] are the writer's state. [`transaction`] is a write in progress. [`pipeline`]
-//! fills it with the cases of an import, on [`threads`]. [`import`] and [`single`] are the API.
+//! Bottom up: [`sizes`], [`merge`] and [`writer`] are the writer's state. [`transaction`] is a write in progress. [`pipeline`] fills it
+//! with the cases of an import, on [`threads`]. [`import`] and [`single`] are the API.
+//!
+//! The *head* is the buffer of recent single writes, and the *base* is the view of all other batches. A *place* is the insertion-order
+//! number of a case.
 
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "counts of cases, rows, batches and bytes that lie in memory; differences are asserted"
+    reason = "counts of cases, rows, batches and bytes in memory; differences are asserted"
 )]
 
 mod import;

@@ -13,17 +13,17 @@ use crate::error::quote;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DocumentNoteKind {
-    /// A timestamp without an offset from UTC. It counts as UTC.
+    /// A timestamp without an offset from UTC, which counts as UTC.
     NoZone,
-    /// A number that is not a double. It was rounded to the nearest one.
+    /// A number that is not a double. It was rounded to the nearest double.
     RoundedNumber,
     /// Unix milliseconds that look like a year, a date or seconds.
     MistakenMillis,
-    /// An unknown member whose name is similar to a field's. It is not searched.
+    /// An unknown member whose name is similar to the name of a field. It is not searched.
     UnknownMember,
 }
 
-/// A possible mistake in cases of an import that is not a fault.
+/// A possible mistake in the cases of an import. It is not an error.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, DocumentNoteKind};
@@ -40,19 +40,19 @@ pub struct DocumentNote {
     pub kind: DocumentNoteKind,
     /// The name of the field, or the keys of the member joined by dots.
     pub path: String,
-    /// The number of documents with it.
+    /// The number of documents that have the possible mistake.
     pub count: u64,
-    /// The [name](crate::engine::Import::begin_source) of the source of the first such document; empty if it has none.
+    /// The [name](crate::engine::Import::begin_source) of the source of the first such document. Empty if it has none.
     pub source: String,
-    /// The line in the source where the first such document starts, or its row, counted from 1.
+    /// The line in the source at which the first such document starts, or its row number, counted from 1.
     pub line: u64,
-    /// The value in that document, clipped, with control characters escaped; empty for a member.
+    /// The value in the first such document, clipped, with control characters escaped. Empty for a member.
     pub found: String,
-    /// The fields with a similar name, one to three; empty for a value.
+    /// The names of one to three fields with similar names. Empty for a value.
     pub meant: Vec<String>,
 }
 
-/// The most notes of a report. A catalogue with many fields may cause more.
+/// The maximum number of notes of a report. A catalogue with many fields may cause more.
 const MOST_NOTES: usize = 256;
 
 impl DocumentNote {
@@ -94,7 +94,7 @@ impl DocumentNote {
                     (DocumentNoteKind::MistakenMillis, catalog.field(*field).name())
                 }
                 Remark::Stray(stray) => {
-                    // Some sources have both members, one of them for other programs.
+                    // Some sources have both members, one of which is for other programs.
                     if stray.fields.iter().any(|field| row.has_own(*field)) {
                         continue;
                     }

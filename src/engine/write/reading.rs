@@ -1,4 +1,4 @@
-//! Reads one document into a row, under the mode of an import.
+//! Reading of documents into rows, under the mode of an import.
 
 use super::report::{ImportError, ImportReport};
 use crate::batch::Row;
@@ -19,7 +19,7 @@ pub enum ImportMode {
     Lenient,
 }
 
-/// A reader of documents that reports their faults.
+/// A reader of documents that reports their errors.
 pub(crate) struct DocumentReader<'e> {
     pub(crate) catalog: &'e Catalog,
     pub(crate) limits: &'e Limits,
@@ -27,10 +27,10 @@ pub(crate) struct DocumentReader<'e> {
 }
 
 impl DocumentReader<'_> {
-    /// Reads a document into a row. Returns `None` if it is rejected; the report then says so.
+    /// Reads a document into a row. Returns `None` if the document is rejected, and adds the error to the report.
     ///
     /// # Errors
-    /// The fault that ends a strict import.
+    /// Returns the error that ends a strict import.
     pub(crate) fn read<'t>(
         &self,
         piece: Piece<'t>,
@@ -50,7 +50,7 @@ impl DocumentReader<'_> {
                 Err(error) => return refuse(line, error, report).map(|()| None),
             },
         };
-        // The line of a fault inside a document of several lines.
+        // The line of an error inside a document of several lines.
         let line_of = |error: &Error| {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line + memchr::memchr_iter(b'\n', before).count() as u64
@@ -63,10 +63,10 @@ impl DocumentReader<'_> {
         Ok(Some(text))
     }
 
-    /// Reports the faults and remarks of a complete row.
+    /// Reports the errors and remarks of a complete row.
     ///
     /// # Errors
-    /// The fault that ends a strict import.
+    /// Returns the error that ends a strict import.
     #[cfg(feature = "arrow")]
     pub(super) fn note_row(
         &self,
@@ -80,7 +80,7 @@ impl DocumentReader<'_> {
         Ok(())
     }
 
-    /// Moves the faults of an accepted case to the report.
+    /// Moves the errors of an accepted case to the report.
     fn note_faults(
         &self,
         row: &mut Row<'_>,
@@ -103,7 +103,7 @@ impl DocumentReader<'_> {
         Ok(())
     }
 
-    /// Rejects a case: skips it, or ends a strict import.
+    /// Rejects a case. A lenient import skips the case; a strict import ends with an error.
     pub(super) fn refuse(
         &self,
         refusal: ImportError,

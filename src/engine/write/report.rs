@@ -13,9 +13,9 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UpsertOutcome {
-    /// Its `id` is new.
+    /// The `id` of the document is new.
     Stored,
-    /// It replaced the document with the same `id`, and keeps its place in the insertion order.
+    /// The document replaced the document with the same `id`, and keeps its place in the insertion order.
     Replaced,
 }
 
@@ -23,19 +23,18 @@ pub enum UpsertOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportError {
-    /// The [name](crate::engine::Import::begin_source) of the source; empty if it has none.
+    /// The [name](crate::engine::Import::begin_source) of the source. Empty if it has none.
     pub source: String,
-    /// The line of the fault in the source, or the row, counted from 1; 0 for the whole source.
+    /// The line or row of the error in the source, counted from 1. 0 if the error affects the whole source.
     pub line: u64,
-    /// True if the case was kept and its field counts as absent. For line 0: the cases of the source were kept without this
-    /// column.
+    /// True if the case was kept, and the field counts as absent. For line 0: the cases of the source were kept without a column.
     pub kept: bool,
-    /// The fault. Its path and offset are those inside the document.
+    /// The error. Its path and offset are relative to the document.
     pub error: Box<Error>,
 }
 
 impl ImportError {
-    /// Creates the refusal of a rejected case or source.
+    /// Creates the error of a rejected case or source.
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
     }
@@ -65,22 +64,22 @@ impl std::error::Error for ImportError {}
 pub struct ImportReport {
     /// The number of new cases.
     pub stored: u64,
-    /// The number of documents that replaced one with the same `id`, of this import or stored before.
+    /// The number of documents that replaced a document with the same `id`, of this import or stored before.
     pub replaced: u64,
     /// The number of documents with a rejected value, whose field counts as absent.
     pub incomplete: u64,
     /// The number of malformed cases that were skipped.
     pub skipped: u64,
-    /// The faults in the order of the sources: at most 10 per case, and at most 100,000.
+    /// The errors in the order of the sources: at most 10 per case, and at most 100,000.
     pub refusals: Vec<ImportError>,
-    /// The number of further faults that are not listed.
+    /// The number of further errors that are not listed.
     pub unlisted: u64,
-    /// Possible mistakes, in the order of their first occurrence; at most 256.
+    /// Possible mistakes, at most 256, in the order of their first occurrence.
     #[serde(default)]
     pub notes: Vec<DocumentNote>,
 }
 
-/// The most faults that a report lists. A file of faults only would otherwise take far more memory than its own size.
+/// The maximum number of errors that a report lists. Otherwise, the report on a file with only errors would be much larger than the file.
 const LISTED_REFUSALS: usize = 100_000;
 
 impl ImportReport {

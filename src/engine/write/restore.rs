@@ -1,4 +1,4 @@
-//! Engines restored from the contents of another one.
+//! Restoration of engines from stored contents.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use crate::engine::handle::{Engine, EngineBuilder};
 use crate::engine::shared_state::SharedState;
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 
-/// The bound on batch ids, which share 64 bits with a row number. At a million writes a second they last for nine years.
+/// The end of the range of batch ids, which share 64 bits with a row number. At a million writes per second, they last for nine years.
 const MOST_BATCH_IDS: u64 = 1 << 48;
-/// The bound on places, low enough that no later write overflows.
+/// The end of the range of places. It is low enough that later writes do not overflow.
 const MOST_PLACES: u64 = 1 << 62;
 
-/// The contents of an engine: its batches with their live rows, the cases stored since, and the next free numbers.
+/// The contents of an engine: its batches with their live rows, the cases stored since then, and the next free numbers.
 ///
 /// [`StagedWrite::after`](super::transaction::StagedWrite::after) returns a snapshot with these contents.
 pub(crate) struct Parts {
     pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
     /// The id of the batch that the head will become.
     pub(crate) head: BatchId,
-    /// The cases stored in the head, in order, deleted ones included.
+    /// The cases stored in the head, in order, including cases that were deleted again.
     pub(crate) rows: Vec<BufferedRow>,
-    /// Rows of batches or of the head that were deleted since the live rows were recorded.
+    /// The rows of batches or of the head that were deleted after the live rows were recorded.
     pub(crate) deleted: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
-    /// The hasher of the index that these cases replace, if there is one: imports under way have hashed ids by it.
+    /// The hasher of the index that these cases replace, if there is one. Imports in progress have hashed ids with it.
     pub(crate) hasher: Option<foldhash::quality::RandomState>,
 }
 
@@ -37,8 +37,8 @@ impl EngineBuilder {
     /// Builds an engine with these contents.
     ///
     /// # Errors
-    /// Parts that are inconsistent. It does not check for duplicate ids or places, or for corrupt batches; [`Engine::validate`]
-    /// does.
+    /// Returns an error if the parts are inconsistent. Does not check for duplicate ids or places, or for corrupt batches. Use
+    /// [`Engine::validate`] for that.
     pub(crate) fn restore(self, parts: Parts) -> Result<Engine, String> {
         let engine = self.build();
         let (catalog, sizes) = (&engine.catalog, engine.sizes);

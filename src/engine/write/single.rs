@@ -12,13 +12,13 @@ use crate::filter::utf8;
 use crate::ingest::{read_by_template, read_case, trim, trim_start};
 
 impl Engine {
-    /// Begins an import. Other writes and other imports do not wait for it until it is [committed](Import::commit).
+    /// Starts an import. Other writes and imports do not wait for it until it is [committed](Import::commit).
     #[must_use]
     pub fn import(&self, mode: ImportMode) -> Import<'_> {
         Import::new(self, mode, None)
     }
 
-    /// Begins an import that passes its documents to `store`, for an engine of numbered documents.
+    /// Starts an import that passes its documents to `store`, for an engine with numbered documents.
     #[cfg_attr(
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")
@@ -27,9 +27,9 @@ impl Engine {
         Import::new(self, mode, Some(store))
     }
 
-    /// Stores one case, a JSON document. It replaces the case with the same `id`, and keeps its place in the insertion order.
+    /// Stores one case, a JSON document. If a case with the same `id` exists, replaces it, and keeps its place in the insertion order.
     ///
-    /// Searches that begin afterwards see it.
+    /// Searches that start later see the case.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, UpsertOutcome};
@@ -42,13 +42,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Every fault that a strict import would report. Nothing is stored then.
+    /// Returns every error that a strict import would report. Nothing is stored then.
     ///
     /// # Complexity
-    /// Linear in the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).
+    /// Linear in the size of the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).
     ///
-    /// Only one call at a time uses the fast reader. A concurrent call uses the strict parser, which takes about 2.4 times the
-    /// instructions. To store from many threads, use [`upsert_many`](Self::upsert_many).
+    /// Only one call at a time uses the fast path of the parser. Concurrent calls use the strict parser, which takes about 2.4 times
+    /// as many instructions. To store from many threads, use [`upsert_many`](Self::upsert_many).
     pub fn upsert(&self, document: &[u8]) -> Result<UpsertOutcome, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
@@ -58,7 +58,8 @@ impl Engine {
         Ok(upserted)
     }
 
-    /// Stores cases, all or none: NDJSON, a JSON array or a search answer, as in a strict [import](Self::import).
+    /// Stores all cases of `documents`, or none. The format is NDJSON, a JSON array or a search answer, as in a strict
+    /// [import](Self::import).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -70,12 +71,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// The first malformed case, or a source of another format. Nothing is stored then.
+    /// Returns the error of the first malformed case, or an error if the source has another format. Nothing is stored then.
     pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, ImportError> {
         self.import(ImportMode::Strict).commit_all(documents)
     }
 
-    /// Deletes a case. Returns false if there is none with this `id`. A later case with the same `id` gets a new place.
+    /// Deletes a case. Returns false if there is no case with this `id`. A later case with the same `id` gets a new place in the
+    /// insertion order.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -88,7 +90,7 @@ impl Engine {
         self.delete_many([id]) == 1
     }
 
-    /// Deletes cases, all at once. Returns the number of deleted cases.
+    /// Deletes cases atomically. Returns the number of deleted cases.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -106,7 +108,7 @@ impl Engine {
         deleted
     }
 
-    /// Reads one document as a strict import does. Returns its text.
+    /// Reads one document like a strict import. Returns its text.
     pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
         let bytes = trim(document);
         // Offsets in errors refer to the whole `document`.

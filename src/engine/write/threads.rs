@@ -1,7 +1,7 @@
 //! Threads of an import, and the queue of their tasks.
 //!
-//! A write holds the writer lock. While a rayon thread waits, it may run other tasks of its pool. Such a task could be another
-//! write, which would wait for the lock that its own thread holds. So these threads are not rayon's.
+//! A write holds the writer lock. While a rayon thread waits, it may run other tasks of its pool. Such a task could be another write, which
+//! would wait for the lock that its own thread holds. So these threads do not belong to a rayon pool.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,12 +9,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 pub(crate) use std::thread::{Scope, scope};
 
-/// The most threads of an import. Each has one group in memory.
+/// The maximum number of threads of an import. Each has one group of documents in memory.
 pub(crate) const MOST_WORKERS: usize = 8;
 
-/// Returns the number of worker threads: that of the current rayon pool, at most [`MOST_WORKERS`].
+/// Returns the number of worker threads: the size of the current rayon pool, but at most [`MOST_WORKERS`].
 ///
-/// Without the feature `parallel` it is 1.
+/// Without the feature `parallel`, the number is 1.
 pub(crate) fn available_workers() -> usize {
     #[cfg(feature = "parallel")]
     let threads = rayon::current_num_threads();
@@ -23,13 +23,13 @@ pub(crate) fn available_workers() -> usize {
     threads.clamp(1, MOST_WORKERS)
 }
 
-/// A starter of tasks, on threads that end within `'s`.
+/// A spawner of tasks, on threads that end within `'s`.
 pub(crate) trait Spawn<'s>: Copy {
-    /// Starts a task on a new thread. Runs it on this thread if the system has no more threads.
+    /// Starts a task on a new thread. If the system has no more threads, runs the task on this thread.
     fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
 }
 
-/// A starter of tasks, on threads that may outlive the import.
+/// A spawner of tasks, on threads that may outlive the import.
 #[derive(Clone, Copy)]
 pub(crate) struct Detached;
 
@@ -56,7 +56,7 @@ fn run_once<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
     work.map(|work| work())
 }
 
-/// A task on another thread. If this handle is dropped, the task continues, and its result is dropped.
+/// A task on another thread. If the handle is dropped, the task continues, and its result is dropped.
 pub(crate) struct Task<'s, R>(State<'s, R>);
 
 enum State<'s, R> {
@@ -66,7 +66,7 @@ enum State<'s, R> {
 }
 
 impl<R> Task<'_, R> {
-    /// Waits for the result. It is always `Some`.
+    /// Waits for the result, which is always `Some`.
     fn finish(self) -> Option<R> {
         match self.0 {
             State::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
@@ -76,9 +76,9 @@ impl<R> Task<'_, R> {
     }
 }
 
-/// A queue of tasks. Their results are taken in the order in which the tasks were started.
+/// A queue of tasks. Results are returned in the order in which the tasks were started.
 ///
-/// At most [`workers`](Self::workers) tasks run concurrently. The others wait on their threads.
+/// At most [`workers`](Self::workers) tasks run concurrently. The other tasks wait on their threads.
 pub(crate) struct Queue<'s, R> {
     tasks: VecDeque<Task<'s, std::thread::Result<R>>>,
     semaphore: Arc<Semaphore>,
@@ -110,12 +110,12 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         self.tasks.push_back(task);
     }
 
-    /// Waits for the oldest task if there are more tasks than workers. The caller must do so before it starts the next.
+    /// Waits for the oldest task if there are more tasks than workers. The caller must call this before it starts another task.
     pub(crate) fn next_if_full(&mut self) -> Option<R> {
         if self.tasks.len() > self.workers { self.next() } else { None }
     }
 
-    /// Waits for the oldest task, and resumes its panic. Returns `None` without a task.
+    /// Waits for the oldest task, and resumes its panic if it panicked. Returns `None` if there is no task.
     pub(crate) fn next(&mut self) -> Option<R> {
         let outcome = self.tasks.pop_front()?.finish()?;
         Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
@@ -134,16 +134,16 @@ pub(crate) struct Semaphore {
     released: Condvar,
 }
 
-/// A permit of a [`Semaphore`], until it is dropped.
+/// A permit of a [`Semaphore`], which is returned on drop.
 pub(crate) struct Permit<'s>(&'s Semaphore);
 
 impl Semaphore {
-    /// Creates a semaphore for this number of threads, at least one.
+    /// Creates a semaphore with `threads` permits, at least one.
     pub(crate) fn new(threads: usize) -> Self {
         Self { left: Mutex::new(threads.max(1)), released: Condvar::new() }
     }
 
-    /// Waits for a permit. A thread must not wait for a second one.
+    /// Waits for a permit. A thread must not hold two permits.
     pub(crate) fn take(&self) -> Permit<'_> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let mut left =

@@ -1,4 +1,4 @@
-//! The writer's state besides the snapshot. Only the write in progress sees it.
+//! The state of the writer in addition to the snapshot. Only the write in progress accesses it.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -13,24 +13,26 @@ use crate::index::KeyWork;
 /// The state of an engine that one write leaves to the next.
 #[derive(Default)]
 pub(crate) struct Writer {
+    /// The place of the next new case: its insertion-order number.
     pub(crate) next_place: u64,
+    /// The id of the next batch.
     pub(crate) next_batch: u64,
     /// The live rows of uncovered batches and of the head, by id.
     pub(crate) uncovered: Locations,
-    /// The cases stored in the head, by row, deleted ones included.
+    /// The cases stored in the head, by row number, including cases that were deleted again.
     pub(crate) head: Vec<Arc<BufferedRow>>,
-    /// Rows of covered batches that were deleted since the head was last sealed.
+    /// The rows of covered batches that were deleted since the head was last sealed.
     pub(crate) deleted: Vec<StoredAddr>,
     /// The merge in progress.
     pub(crate) merge: Option<Merge>,
-    /// The work in progress on the index's keys.
+    /// The work in progress on the keys of the index.
     pub(crate) keys: Option<KeyWork>,
-    /// The sources of merges, which later writes [free](Self::free) one at a time.
+    /// The source batches of finished merges, which later writes [free](Self::free) one at a time.
     pub(crate) obsolete: Vec<Arc<Batch>>,
 }
 
 impl Writer {
-    /// Takes obsolete batches for the caller to free: one, or more if together they have more rows than a full batch.
+    /// Removes obsolete batches for the caller to free: one batch, or more if together they have more rows than a full batch.
     pub(crate) fn free(&mut self) -> Vec<Arc<Batch>> {
         let mut rows: usize = self.obsolete.iter().map(|batch| batch.rows()).sum();
         let mut freed = Vec::new();
@@ -47,7 +49,7 @@ impl Writer {
             .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.deleted.contains(at)))
     }
 
-    /// Like [`find`](Self::find), but with the covered row that an earlier look-up found in the base of the snapshot.
+    /// Like [`find`](Self::find), but uses `covered`, the result of an earlier look-up in the base of the snapshot.
     pub(crate) fn find_known<'i>(
         &self,
         snapshot: &Snapshot,
@@ -55,7 +57,7 @@ impl Writer {
         id: &impl Fn() -> &'i str,
         covered: Option<StoredAddr>,
     ) -> Option<StoredAddr> {
-        // No other covered row has this id, even if this one is deleted.
+        // No other covered row has this id, even if `covered` is deleted.
         self.find_uncovered(snapshot, hash, id).or_else(|| covered.filter(|at| !self.deleted.contains(at)))
     }
 
@@ -131,20 +133,20 @@ impl Writer {
     }
 }
 
-/// A hash table from ids to rows of uncovered batches. The ids are in the rows; an entry keeps the hash, so that growing the
-/// table reads no ids.
+/// A hash table from ids to rows of uncovered batches. The rows contain the ids. An entry keeps the hash, so that growing the table reads
+/// no ids.
 #[derive(Default)]
 pub(crate) struct Locations(HashTable<Location>);
 
 #[derive(Clone, Copy)]
 struct Location {
     hash: u64,
-    /// The id of the batch, and the row in the lower 16 bits.
+    /// The id of the batch in the upper 48 bits, and the row number in the lower 16 bits.
     at: u64,
 }
 
 fn pack(batch: BatchId, row: u16) -> u64 {
-    // At a million writes a second, it takes nine years to use 2^48 batch ids.
+    // At a million writes per second, it takes nine years to use 2^48 batch ids.
     batch.0 << 16 | u64::from(row)
 }
 

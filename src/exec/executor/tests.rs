@@ -1,4 +1,4 @@
-//! Random programs, beside asking each row in turn.
+//! Tests of random programs against row-by-row evaluation.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::column::{Codes, Column, ColumnBuilder, ColumnData, Sorted};
 use crate::rows::clear_tail;
 use crate::value::{Number, OrdinalRange, Value};
 
-/// Random numbers, the same in each run.
+/// A generator of pseudo-random numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -22,19 +22,19 @@ impl Random {
     }
 }
 
-/// Returns the string of a row.
+/// Returns the number that is the string of a row.
 fn code(row: usize) -> usize {
     row * 7919 % 50
 }
 
-/// The columns that programs read.
+/// The sets and columns that random programs read.
 struct Sets {
     rows: usize,
     words: Vec<Vec<u64>>,
     lists: Vec<Vec<u16>>,
-    /// A column of numbers below that of the rows, in no order; some rows have none.
+    /// A column of distinct numbers below `rows`, in random order. Some rows have no value.
     column: Column,
-    /// Columns of up to fifty strings, in no order; in the first some rows have none.
+    /// Columns of up to fifty strings, in random order. In the first column, some rows have no value.
     strings: [Column; 2],
 }
 
@@ -73,7 +73,7 @@ impl Sets {
         Self { rows, words, lists, column: builder.seal(rows), strings }
     }
 
-    /// The rows with one of a random set of strings, by reading their codes; none, where rows have no codes of bytes.
+    /// Returns a scan for a random set of strings, and the expected rows. Returns `None` if the column does not have 8-bit codes.
     fn scan(&self, random: &mut Random) -> Option<(AccessPath<'_>, Vec<bool>)> {
         let with_gaps = random.below(2) == 0;
         let column = &self.strings[usize::from(!with_gaps)];
@@ -87,8 +87,7 @@ impl Sets {
         Some((AccessPath::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
-    /// The rows whose number is in a random range, as sorted rows have them, and the test for it; none, where that is no row or
-    /// every one with a number.
+    /// Returns the access path of a random range of numbers, and the range. Returns `None` if no row or every row with a number is in it.
     fn sorted(&self, random: &mut Random) -> Option<(AccessPath<'_>, Range<usize>)> {
         let (ColumnData::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else {
             return None;
@@ -109,7 +108,7 @@ impl Sets {
     }
 }
 
-/// Writes a random member, and gives the rows it has.
+/// Appends a random member, and returns the rows that it selects.
 fn member<'s>(
     sets: &'s Sets,
     random: &mut Random,
@@ -140,7 +139,7 @@ fn member<'s>(
             having(&|row| span.contains(&row))
         }
         4 => {
-            // Few rows that were tested one by one, as a bitmap that the set owns.
+            // Few rows that were tested one by one: a bitmap that the set owns.
             let mut bits = vec![0; rows.div_ceil(LANES)];
             if random.below(3) > 0 {
                 bits[0] = random.below(1 << 31) | random.below(1 << 31) << 33;
@@ -189,7 +188,7 @@ fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
     let mut random = Random(7);
     let mut scratch = Scratch::default();
     for number in 0..30_000_u32 {
-        // Of many rows, sorted ones keep bitmaps.
+        // Sorted rows have prefix bitmaps only if there are many rows.
         let few = [1, 63, 64, 65, 130, 200][random.below(6) as usize];
         let rows = if number.is_multiple_of(100) { 9_000 } else { few };
         let sets = Sets::new(rows, &mut random);

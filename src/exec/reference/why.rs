@@ -1,4 +1,4 @@
-//! The reasons why a case is selected or not: the truth of each criterion as written.
+//! Explanation of why a case is selected or not: the truth of each criterion as written.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,15 +20,15 @@ use crate::value::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Why {
-    /// The case.
+    /// The `id` of the case.
     pub id: String,
-    /// True when the filter selects it, which is the truth of the first criterion.
+    /// True if the filter selects the case. This is the truth of the first criterion.
     pub selected: bool,
-    /// Every criterion in the order of the body, each before its children; the first is the whole filter.
+    /// Every criterion in the order of the body, each before its children. The first criterion is the whole filter.
     pub criteria: Vec<Criterion>,
     /// The values of the case in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
-    /// Field values of the document that were rejected, ten at most; such a field counts as absent.
+    /// The errors of rejected field values of the document, at most ten. A rejected value counts as absent.
     pub faults: Vec<Error>,
 }
 
@@ -36,12 +36,12 @@ pub struct Why {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Criterion {
-    /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
-    /// together, and where the filter was not made from a body.
+    /// The path of the criterion in the body, such as `criteria[0].children[2]`. Empty for `ids` and `criteria` together, and if the filter
+    /// was not compiled from a body.
     pub path: String,
-    /// The number of criteria around it.
+    /// The number of enclosing criteria.
     pub depth: usize,
-    /// True when it is true for the case.
+    /// True if the criterion is true for the case.
     pub holds: bool,
     /// The test.
     #[serde(flatten)]
@@ -53,14 +53,14 @@ pub struct Criterion {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Test {
-    /// The same for every case, as an empty list of criteria is.
+    /// A test with the same result for every case, such as an empty list of criteria.
     Constant {
-        /// True when it selects every case.
+        /// True if the test selects every case.
         constant: bool,
     },
-    /// Some criteria, the next ones that lie one deeper.
+    /// A connective of the criteria that follow in [`Why::criteria`] with a depth one greater.
     Branch {
-        /// `$and` or `$or`.
+        /// The connective: `$and` or `$or`.
         op: &'static str,
     },
     /// A comparison with the value set of a field.
@@ -78,15 +78,15 @@ pub enum Test {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Stored {
-    /// The value set, in the order of the document, each value once.
+    /// The value set, in document order, without repetitions.
     pub values: Vec<String>,
-    /// True when the document has no such value: `values` is then what the field counts as.
+    /// True if the document has no value in the field. `values` is then the default value of the field.
     pub absent: bool,
 }
 
-/// The truth of each criterion, as written, for the case in this document.
+/// Evaluates each criterion, as written, for the case in the document.
 ///
-/// It is as lenient as [`ImportMode::Lenient`](crate::ImportMode::Lenient): a field value that is rejected counts as absent.
+/// Reads the document like [`ImportMode::Lenient`](crate::ImportMode::Lenient): a rejected field value counts as absent.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};
@@ -99,10 +99,10 @@ pub struct Stored {
 /// ```
 ///
 /// # Errors
-/// The document is not a case, as a lenient import would say.
+/// Returns an error if the document is not a case, according to the rules of a lenient import.
 ///
 /// # Complexity
-/// Linear in the lengths of document and filter, but for sorting.
+/// Linear in the lengths of document and filter, except for sorting.
 pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     let catalog = filter.catalog();
     let mut row = Row::default();
@@ -133,7 +133,7 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
             None => continue,
         };
         let holds = truths.get(node).copied().unwrap_or(false);
-        // Only ids and criteria together are joined at the root by `$or`, and no body selects every case in a word.
+        // Only the join of `ids` and `criteria` is an `$or` at the root. No single criterion of a body selects every case.
         let is_nowhere = match test {
             Test::Branch { op } => depth == 0 && op == Connective::Or.name(),
             Test::Constant { constant } => constant,
@@ -153,7 +153,7 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
 /// The values that a case has in a field.
 #[derive(Default)]
 struct Values<'r> {
-    /// In the order of the document, each once.
+    /// The values in document order, without repetitions.
     listed: Vec<&'r Value<'r>>,
     set: ValueSet<'r>,
 }
@@ -166,7 +166,7 @@ impl<'r> Values<'r> {
         Self { listed, set }
     }
 
-    /// Returns the values of the fields that nodes name.
+    /// Returns the values of the fields that the criteria test.
     fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>, Complex>]) -> BTreeMap<FieldId, Self> {
         let mut values: BTreeMap<FieldId, Vec<&'r Value<'r>>> = BTreeMap::new();
         for node in nodes {
@@ -184,7 +184,7 @@ impl<'r> Values<'r> {
 }
 
 impl fmt::Display for Why {
-    /// A tree, a criterion a line: its truth, what it asks, what the case has, its place in the body.
+    /// Writes a tree with one criterion per line: its truth, its test, the values of the case, and its path in the body.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<[String; 2]> = self.criteria.iter().map(|criterion| self.line(criterion)).collect();
         let width = |column: usize| {
@@ -204,7 +204,7 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    /// Returns the test of a criterion, and the values that the case has in its field.
+    /// Returns the texts of the first two columns: the truth and the test of a criterion, and the values of the case.
     fn line(&self, Criterion { depth, holds, test, .. }: &Criterion) -> [String; 2] {
         let mark = if *holds { '✓' } else { '✗' };
         let (asked, stored) = match test {
@@ -217,7 +217,7 @@ impl Why {
             Test::Field { field, op, values } => {
                 let stored = match self.fields.get(field) {
                     Some(Stored { values: own, absent }) if !own.is_empty() => {
-                        // Of many, those that the criterion names are what decides.
+                        // If there are many values, the values that the criterion names are shown first.
                         let named: BTreeSet<&str> = values.iter().map(String::as_str).collect();
                         let (mut first, rest): (Vec<&String>, Vec<&String>) =
                             own.iter().take(SOUGHT).partition(|value| named.contains(value.as_str()));
@@ -235,16 +235,16 @@ impl Why {
     }
 }
 
-/// Columns are as wide as their widest text up to this many characters.
+/// The maximum number of characters of a text that determines the width of its column.
 const WIDEST: usize = 72;
-/// The number of values of a list that are shown.
+/// The maximum number of values of a list that are shown.
 const SHOWN: usize = 10;
-/// The number of characters of a value that are shown.
+/// The maximum number of characters of a value that are shown.
 const SHOWN_CHARS: usize = 60;
-/// Among how many stored values those are sought that a criterion names.
+/// The maximum number of stored values that are searched for values that the criterion names.
 const SOUGHT: usize = 1000;
 
-/// The first of `all` values as JSON strings.
+/// Formats the first of `all` values as JSON strings.
 fn shown(values: &[&String], all: usize) -> String {
     let clip = |value: &String| {
         let text = match value.char_indices().nth(SHOWN_CHARS) {

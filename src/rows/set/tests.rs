@@ -1,10 +1,10 @@
-//! Every verb on every pair of representations, beside a `BTreeSet` of the rows.
+//! Tests of every operation on every pair of representations, compared with a `BTreeSet` of rows.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Sets of rows of a batch: none, all, every few, ranges and single rows.
+/// Returns sets of rows of a batch: multiples of a step, no row, a range, the last row, and pseudo-random rows.
 fn models(rows: usize) -> Vec<BTreeSet<usize>> {
     let mut models: Vec<BTreeSet<usize>> =
         [1, 2, 3, 70].iter().map(|step| (0..rows).filter(|row| row % step == step - 1).collect()).collect();
@@ -15,7 +15,7 @@ fn models(rows: usize) -> Vec<BTreeSet<usize>> {
     models
 }
 
-/// The set of these rows, in every representation that it has.
+/// Returns the set of the rows of `model`, in every representation that can hold it.
 fn sets(model: &BTreeSet<usize>, rows: usize) -> Vec<RowSet<'static>> {
     let list: Vec<u16> = model.iter().map(|row| *row as u16).collect();
     let mut bits = vec![0; rows.div_ceil(LANES)];
@@ -105,7 +105,7 @@ fn every_two_representations_combine_as_sets_do() {
                             combined.iter(rows).eq(expected.iter().copied()),
                             "{one:?} {how:?} {other:?}"
                         );
-                        // A bitmap says that it is uniform only if it is.
+                        // A result that is reported as uniform must be uniform.
                         let mut bits = vec![0; rows.div_ceil(LANES)];
                         one.write(&mut bits, rows);
                         let uniform = other.combine_into(*how, &mut bits, rows);

@@ -7,18 +7,18 @@ use crate::batch::{BatchBuilder, Row};
 use crate::error::Error;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// The size at which a group of documents ends, in bytes, even if it has few documents.
+/// The size in bytes at which a group of documents ends, even if it has few documents.
 const GROUP_BYTES: usize = 1 << 27;
 
-/// The group being collected.
+/// A collector of documents into groups.
 pub(super) struct Documents<'t> {
     group: Option<DocumentGroup<'t>>,
     source: Arc<str>,
-    /// The bytes that the caller keeps. Documents inside them are not copied.
+    /// The bytes that the caller keeps. Documents that are slices of them are not copied.
     borrowed: &'t [u8],
-    /// The most rows of a group.
+    /// The maximum number of rows of a group.
     group_rows: usize,
-    /// Text buffers of stored groups, for reuse.
+    /// The text buffers of stored groups, for reuse.
     spare: Vec<Vec<u8>>,
     most_spare: usize,
 }
@@ -28,7 +28,7 @@ pub(super) struct Documents<'t> {
 pub(super) struct DocumentGroup<'t> {
     /// The batch to continue, with its first rows.
     filling: Option<Box<BatchBuilder>>,
-    /// The copied documents.
+    /// The documents that were copied.
     text: Vec<u8>,
     text_bytes: usize,
     /// The sources of the documents, each with the index of its first document.
@@ -38,27 +38,27 @@ pub(super) struct DocumentGroup<'t> {
     first_number: u64,
 }
 
-/// A document to be read.
+/// A document that is not read yet.
 struct PendingDocument<'t> {
     line: u64,
-    /// The document, or the error in its place.
+    /// The document, or the error of a document that could not be split.
     text: Result<Text<'t>, Box<Error>>,
 }
 
 impl<'t> Documents<'t> {
-    /// Creates a collector without documents. `group_rows` is the most rows of a group.
+    /// Creates a collector without documents. `group_rows` is the maximum number of rows of a group.
     pub(super) fn new(group_rows: usize, workers: usize) -> Self {
         let (group, source, borrowed) = (None, Arc::from(""), [].as_slice());
         Self { group, source, borrowed, group_rows, spare: Vec::new(), most_spare: workers }
     }
 
-    /// Creates a collector without documents, for documents that may be inside these bytes. It continues the source of `self`.
+    /// Creates a collector without documents, for documents that may be slices of `borrowed`. It continues the source of `self`.
     pub(super) fn over<'b>(&self, borrowed: &'b [u8]) -> Documents<'b> {
         let source = Arc::clone(&self.source);
         Documents { source, borrowed, ..Documents::new(self.group_rows, self.most_spare) }
     }
 
-    /// Begins another source.
+    /// Starts another source.
     pub(super) fn source(&mut self, name: &str) {
         self.source = name.into();
     }
@@ -67,15 +67,15 @@ impl<'t> Documents<'t> {
         self.group.is_none()
     }
 
-    /// Begins a group that continues a batch.
+    /// Starts a group that continues a batch.
     pub(super) fn begin(&mut self, filling: Box<BatchBuilder>) {
         self.group = Some(DocumentGroup { filling: Some(filling), ..DocumentGroup::default() });
     }
 
-    /// Chooses the rows of a group so that `workers` threads share about `documents` evenly. This matters if the documents fill
-    /// few batches.
+    /// Chooses the number of rows of a group so that `workers` threads share about `documents` documents evenly. This matters if the
+    /// documents fill few batches.
     ///
-    /// Batches stay at least half full.
+    /// Batches are at least half full.
     pub(super) fn share(&mut self, documents: usize, workers: usize, batch_rows: usize) {
         let most = documents.checked_div(batch_rows / 2).unwrap_or(documents);
         let batches = documents.div_ceil(batch_rows);
@@ -83,9 +83,9 @@ impl<'t> Documents<'t> {
         self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
     }
 
-    /// Adds a document. Returns its group if that is now full.
+    /// Adds a document. Returns its group if the group is now full.
     ///
-    /// `number` is the document's number, if the engine does not keep documents itself.
+    /// `number` is the number of the document, if the engine does not keep documents itself.
     pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
         let Self { group, source, borrowed, group_rows, spare, .. } = self;
         let open = group.get_or_insert_with(|| DocumentGroup {
@@ -99,7 +99,7 @@ impl<'t> Documents<'t> {
         if open.is_full(*group_rows) { group.take() } else { None }
     }
 
-    /// Takes the unfinished group.
+    /// Removes and returns the unfinished group.
     pub(super) fn take(&mut self) -> Option<DocumentGroup<'t>> {
         self.group.take()
     }
@@ -119,7 +119,7 @@ impl<'t> DocumentGroup<'t> {
             self.text_bytes += bytes.len();
             part_of(bytes, borrowed).map_or_else(|| self.copy(bytes), Text::Borrowed)
         });
-        // One reference for all documents of a source: an atomic count per document would slow the threads down.
+        // All documents of a source share one reference. An atomic count per document would slow the threads down.
         if self.sources.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, source)) {
             self.sources.push((self.pending.len(), Arc::clone(source)));
         }
@@ -137,7 +137,7 @@ impl<'t> DocumentGroup<'t> {
         known + self.pending.len() >= rows || self.text_bytes >= GROUP_BYTES
     }
 
-    /// Reads the documents into a batch.
+    /// Reads the documents into batches.
     pub(super) fn build(self, settings: Settings) -> BuiltGroup<'t> {
         let Self { filling, text, text_bytes, sources, pending, first_number } = self;
         let mut cases = GroupBuilder::new(settings, filling, first_number, pending.len(), text_bytes);
@@ -174,7 +174,7 @@ impl<'t> DocumentGroup<'t> {
     }
 }
 
-/// Returns the part of `bytes` that is `part`, by its address; `None` if `part` is elsewhere.
+/// Returns the slice of `bytes` at the address of `part`. Returns `None` if `part` is not inside `bytes`.
 fn part_of<'t>(part: &[u8], bytes: &'t [u8]) -> Option<&'t [u8]> {
     let start = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
     bytes.get(start..start.checked_add(part.len())?)

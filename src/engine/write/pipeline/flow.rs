@@ -1,4 +1,4 @@
-//! The stages combined: all on one thread, or with workers for the build stage.
+//! The combination of the stages: all on one thread, or with workers for the build stage.
 
 use super::documents::{DocumentGroup, Documents};
 use super::group::{BuiltGroup, Settings};
@@ -10,14 +10,14 @@ use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, s
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{FileFault, Piece};
 
-/// The number of cases from which on an import uses workers.
+/// The number of cases from which an import uses workers.
 const WORTH_WORKERS: usize = 1024;
 
 /// The reason why a source was not read to its end.
 pub(crate) enum Stop {
-    /// The fault of a document.
+    /// The error of a document.
     Refused(Box<ImportError>),
-    /// A fault of the file.
+    /// An error of the file.
     File(FileFault),
 }
 
@@ -36,13 +36,13 @@ impl From<Box<ImportError>> for Stop {
 /// A function that takes the pieces of a source.
 pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
 
-/// An import in progress, after its splitter.
+/// The state of an import in progress, except its splitter.
 pub(crate) struct Pipeline<'e> {
     pub(super) store: CaseStore<'e>,
     stages: Stages<'static, 'static, Detached>,
 }
 
-/// The stages between splitter and store. Documents have the lifetime `'t`; workers end within `'s`.
+/// The stages between splitter and store. Documents have the lifetime `'t`, and workers end within `'s`.
 struct Stages<'t, 's, S> {
     documents: Documents<'t>,
     queue: Queue<'s, BuiltGroup<'t>>,
@@ -50,7 +50,7 @@ struct Stages<'t, 's, S> {
 }
 
 impl<'e> Pipeline<'e> {
-    /// Creates the pipeline of an import. `documents` is the store of an engine with numbered documents.
+    /// Creates the pipeline of an import. `documents` is the destination of the documents of an engine that numbers them.
     pub(crate) fn new(engine: &'e Engine, mode: ImportMode, documents: Option<StoreDocument<'e>>) -> Self {
         let workers = available_workers();
         let stages = Stages {
@@ -74,13 +74,13 @@ impl<'e> Pipeline<'e> {
         &self.store.source
     }
 
-    /// Begins another source.
+    /// Starts another source.
     pub(crate) fn begin_source(&mut self, name: &str) {
         self.store.source = name.into();
         self.stages.documents.source(name);
     }
 
-    /// Returns the number of groups that are built concurrently; 1 without workers.
+    /// Returns the number of groups that are built concurrently. The number is 1 without workers.
     #[cfg(feature = "arrow")]
     pub(super) fn workers(&self) -> usize {
         self.stages.queue.workers()
@@ -89,7 +89,7 @@ impl<'e> Pipeline<'e> {
     /// Imports the documents that `split` finds. An unfinished group is kept for the next call.
     ///
     /// # Errors
-    /// The first fault that ends the import, if it is known already, and the fault of the file.
+    /// Returns the first error that ends the import, if it is already known, or the error of the file.
     pub(crate) fn push(
         &mut self,
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
@@ -97,10 +97,10 @@ impl<'e> Pipeline<'e> {
         self.stages.run(&mut self.store, 0, split)
     }
 
-    /// Imports the documents that `split` finds in `bytes`, which are the whole import. They are not copied.
+    /// Imports the documents that `split` finds in `bytes`. `bytes` is the whole import, and the documents borrow from it.
     ///
     /// # Errors
-    /// The first fault that ends the import.
+    /// Returns the first error that ends the import.
     pub(crate) fn push_all(
         &mut self,
         bytes: &[u8],
@@ -118,7 +118,7 @@ impl<'e> Pipeline<'e> {
     /// Stores all remaining documents.
     ///
     /// # Errors
-    /// The first fault that ends the import.
+    /// Returns the first error that ends the import.
     pub(crate) fn drain(&mut self) -> Result<(), Box<ImportError>> {
         self.stages.drain(&mut self.store)
     }
@@ -130,7 +130,7 @@ impl<'e> Pipeline<'e> {
 }
 
 impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
-    /// Takes the pieces that `split` finds. `rest` is the size of all further pieces, or 0 if that is unknown.
+    /// Processes the pieces that `split` finds. `rest` is the size of all further pieces, or 0 if it is unknown.
     fn run(
         &mut self,
         store: &mut CaseStore<'_>,
@@ -143,14 +143,14 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             rest = rest.saturating_sub(size);
             Ok(())
         });
-        // A document before the fault of the file may have a fault itself, which is reported first.
+        // A document before the error of the file may have an error, which is reported first.
         if let Err(Stop::File(_)) = outcome {
             self.drain(store)?;
         }
         outcome
     }
 
-    /// Stores a document at once, or adds it to the group.
+    /// Stores a document immediately, or adds it to the group.
     fn take(
         &mut self,
         store: &mut CaseStore<'_>,
@@ -164,7 +164,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             let Some(filling) = store.txn.take_filling(WORTH_WORKERS) else {
                 return store.read(piece);
             };
-            // Estimate the number of documents from the first ones.
+            // Estimates the number of documents from the first ones.
             let known = filling.rows();
             let more = rest.saturating_mul(known).checked_div(filling.document_bytes()).unwrap_or(0);
             if more > 0 {
@@ -183,6 +183,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
         Ok(())
     }
 
+    /// Starts the build of a group on a worker.
     fn start(&mut self, store: &CaseStore<'_>, group: DocumentGroup<'t>) {
         let settings = Settings::new(store.txn.engine(), store.mode);
         self.queue.start(self.spawn, move || group.build(settings));

@@ -14,7 +14,7 @@ use crate::engine::write::sizes::Sizes;
 use crate::ingest::trim;
 use crate::limits::Limits;
 
-/// The settings of the engine and the import, for a worker. They hold no snapshot.
+/// The settings of the engine and of the import, for a worker. They hold no snapshot.
 pub(super) struct Settings {
     pub(super) catalog: Catalog,
     pub(super) limits: Limits,
@@ -22,7 +22,7 @@ pub(super) struct Settings {
     sizes: Sizes,
     keep: Keep,
     hasher: foldhash::quality::RandomState,
-    /// The index when the group was started. If another write replaced it, the transaction looks the ids up again.
+    /// The base when the group was started. If another write replaced it, the transaction looks the ids up again.
     base: Weak<View>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct KeptDocument<'t> {
 }
 
 impl KeptDocument<'_> {
-    /// Returns the document without whitespace around it. `copied` is the text of its group.
+    /// Returns the document without surrounding whitespace. `copied` is the text of its group.
     pub(super) fn text<'s>(&'s self, copied: &'s [u8]) -> Option<&'s str> {
         // The document was read as a case, so it is UTF-8.
         std::str::from_utf8(trim(self.text.bytes(copied))).ok()
@@ -62,9 +62,9 @@ impl KeptDocument<'_> {
 /// The location of a document's text.
 #[derive(Clone)]
 pub(super) enum Text<'t> {
-    /// Inside bytes that the caller keeps until the import ends.
+    /// A slice of bytes that the caller keeps until the import ends.
     Borrowed(&'t [u8]),
-    /// Inside the text of its group.
+    /// A range of the text of the document's group.
     Copied(Range<usize>),
 }
 
@@ -77,13 +77,13 @@ impl Text<'_> {
     }
 }
 
-/// A sealed batch. Its rows have no places yet, except the first ones.
+/// A sealed batch. Its rows have no places yet, except the first `known` rows.
 pub(super) struct BuiltBatch<'t> {
     pub(super) batch: Batch,
-    /// The number of its first rows that the transaction has registered already.
+    /// The number of rows at its start that the transaction has already registered.
     pub(super) known: usize,
     pub(super) lookup: Lookup,
-    /// The document of each further row; empty if the engine keeps documents itself.
+    /// The document of each further row. Empty if the engine keeps or drops documents itself.
     pub(super) documents: Vec<KeptDocument<'t>>,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct BuiltBatch<'t> {
 pub(super) struct BuiltGroup<'t> {
     pub(super) batches: Vec<BuiltBatch<'t>>,
     pub(super) report: ImportReport,
-    /// The fault that ends the import after this group.
+    /// The error that ends the import after this group.
     pub(super) failed: Option<Box<ImportError>>,
     /// The text that [`Text::Copied`] refers to.
     pub(super) text: Vec<u8>,
@@ -102,7 +102,7 @@ pub(super) struct GroupBuilder<'t> {
     pub(super) settings: Settings,
     pub(super) report: ImportReport,
     filling: BatchBuilder,
-    /// The number of rows of `filling` that the transaction has registered already.
+    /// The number of rows of `filling` that the transaction has already registered.
     known: usize,
     next_number: u64,
     documents: Vec<KeptDocument<'t>>,
@@ -110,7 +110,7 @@ pub(super) struct GroupBuilder<'t> {
 }
 
 impl<'t> GroupBuilder<'t> {
-    /// Begins a group of about `rows` rows with `text_bytes` bytes of documents, as far as these are known.
+    /// Creates a builder for a group with about `rows` rows and `text_bytes` bytes of documents. Both are estimates.
     ///
     /// `filling` is the batch to continue, if there is one. `first_number` is the number of the first document.
     pub(super) fn new(
@@ -139,7 +139,7 @@ impl<'t> GroupBuilder<'t> {
         }
     }
 
-    /// Takes the number of the next document, which may turn out to be malformed.
+    /// Returns the number of the next document, which may turn out to be malformed, and advances it.
     pub(super) fn take_number(&mut self) -> u64 {
         let number = self.next_number;
         self.next_number = number.saturating_add(1);
@@ -164,10 +164,11 @@ impl<'t> GroupBuilder<'t> {
                 Document::Number { number, size_bytes: document.len() }
             }
         };
-        // The transaction sets the place, when it knows which ids exist already.
+        // The transaction sets the place when it knows which ids exist.
         self.filling.push(row, stored, 0);
     }
 
+    /// Seals the batch being filled, and looks up its ids and keys.
     fn seal(&mut self) {
         if self.filling.rows() == 0 {
             return;
@@ -179,7 +180,7 @@ impl<'t> GroupBuilder<'t> {
         self.batches.push(BuiltBatch { batch, known, lookup, documents });
     }
 
-    /// Ends the group. `text` is the text of its documents, `failed` the fault that ends the import.
+    /// Ends the group. `text` is the text of its documents, `failed` the error that ends the import.
     pub(super) fn finish(mut self, text: Vec<u8>, failed: Option<Box<ImportError>>) -> BuiltGroup<'t> {
         // A failed import stores no batch.
         if failed.is_none() {

@@ -8,50 +8,52 @@
 //! record batches ───────── group ─▶ rows ──────────┘
 //! ```
 //!
-//! - **Split** ([`Splitter`](crate::ingest::Splitter)) cuts bytes into documents. Its caller is [`Import`](crate::engine::Import).
-//! - **Group** ([`Documents`](documents::Documents)) collects the documents of one batch. The readers of Parquet files and
-//!   record batches form groups of rows themselves.
-//! - **Build** ([`GroupBuilder`](group::GroupBuilder)) reads each document or row of a group and fills column builders. It seals them
-//!   into batches, and looks up their ids and keys in the index. It does nearly all of an import's work.
-//! - **Store** ([`CaseStore`](store::CaseStore)) registers each row of the batches under its id in the write transaction. It
-//!   gives the row its place in the insertion order, and passes its document to the durable store, if there is one.
+//! - **Split** ([`Splitter`](crate::ingest::Splitter)) cuts bytes into documents. [`Import`](crate::engine::Import) calls it.
+//! - **Group** ([`Documents`](documents::Documents)) collects the documents of one batch. The readers of Parquet files and record batches
+//!   form groups of rows themselves.
+//! - **Build** ([`GroupBuilder`](group::GroupBuilder)) reads each document or row of a group and fills column builders. It seals them into
+//!   batches, and looks up their ids and keys in the index. It does nearly all of the work of an import.
+//! - **Store** ([`CaseStore`](store::CaseStore)) registers each row of the batches under its id in the write transaction. It gives the row
+//!   its place in the insertion order, and passes its document to the durable store, if there is one.
 //!
-//! With N workers, build runs on N threads and the other stages on the thread of the caller. There are no groups if N = 1 (one
-//! thread, or a build without the feature `parallel`), and none for the first 1,024 documents of an import. Then the caller's
-//! thread reads one document and stores it at once. Both ways read documents by the same
-//! [`DocumentReader`](super::reading::DocumentReader), and store cases in the same order.
+//! With N workers, the build stage runs on N threads, and the other stages run on the caller's thread. If N = 1 (one thread, or no feature
+//! `parallel`), there are no groups. There are also no groups for the first 1,024 documents of an import. The caller's thread then reads
+//! one document and stores it at once. Both paths read documents with the same [`DocumentReader`](super::reading::DocumentReader), and
+//! store cases in the same order.
 //!
 //! # Ownership
 //!
 //! - Only the caller's thread has the transaction, the report and the store of documents.
 //! - A group owns the text of its documents, or borrows it if the caller keeps all bytes until the end
-//!   ([`Pipeline::push_all`](flow::Pipeline::push_all)). A worker owns its group and a copy of the settings. It holds no snapshot
-//!   while it reads: it has a weak reference to the index, and upgrades it only for the look-up.
-//! - After a group is stored, its text buffer is reused by the group stage.
-//! - Workers are separate threads, not rayon's: see [`threads`](super::threads).
+//!   ([`Pipeline::push_all`](flow::Pipeline::push_all)).
+//! - A worker owns its group and a copy of the settings. It holds no snapshot while it reads: it has a weak reference to the index, and
+//!   upgrades it only for the look-up.
+//! - After a group is stored, the group stage reuses its text buffer.
+//! - Workers are separate threads, not threads of a rayon pool: see [`threads`](super::threads).
 //!
 //! # Order and errors
 //!
-//! Groups are stored in the order in which they were started ([`Queue`](super::threads::Queue)), which may differ from the order
-//! in which they are built. So cases, replacements, places, document numbers, faults and notes have the order of the sources, and
-//! a strict import ends with the first fault in that order. A fault of the file itself (such as a missing bracket) is returned last:
-//! the groups before it are stored first, since one of their documents may have a fault. A later call than the one that passed a
-//! document in may return its error.
+//! Groups are stored in the order in which they were started ([`Queue`](super::threads::Queue)). They may be built in another order. So
+//! cases, replacements, places, document numbers, errors and notes have the order of the sources, and a strict import ends with the first
+//! error in that order.
 //!
-//! A panic of a worker is resumed on the caller's thread when it takes the group from the queue.
+//! An error of the file itself (such as a missing bracket) is returned last. The groups before it are stored first, since one of their
+//! documents may have an error. The error of a document may be returned by a later call.
+//!
+//! A panic of a worker is resumed on the caller's thread when the caller takes the group from the queue.
 //!
 //! # Backpressure and bounds
 //!
-//! At most N + 1 groups are in memory. If the queue has N + 1 groups, the caller's thread waits for the oldest and stores it
-//! before it collects another. N is at most [8](super::threads::MOST_WORKERS). A group of documents ends at a full batch (65,536
-//! rows) or 128 MiB of text. The last, partial group is kept until [`commit`](crate::engine::Import::commit). A report lists at
-//! most 100,000 faults and 256 notes.
+//! At most N + 1 groups are in memory. If the queue has N + 1 groups, the caller's thread waits for the oldest and stores it before it
+//! collects another. N is at most [8](super::threads::MOST_WORKERS). A group of documents ends at a full batch (65,536 rows) or 128 MiB of
+//! text. The last, partial group is kept until [`commit`](crate::engine::Import::commit). A report lists at most 100,000 errors and 256
+//! notes.
 //!
 //! # Cancellation
 //!
-//! When an import fails or is dropped, no further group starts. Groups in progress are built to their end and dropped. An import
-//! of [borrowed bytes](flow::Pipeline::push_all) or of rows waits for them, since they borrow from its caller. The threads of an
-//! import by [`push`](flow::Pipeline::push) may outlive it by one group each. They hold neither its transaction nor a snapshot.
+//! When an import fails or is dropped, no further group starts. Groups in progress are built to their end and dropped. An import of
+//! [borrowed bytes](flow::Pipeline::push_all) or of rows waits for them, because they borrow from its caller. The threads of an import by
+//! [`push`](flow::Pipeline::push) may outlive it by one group each. They hold neither its transaction nor a snapshot.
 
 mod documents;
 mod flow;

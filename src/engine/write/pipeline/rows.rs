@@ -1,4 +1,4 @@
-//! Sources that are already rows: Parquet files and record batches.
+//! Imports of sources that consist of rows: Parquet files and record batches.
 
 use super::flow::Pipeline;
 use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
@@ -10,42 +10,43 @@ use crate::engine::write::threads::{Queue, scope};
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// The destination of the rows of a group: a worker's batch, or the transaction itself.
+/// The destination of the rows of a group: the batch of a worker, or the transaction.
 pub(crate) trait Cases {
     fn catalog(&self) -> &Catalog;
 
-    /// Returns the bounds on documents.
+    /// Returns the limits of documents.
     fn limits(&self) -> &Limits;
 
-    /// Counts the bytes of a row for the [bound](RowBound) on its source.
+    /// Counts the bytes of a row for the [bound](RowBound) of its source.
     ///
     /// # Errors
-    /// The rows counted so far exceed the bound.
+    /// Returns an error if the rows counted so far exceed the bound.
     fn count(&mut self, line: u64, bytes: u64) -> Result<(), ImportError>;
 
     /// Adds the case of a complete row.
     ///
     /// # Errors
-    /// A fault that ends the import.
+    /// Returns an error that ends the import.
     fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), ImportError>;
 
     /// Rejects a row that is not a case.
     ///
     /// # Errors
-    /// The refusal, if it ends the import.
+    /// Returns the error of the row, if it ends the import.
     fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError>;
 
-    /// Returns the refusal of a source that cannot be read any further.
+    /// Returns the error of a source whose rest cannot be read.
     fn fail(&self, line: u64, error: Error) -> ImportError;
 }
 
-/// Rows that are read together.
+/// A group of rows that are read together.
 pub(crate) struct RowGroup<G> {
+    /// The number of rows.
     pub(crate) rows: usize,
     pub(crate) group: G,
 }
 
-/// The bound on the bytes that the rows of one source [count](Cases::count), and the error of a source that exceeds it.
+/// The maximum number of bytes that the rows of one source may [count](Cases::count), and the error for a source that exceeds it.
 #[derive(Clone, Copy)]
 pub(crate) struct RowBound {
     pub(crate) bytes: u64,
@@ -53,7 +54,7 @@ pub(crate) struct RowBound {
 }
 
 impl RowBound {
-    /// Subtracts the bytes of a row from the bound.
+    /// Subtracts the bytes of a row from the bound. Returns an error if they exceed it.
     fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), ImportError> {
         let left = self.bytes.checked_sub(bytes);
         self.bytes = left.ok_or_else(|| ImportError::new(source, line, (self.too_much)()))?;
@@ -62,15 +63,15 @@ impl RowBound {
 }
 
 impl Pipeline<'_> {
-    /// Returns the smallest number of rows of a group: a batch with workers, else 1.
+    /// Returns the minimum number of rows per group: the size of a batch if worker threads are used, otherwise 1.
     pub(crate) fn rows_at_once(&self) -> usize {
         if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
     }
 
-    /// Reports a column that is not a field. Its cases are kept without it.
+    /// Reports a column that is not a field. The cases are kept without it.
     ///
     /// # Errors
-    /// The first fault of an earlier source that ends the import.
+    /// Returns the first error of an earlier source that ends the import.
     pub(crate) fn leave_out(&mut self, column: Error) -> Result<(), Box<ImportError>> {
         self.drain()?;
         let refusal = ImportError::new(&self.store.source, 0, column);
@@ -78,12 +79,13 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Imports all row groups of a source. `read` reads one group, whose first row is on the given line.
+    /// Imports all row groups of a source. `read` reads one group. It also takes the line of the first row, and the destination of the
+    /// cases.
     ///
     /// A source with one group is read on this thread, so that many small sources share a batch.
     ///
     /// # Errors
-    /// The first fault that ends the import, in the order of the source.
+    /// Returns the first error that ends the import, in the order of the source.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         mut groups: impl Iterator<Item = RowGroup<G>>,
@@ -131,12 +133,12 @@ impl Pipeline<'_> {
 struct BuiltRows {
     group: BuiltGroup<'static>,
     first_line: u64,
-    /// The bytes of each row, up to the one that ended the group.
+    /// The size in bytes of each row, up to and including the last row of the group.
     bytes: Vec<u64>,
 }
 
 impl CaseStore<'_> {
-    /// Stores the cases of a group of rows. Checks the bound row by row, as on one thread.
+    /// Stores the cases of a group of rows. Checks the bound row by row, like an import on one thread.
     fn push_rows(&mut self, built: BuiltRows, bound: &mut RowBound) -> Result<(), ImportError> {
         for (line, bytes) in (built.first_line..).zip(built.bytes) {
             bound.take(&self.source, line, bytes)?;
@@ -145,7 +147,7 @@ impl CaseStore<'_> {
     }
 }
 
-/// A destination that stores rows at once.
+/// A destination that stores rows immediately.
 struct StoredCases<'p, 'e> {
     store: &'p mut CaseStore<'e>,
     bound: RowBound,
@@ -181,7 +183,7 @@ impl Cases for StoredCases<'_, '_> {
     }
 }
 
-/// A destination that adds rows to a worker's batches.
+/// A destination that adds rows to the batches of a worker.
 struct GroupCases {
     builder: GroupBuilder<'static>,
     source: Box<str>,
@@ -189,12 +191,12 @@ struct GroupCases {
     text: Vec<u8>,
     first_line: u64,
     bytes: Vec<u64>,
-    /// The bound on the source when the group was started. Only the group's own rows are subtracted from it.
+    /// The bound of the source when the group was started. Only the rows of the group are subtracted from it.
     bound: RowBound,
 }
 
 impl GroupCases {
-    /// Begins the next group of a source, with the batch that the transaction was filling.
+    /// Starts the next group of a source, with the batch that the transaction was filling.
     fn new(store: &mut CaseStore<'_>, rows: usize, first_line: u64, bound: RowBound) -> Self {
         let settings = Settings::new(store.txn.engine(), store.mode);
         let filling: Option<Box<BatchBuilder>> = store.txn.take_filling(0);

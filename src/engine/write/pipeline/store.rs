@@ -8,7 +8,8 @@ use crate::engine::write::report::{ImportError, ImportReport};
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// The destination of documents that the engine does not keep itself. They are numbered from 0, and come in the order of the numbers.
+/// The destination of documents that the engine does not keep itself. Documents are numbered from 0, and passed in the order of their
+/// numbers.
 pub(crate) struct StoreDocument<'e> {
     next: u64,
     put: PutDocument<'e>,
@@ -18,7 +19,7 @@ pub(crate) struct StoreDocument<'e> {
 type PutDocument<'e> = Box<dyn FnMut(u64, &str) + Send + 'e>;
 
 impl<'e> StoreDocument<'e> {
-    /// Creates a destination, whose first document gets the number 0.
+    /// Creates a destination. Its first document gets the number 0.
     #[cfg_attr(
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")
@@ -35,9 +36,9 @@ pub(super) struct CaseStore<'e> {
     documents: Option<StoreDocument<'e>>,
     pub(super) source: Box<str>,
     pub(super) report: ImportReport,
-    /// The buffers of the last row read on this thread, for reuse.
+    /// The buffers of the last row that was read on this thread, for reuse.
     spare: Row<'static>,
-    /// The template of the documents read on this thread.
+    /// The template of the documents that are read on this thread.
     template: DocumentTemplate,
 }
 
@@ -60,7 +61,7 @@ impl<'e> CaseStore<'e> {
         DocumentReader { catalog: &engine.catalog, limits: &engine.limits, mode: self.mode }
     }
 
-    /// Reserves `count` document numbers, and returns the first; 0 if the engine keeps documents itself.
+    /// Reserves `count` document numbers, and returns the first number. Returns 0 if the engine keeps or drops documents itself.
     pub(super) fn take_numbers(&mut self, count: u64) -> u64 {
         let Some(documents) = &mut self.documents else { return 0 };
         let number = documents.next;
@@ -71,7 +72,7 @@ impl<'e> CaseStore<'e> {
     /// Reads a document, and stores or rejects it.
     ///
     /// # Errors
-    /// The fault that ends the import.
+    /// Returns the error that ends the import.
     pub(super) fn read(&mut self, piece: Piece<'_>) -> Result<(), Box<ImportError>> {
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
@@ -87,7 +88,7 @@ impl<'e> CaseStore<'e> {
     /// Stores the case of a row.
     ///
     /// # Errors
-    /// The engine cannot hold a further batch. This ends an import in either mode.
+    /// Returns an error if the engine cannot hold another batch. This ends an import in either mode.
     pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<ImportError>> {
         let number = self.take_numbers(1);
         let document = match self.documents {
@@ -103,10 +104,10 @@ impl<'e> CaseStore<'e> {
         Ok(())
     }
 
-    /// Stores the cases of a group that a worker built. Returns its text buffer.
+    /// Stores the cases of a group that a worker built. Returns the text buffer of the group.
     ///
     /// # Errors
-    /// The fault that ended the import in this group, or an engine that cannot hold a further batch.
+    /// Returns the error that ended the import in this group, or an error if the engine cannot hold another batch.
     pub(super) fn push_group(&mut self, mut built: BuiltGroup<'_>) -> Result<Vec<u8>, Box<ImportError>> {
         if let Some(failed) = built.failed.take() {
             return Err(failed);

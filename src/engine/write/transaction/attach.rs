@@ -1,4 +1,4 @@
-//! Attaching a transaction: it takes the writer lock, and finds the stored cases that it replaces.
+//! Attaching of a transaction: takes the writer lock, and finds the stored cases that the transaction replaces.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::engine::snapshot::{Snapshot, StoredAddr, View};
 use crate::error::Error;
 
 impl WriteTxn<'_> {
-    /// Takes the writer lock, and finds the stored cases that the transaction replaces. Returns how many of the cases counted as
-    /// stored replace one.
+    /// Takes the writer lock, and finds the stored cases that the transaction replaces. Returns the number of cases that counted as new,
+    /// but replace a stored case.
     ///
     /// Looks up the ids before it waits for the lock, and again only if another write was published meanwhile.
     ///
     /// # Errors
-    /// The engine cannot hold all batches of the transaction.
+    /// Returns an error if the engine cannot hold all batches of the transaction.
     pub(crate) fn attach(&mut self) -> Result<u64, Box<Error>> {
         if self.attached.is_some() {
             return Ok(0);
@@ -29,7 +29,7 @@ impl WriteTxn<'_> {
         Ok(replaced)
     }
 
-    /// Seals the last batch and looks up its ids, which [`attach`](Self::attach) does otherwise. No case is added afterwards.
+    /// Seals the last batch and looks up its ids. Without this call, [`attach`](Self::attach) does it. No case may be added afterwards.
     pub(crate) fn prepare(&mut self) {
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
             && filling.rows() > 0
@@ -40,7 +40,7 @@ impl WriteTxn<'_> {
         self.look_up(&base);
     }
 
-    /// Adds `by` to the number of each document. The transaction is [prepared](Self::prepare), and not attached.
+    /// Adds `by` to the number of each document. The transaction must be [prepared](Self::prepare), and not attached.
     #[cfg(feature = "store")]
     pub(crate) fn shift_document_numbers(&mut self, by: u64) {
         debug_assert!(self.attached.is_none(), "the numbers of replaced documents are not shifted");
@@ -56,8 +56,8 @@ impl WriteTxn<'_> {
         self.released.iter_mut().for_each(|number| *number = number.saturating_add(by));
     }
 
-    /// Returns the number and the place of each document, in the order in which the cases were stored, those that were replaced
-    /// again included. The transaction is [prepared](Self::prepare).
+    /// Returns the number and the place of each document, in the order in which the cases were stored. Includes cases that were replaced
+    /// again. The transaction must be [prepared](Self::prepare).
     #[cfg(feature = "store")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = (u64, u64)> {
         let (rows, sealed) = match &self.buffer {
@@ -77,7 +77,7 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Checks that the engine can hold all batches of the transaction. None is being filled.
+    /// Checks that the engine can hold all batches of the transaction. No batch may be being filled.
     fn check_all_batches(&self, snapshot: &Snapshot) -> Result<(), Box<Error>> {
         match &self.buffer {
             Buffer::Rows(rows) if rows.is_empty() => Ok(()),
@@ -86,7 +86,7 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Gives the cases their places after the stored ones, and records which of those they replace. Returns the number of
+    /// Gives the cases their final places, after the stored cases, and records which stored cases they replace. Returns the number of
     /// replaced cases.
     fn resolve(&mut self, attached: &Attached<'_>) -> u64 {
         let Self { hasher, buffer, deleted, released, .. } = self;
@@ -97,8 +97,8 @@ impl WriteTxn<'_> {
         let is_searched = snapshot.cases() > 0;
         let mut next_place = writer.next_place;
         let mut replaced = 0;
-        // The final places, by the place within the transaction. Cases come in this order, except one that replaces another case
-        // of the same transaction: it has the place of that case.
+        // The final places, by the place within the transaction. The places of the cases ascend from 0, except that a case which replaces
+        // another case of the transaction has the place of that case.
         let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
         let mut place_of = |own_place: u64, id: &str, covered: Option<StoredAddr>| {
             let at = usize::try_from(own_place).unwrap_or(usize::MAX);

@@ -9,18 +9,18 @@ use crate::index::BatchKeys;
 
 /// The cases that a transaction stores.
 pub(super) enum Buffer {
-    /// Few cases, which may become part of the head. [`RowAddr::batch`] is 0.
+    /// Few cases, which may become part of the head. In their addresses, [`RowAddr::batch`] is 0.
     Rows(Vec<Arc<BufferedRow>>),
     /// Full batches, and the batch being filled, which has the next number.
     Batches(Vec<SealedBatch>, Box<BatchBuilder>),
 }
 
-/// A batch to be stored.
+/// A batch that will be stored.
 pub(super) struct SealedBatch {
     pub(super) batch: Batch,
-    /// The keys of its key fields, if a worker made them.
+    /// The entries of the key fields, if a worker computed them.
     pub(super) keys: Vec<(FieldId, BatchKeys)>,
-    /// The covered cases that its rows may replace. Used until the transaction is attached.
+    /// The covered cases that the rows may replace. Used until the transaction is attached.
     pub(super) covered: CoveredRows,
 }
 
@@ -30,7 +30,7 @@ impl From<Batch> for SealedBatch {
     }
 }
 
-/// The rows of a batch whose ids exist in one base, with their live covered rows there. Sorted by row.
+/// The rows of a batch whose ids exist in a base, with their live covered rows there. Sorted by row.
 #[derive(Default)]
 pub(super) struct CoveredRows {
     base: Weak<View>,
@@ -38,10 +38,10 @@ pub(super) struct CoveredRows {
 }
 
 impl CoveredRows {
-    /// Keeps the row found for each row of a batch in a base.
+    /// Keeps the rows of the base that were found for each row of a batch.
     pub(super) fn new(base: Weak<View>, found: impl Iterator<Item = Option<StoredAddr>>) -> Self {
         let mut rows: Vec<_> = found.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
-        // The collected vector may have the capacity for all rows.
+        // The vector may have the capacity for all rows.
         rows.shrink_to_fit();
         Self { base, rows }
     }
@@ -61,7 +61,7 @@ impl CoveredRows {
 }
 
 impl Buffer {
-    /// Returns the number of cases, including those replaced within the transaction.
+    /// Returns the number of cases, including cases that were replaced within the transaction.
     pub(super) fn rows(&self) -> usize {
         match self {
             Self::Rows(rows) => rows.len(),
@@ -72,7 +72,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the address of the next case. The buffer has room for it.
+    /// Returns the address of the next case. The buffer must have room for it.
     pub(super) fn next(&self) -> RowAddr {
         match self {
             Self::Rows(rows) => row_addr(0, rows.len()),
@@ -111,7 +111,7 @@ pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
     RowAddr { batch: batch as u32, row: row_number(row) }
 }
 
-/// A batch that is being added to a transaction. Its first rows have places already.
+/// A batch that is being added to a transaction. Its first rows already have places.
 #[derive(Clone, Copy)]
 pub(super) struct IncomingBatch<'b> {
     pub(super) number: usize,

@@ -4,10 +4,10 @@ use hashbrown::HashTable;
 
 use crate::batch::RowAddr;
 
-/// A hash table from ids to rows of the transaction's buffer. It stores hashes; the ids are in the rows.
+/// A hash table from ids to rows of the transaction's buffer. The table stores hashes; the rows contain the ids.
 ///
-/// An import has one entry for each of its cases, so an entry is small: 8 bytes, and 1 byte of the table. It keeps half of the
-/// hash. When the table grows, the table's hash is computed from this half.
+/// An import has one entry for each of its cases, so an entry is small: 8 bytes, and 1 byte of the table. It keeps half of the hash. When
+/// the table grows, the hash for the table is computed from this half.
 #[derive(Default)]
 pub(super) struct PendingIds(HashTable<Entry>);
 
@@ -15,7 +15,7 @@ pub(super) struct PendingIds(HashTable<Entry>);
 struct Entry {
     /// The upper half of the id's hash.
     tag: u32,
-    /// The number of the batch. A transaction has no more batches than an engine, 65,536.
+    /// The number of the batch. A transaction has at most as many batches as an engine: 65,536.
     batch: u16,
     row: u16,
 }
@@ -36,7 +36,7 @@ fn tag(hash: u64) -> u32 {
     (hash >> u32::BITS) as u32
 }
 
-/// Returns a hash for the table, which uses its low bits for the bucket and the top seven bits for the tag.
+/// Returns a hash for the table, which uses the low bits for the bucket and the top seven bits for the tag.
 fn spread(tag: u32) -> u64 {
     // Fibonacci hashing: 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). The
     // shift moves the well-mixed upper bits down.
@@ -49,13 +49,13 @@ impl PendingIds {
         self.0.len()
     }
 
-    /// Returns the row of each case, in no particular order.
+    /// Returns the row of each case, in arbitrary order.
     pub(super) fn iter(&self) -> impl Iterator<Item = RowAddr> {
         self.0.iter().map(Entry::at)
     }
 
-    /// Moves the case with this hash, for whose row `is_it` returns true, to another row. Returns its old row, or `None` without
-    /// such a case.
+    /// Changes the row of the case with this hash for whose row `is_it` returns true. Returns its old row, or `None` if there is no such
+    /// case.
     pub(super) fn replace(
         &mut self,
         hash: u64,
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// With few hashes, so that many cases collide.
+        /// Uses few hashes, so that many cases collide.
         #[test]
         fn cases_are_found_where_they_were_put(numbers in prop::collection::vec(0_u16..60, 0..300)) {
             let tags = [0, 1, 2, 1 << 31, u32::MAX, u32::MAX - 2, u32::MAX >> 4];

@@ -1,4 +1,4 @@
-//! Staging a transaction: making the next snapshot, and a bounded step of the merges.
+//! Staging of a transaction: creates the next snapshot, and does a bounded step of the merges.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 use crate::engine::write::merge::{Merge, join_head};
 
-/// The values that a write copies for merges in progress, per case that it stores or deletes, plus once. A case is copied at most
+/// The number of values that a write copies for merges in progress, per case that it stores or deletes, plus once. A case is copied at most
 /// three times, one value per field, so merges keep up with writes.
 const MERGE_STEP: usize = 1024;
 
-/// The keys of the index that a write moves, per case that it stores or deletes, plus once. A case has few keys. Each is moved
-/// about log(number of batches) times.
+/// The number of keys of the index that a write moves, per case that it stores or deletes, plus once. A case has few keys. Each key is
+/// moved about log(number of batches) times.
 const KEY_STEP: usize = 128;
 
-/// The budget of a write for merges that earlier writes left, in values and in keys.
+/// The budget of a write for merges that earlier writes started, in values and in keys.
 struct Budget {
     values: usize,
     keys: usize,
@@ -77,7 +77,7 @@ impl<'e> WriteTxn<'e> {
         StagedWrite { writer, after, released: self.released, update }
     }
 
-    /// Seals the old head, and the batches of the transaction if it has any. Else its cases start a new head.
+    /// Seals the old head, and the batches of the transaction if it has any. Otherwise its cases start a new head.
     fn stage_sealed(mut self, attached: Attached<'e>, mut budget: Budget) -> StagedWrite<'e> {
         let Attached { mut writer, snapshot } = attached;
         let engine = self.engine;
@@ -128,7 +128,7 @@ impl<'e> WriteTxn<'e> {
         StagedWrite { writer, after, released: self.released, update }
     }
 
-    /// Continues the merge in progress, and starts others as far as the budget reaches.
+    /// Continues the merge in progress, and starts other merges as far as the budget reaches.
     fn merge_batches(
         &self,
         mut merge: Option<Merge>,
@@ -174,12 +174,12 @@ impl<'e> WriteTxn<'e> {
     }
 }
 
-/// Returns the hash of the id of one of these cases.
+/// Returns the hash of the id of the case at `at`.
 fn hash_in(rows: &[Arc<BufferedRow>], at: RowAddr, hasher: &impl BuildHasher) -> u64 {
     rows.get(usize::from(at.row)).map_or(0, |row| hasher.hash_one(row.id()))
 }
 
-/// Converts rows of the transaction to rows of a head, in which they start at `first`.
+/// Converts rows of the transaction to rows of a head, in which they start at row `first`.
 fn in_head(rows: &[RowAddr], head: BatchId, first: u16) -> impl Iterator<Item = StoredAddr> {
     rows.iter().map(move |at| StoredAddr::Uncovered(head, first + at.row))
 }

@@ -1,4 +1,4 @@
-//! A staged write, and its changes to the writer's state.
+//! Staged writes, and their changes to the writer's state.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -17,13 +17,15 @@ pub(super) struct WriterUpdate {
     next_batch: u64,
     /// The deleted uncovered rows, with the hash of the id.
     removed: Vec<(u64, BatchId, u16)>,
+    /// The changes of row addresses by merges.
     pub(super) moved: Vec<Moved>,
+    /// The new uncovered rows, with the hash of the id.
     pub(super) inserted: Vec<(u64, BatchId, u16)>,
     /// True if the old head became a batch.
     pub(super) is_new_head: bool,
-    /// The cases stored in the head.
+    /// The cases that the transaction stores in the head.
     pub(super) head: Vec<Arc<BufferedRow>>,
-    /// The deleted rows of covered batches that the base does not contain as deleted yet.
+    /// The deleted rows of covered batches that are still live in the base.
     pub(super) deleted: Vec<StoredAddr>,
     /// The merge in progress, if there is a new head.
     pub(super) merge: Option<Merge>,
@@ -53,6 +55,7 @@ impl WriterUpdate {
         id
     }
 
+    /// Records the deleted rows of uncovered batches.
     pub(super) fn note_deleted(
         &mut self,
         deleted: &HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
@@ -63,7 +66,7 @@ impl WriterUpdate {
         }));
     }
 
-    /// Records that the transaction's cases are rows of the head from `first` on. `hash` returns the hash of an id.
+    /// Records that the cases of the transaction are rows of the head, starting at row `first`. `hash` returns the hash of a case's id.
     pub(super) fn note_head(
         &mut self,
         ids: &PendingIds,
@@ -83,7 +86,7 @@ pub(crate) struct StagedWrite<'e> {
     pub(super) update: WriterUpdate,
 }
 
-/// Figures that a store writes to its file before it publishes.
+/// The figures that a store writes to its file before it publishes the write.
 #[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
 impl StagedWrite<'_> {
     /// Returns the next snapshot.
@@ -91,7 +94,7 @@ impl StagedWrite<'_> {
         &self.after
     }
 
-    /// Returns the numbers of documents that belong to no case any more, including documents that the transaction itself stored.
+    /// Returns the numbers of documents that no longer belong to a case, including documents that the transaction itself stored.
     pub(crate) fn released(&self) -> &[u64] {
         &self.released
     }
@@ -108,7 +111,7 @@ impl StagedWrite<'_> {
 }
 
 impl StagedWrite<'_> {
-    /// Makes the write visible to searches. Cannot fail.
+    /// Makes the write visible to searches. This cannot fail.
     pub(crate) fn publish(mut self) {
         let writer = &mut *self.writer;
         let update = self.update;

@@ -1,4 +1,4 @@
-//! The cases that one transaction stores and deletes.
+//! Write transactions: the cases that one write stores and deletes.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -14,39 +14,40 @@ use crate::engine::write::lookup::Lookup;
 use crate::engine::write::report::UpsertOutcome;
 use crate::error::{Error, ErrorKind};
 
-/// The most bytes of documents in the head, since a search has to seal it.
+/// The maximum size of the documents in the head in bytes, because a search has to seal it.
 const HEAD_BYTES: usize = 1 << 24;
 
-/// A batch is reserved at full size once 1/16 of it is filled, since it will probably become full. A buffer that grows step by
-/// step is copied repeatedly.
+/// The part of a batch, 1/16, that is filled before memory for a full batch is reserved, because the batch will probably become full. A
+/// buffer that grows step by step is copied repeatedly.
 const LIKELY_FULL: usize = 16;
-/// The most bytes that this reserves for documents, whose size is not known.
+/// The maximum size in bytes that is reserved for documents, whose size is not known.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
-/// A write transaction. Searches see it when it is published. If it is dropped before that, it has no effect.
+/// A write transaction. Searches see it when it is published. If it is dropped before, it has no effect.
 ///
-/// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) one does not
-/// know the stored cases: its places count from 0, and a case counts as stored if its id is new within the transaction.
-/// [`attach`](Self::attach) corrects both.
+/// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) transaction does not know
+/// the stored cases: its places start at 0, and a case counts as new if its id is new within the transaction. [`attach`](Self::attach)
+/// corrects both.
 pub(crate) struct WriteTxn<'e> {
     pub(super) engine: &'e Engine,
     pub(super) hasher: foldhash::quality::RandomState,
     /// `None` until the transaction is attached.
     pub(super) attached: Option<Attached<'e>>,
     pub(super) buffer: Buffer,
-    /// The bytes of the documents in [`Buffer::Rows`].
+    /// The size in bytes of the documents in [`Buffer::Rows`].
     buffer_bytes: usize,
     /// The live cases that the transaction stores, by id.
     pub(super) ids: PendingIds,
-    /// The cases stored and then replaced by the transaction itself.
+    /// The rows of cases that the transaction stored and then replaced.
     pub(super) own_deleted: Vec<RowAddr>,
-    /// The stored rows that it replaces or deletes, with the hash of the id.
+    /// The stored rows that the transaction replaces or deletes, with the hash of the id.
     pub(super) deleted: HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
+    /// The place of the next new case.
     pub(super) next_place: u64,
     /// The place of the last stored case.
     #[cfg(feature = "store")]
     last_place: u64,
-    /// The numbers of documents that belong to no case any more.
+    /// The numbers of documents that no longer belong to a case.
     pub(super) released: Vec<u64>,
 }
 
@@ -73,13 +74,13 @@ impl<'e> Attached<'e> {
 }
 
 impl<'e> WriteTxn<'e> {
-    /// Begins an attached transaction. Waits for the write in progress.
+    /// Starts an attached transaction. Waits for the write in progress.
     pub(crate) fn new(engine: &'e Engine) -> Self {
         let attached = Attached::new(engine);
         Self { next_place: attached.writer.next_place, attached: Some(attached), ..Self::detached(engine) }
     }
 
-    /// Begins a detached transaction. Neither waits for other writes, nor makes them wait, until it is attached.
+    /// Starts a detached transaction. Until it is attached, it neither waits for other writes nor makes them wait.
     pub(crate) fn detached(engine: &'e Engine) -> Self {
         Self {
             engine,
@@ -111,7 +112,7 @@ impl<'e> WriteTxn<'e> {
     /// Stores the case of a complete, valid row.
     ///
     /// # Errors
-    /// The engine cannot hold a further batch.
+    /// Returns an error if the engine cannot hold another batch.
     pub(crate) fn upsert(
         &mut self,
         row: &Row<'_>,
@@ -132,7 +133,7 @@ impl<'e> WriteTxn<'e> {
         Ok(upserted)
     }
 
-    /// Deletes a case. Returns false if there is none with this id.
+    /// Deletes a case. Returns false if there is no case with this id.
     ///
     /// The transaction must be attached, and must store no cases.
     pub(crate) fn delete(&mut self, id: &str) -> bool {
@@ -147,9 +148,9 @@ impl<'e> WriteTxn<'e> {
         true
     }
 
-    /// Takes the batch being filled, so that a worker can continue it.
+    /// Removes the batch that is being filled, so that a worker can continue it.
     ///
-    /// Returns `None` while the transaction has neither a full batch nor `least` cases in this one.
+    /// Returns `None` as long as the transaction has no full batch, and fewer than `least` cases in the batch being filled.
     pub(crate) fn take_filling(&mut self, least: usize) -> Option<Box<BatchBuilder>> {
         if least == 0 {
             self.begin_batches();
@@ -163,13 +164,13 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Stores the cases of a batch. Its first `known` cases are registered already, since the transaction
-    /// [began](Self::take_filling) the batch. The transaction is detached.
+    /// Stores the cases of a batch. The transaction must be detached. The first `known` cases are already registered, because the
+    /// transaction [started](Self::take_filling) the batch.
     ///
     /// Calls `stored` for each other case, with its row and the outcome.
     ///
     /// # Errors
-    /// The engine cannot hold a further batch.
+    /// Returns an error if the engine cannot hold another batch.
     pub(crate) fn push_batch(
         &mut self,
         mut batch: Batch,
@@ -204,8 +205,8 @@ impl<'e> WriteTxn<'e> {
         Ok(())
     }
 
-    /// Records the row of a case, given its id and the hash. Returns the outcome and the place, which is that of the replaced
-    /// case if there is one.
+    /// Records the row of a case, given its id and the hash of the id. Returns the outcome and the place. A case that replaces another case
+    /// gets its place.
     ///
     /// `incoming` is the batch of the row if the buffer does not contain it yet.
     fn register<'i>(
@@ -245,7 +246,7 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Makes room in the buffer for one more case, with a document of this size.
+    /// Makes room in the buffer for one more case, with a document of `document_bytes` bytes.
     fn make_room(&mut self, document_bytes: usize) -> Result<(), Box<Error>> {
         let sizes = self.engine.sizes;
         self.buffer_bytes += document_bytes;
@@ -256,7 +257,7 @@ impl<'e> WriteTxn<'e> {
         }
         if let Buffer::Batches(sealed, filling) = &mut self.buffer {
             if filling.is_full() || filling.rows() >= sizes.batch {
-                // After a full batch, another full one is likely.
+                // After a full batch, the next batch will probably become full, too.
                 sealed.push(filling.seal_and_go_on().into());
             } else if filling.rows() == sizes.batch / LIKELY_FULL {
                 let bytes = filling.document_bytes().saturating_mul(LIKELY_FULL).min(LIKELY_DOCUMENT_BYTES);
@@ -264,14 +265,14 @@ impl<'e> WriteTxn<'e> {
             }
         }
         match &self.buffer {
-            // The rest of a batch needs no further batch.
+            // The batch being filled has room, so no further batch is needed.
             Buffer::Batches(_, filling) if filling.rows() > 0 => Ok(()),
             Buffer::Batches(..) => self.check_next_batch(0),
             Buffer::Rows(rows) => self.check_next_batch(rows.len() + 1),
         }
     }
 
-    /// Moves the cases that might have become part of the head to the first batch.
+    /// Moves the cases that could have become part of the head to the first batch.
     fn begin_batches(&mut self) {
         if let Buffer::Rows(rows) = &self.buffer {
             let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
@@ -280,8 +281,7 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Checks that the engine can hold one more batch of the transaction. `rows` is that of
-    /// [`check_batches`](Self::check_batches).
+    /// Checks that the engine can hold one more batch of the transaction. `rows` is passed to [`check_batches`](Self::check_batches).
     fn check_next_batch(&self, rows: usize) -> Result<(), Box<Error>> {
         match &self.attached {
             Some(Attached { snapshot, .. }) => self.check_batches(snapshot, rows),
@@ -289,10 +289,10 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Checks that the engine can hold the batches of the transaction, including the one being filled, in addition to those of a
+    /// Checks that the engine can hold the batches of the transaction, including the batch being filled, in addition to the batches of a
     /// snapshot.
     ///
-    /// `rows` is the number of the cases if they may become part of the head, which counts as a batch.
+    /// `rows` is the number of cases if they may become part of the head, which counts as a batch.
     pub(super) fn check_batches(&self, snapshot: &Snapshot, rows: usize) -> Result<(), Box<Error>> {
         let added = match &self.buffer {
             Buffer::Rows(_) => {
@@ -304,7 +304,7 @@ impl<'e> WriteTxn<'e> {
         self.check_added(snapshot, added)
     }
 
-    /// Checks that the engine can hold further batches in addition to those of a snapshot.
+    /// Checks that the engine can hold `added` batches in addition to the batches of a snapshot.
     pub(super) fn check_added(&self, snapshot: &Snapshot, added: usize) -> Result<(), Box<Error>> {
         let batches = snapshot.batches() + added;
         let limit = self.engine.limits.batches.min(MAX_BATCHES);
@@ -316,7 +316,7 @@ impl<'e> WriteTxn<'e> {
         Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
     }
 
-    /// Returns true if the head has room for this number of cases and for the deletions so far.
+    /// Returns true if the head has room for `rows` cases and for the deletions so far.
     pub(super) fn fits_head(&self, head: &Head, rows: usize) -> bool {
         let edits = rows.max(self.deleted.len() + self.own_deleted.len());
         head.len() + edits <= self.engine.sizes.head()
