@@ -99,10 +99,51 @@ fn codes(range: Range<usize>) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::ColumnBuilder;
+    use crate::catalog::{Field, FieldType};
+    use crate::column::{Column, ColumnBuilder};
+    use crate::value::Value;
+
+    fn column(texts: &[&str]) -> Column {
+        let mut builder = ColumnBuilder::new(&Field::new("name", FieldType::String), texts.len());
+        for (row, text) in texts.iter().enumerate() {
+            builder.push(row, &Value::from(*text));
+        }
+        builder.seal(texts.len())
+    }
 
     #[test]
     fn codes_are_those_of_the_strings_that_match() {
-        let _ = ColumnBuilder::default;
+        let ascii = ["", "a", "ab", "abab", "b", "ba", "bb", "A", "B a", "an Ab"];
+        let all = [&ascii[..], &["é", "É a", "a\u{301}b", "🚩ab", "ß"]].concat();
+        let values = ["a", "b", "ab", "ba", "aba", "bb", "A", "é", "e", "ss", "🚩", "B a", "ab b", "x"];
+        for texts in [&ascii[..], &all] {
+            let column = column(texts);
+            let (dictionary, _) = column.dictionary().unwrap();
+            let mut patterns = vec![TextPattern::Every];
+            for count in [1, 2, 3, 5, 14] {
+                for from in 0..values.len() {
+                    let values = || values.iter().cycle().skip(from).take(count).copied();
+                    patterns.extend(TextPattern::prefixes(values()));
+                    patterns.extend(TextPattern::substrings(values()));
+                    patterns.extend(TextPattern::words(values()));
+                }
+            }
+            for pattern in patterns {
+                let matches = |code: &u32| pattern.contains(dictionary.get(*code as usize));
+                let expected: Vec<u32> = codes(0..dictionary.len()).filter(matches).collect();
+                assert_eq!(matching_codes(dictionary, &pattern).into_vec(), expected, "{pattern:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_occurrence_across_two_strings_does_not_count() {
+        let column = column(&["a", "aa", "b", "bb", "bba"]);
+        let (dictionary, _) = column.dictionary().unwrap();
+        let found = |value| containing(dictionary, dictionary.text(), value);
+        assert_eq!(
+            (found("ab"), found("aa"), found("ba"), found("bb")),
+            (vec![], vec![1], vec![4], vec![3, 4])
+        );
     }
 }

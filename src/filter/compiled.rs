@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::ingest;
 use crate::limits::Limits;
 use crate::operator::Complex;
-use crate::predicate::{self, Asked, Comparison, Leaf, Node, Rounded, Tree, Warning};
+use crate::predicate::{self, Asked, Leaf, Node, Rounded, Tree, Warning};
 
 /// A compiled filter: criteria for selecting cases.
 ///

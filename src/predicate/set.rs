@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::intervals::Intervals;
 use super::points::Points;
+use super::text_pattern::{Matcher, TextPattern};
 use crate::catalog::FieldType;
 use crate::operator::Pattern;
 use crate::value::{Value, ValueClass};

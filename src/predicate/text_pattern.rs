@@ -35,7 +35,7 @@ const FEW: usize = 8;
 
 impl TextPattern {
     /// Returns the strings that start with any of these. Returns `None` without values.
-    pub(super) fn prefixes<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+    pub(crate) fn prefixes<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(texts)?;
         let mut kept: SmallVec<[CompactString; 1]> = SmallVec::new();
         // Strings are sorted directly after their prefixes.
@@ -48,14 +48,14 @@ impl TextPattern {
     }
 
     /// Returns the strings that contain any of these. Returns `None` without values.
-    pub(super) fn substrings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+    pub(crate) fn substrings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(texts)?;
         let is_kept = contained(all.as_slice(), |kept, longer, _| clear(kept, longer));
         Some(Self::Substrings(keep(all, &is_kept)))
     }
 
     /// Returns the strings that contain every word of these. Returns `None` without a word.
-    pub(super) fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+    pub(crate) fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let words: Vec<String> = texts.flat_map(words).collect();
         Self::of_words(words.iter().map(String::as_str))
     }

@@ -141,7 +141,7 @@ pub(super) fn is_point(set: &Set) -> bool {
 }
 
 /// Merges a conjunction on a many-valued field: V has all required points, no forbidden point, and a member of each `Any` set.
-fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
+fn all_of_many(Sorted { any, none, all, .. }: Sorted) -> Merged {
     let forbidden = Set::union(none, false);
     let mut required = all;
     let mut alternatives = Vec::new();
@@ -182,7 +182,7 @@ fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
 }
 
 /// Merges a disjunction on a many-valued field: V has a member of an `Any` set, all of an `All` set, or none of a `None` set.
-fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
+fn any_of_many(Sorted { any, mut none, mut all, .. }: Sorted) -> Merged {
     let any = Set::union(any, false);
     if let Some(any) = &any {
         if none.iter().any(|set| set.is_within(any)) {
