@@ -1,4 +1,4 @@
-//! Errors in requests and case documents, with their positions.
+//! Errors in requests and case documents, with their positions. Also quoting, and the search for similar names (`nearest`, `nearest_two`).
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     OrderByMany,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,
-    /// A `limit` above the largest page.
+    /// A `limit` greater than [`Limits::page`](crate::Limits::page).
     PageTooLarge,
     /// A `countTotalItems` that is not `true` or `false`.
     BadFlag,
@@ -72,9 +72,9 @@ pub enum ErrorKind {
     CaseTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
-    /// A value that is not one of the allowed ones, or that contradicts other values.
+    /// A value that is not allowed, or that contradicts other values.
     BadValue,
-    /// A file of an unknown format or encoding, or whose columns are not those of cases.
+    /// A file that has an unknown format or encoding, or columns that do not fit the catalogue.
     BadFile,
     /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
     CatalogMismatch,
@@ -148,13 +148,13 @@ pub struct Error {
     pub found: String,
     /// A description of the allowed input.
     pub expected: String,
-    /// A suggestion: the probable meaning.
+    /// A suggested correction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
 
 impl Error {
-    /// Returns an error at a place of the input, for hosts that check something of their own.
+    /// Creates an error at a byte offset of the input. Hosts use it for their own checks.
     ///
     /// ```
     /// use casefilter::{Error, ErrorKind};
@@ -228,7 +228,7 @@ impl From<Box<Error>> for Error {
     }
 }
 
-/// The most errors that are reported for one request.
+/// The maximum number of errors that are reported for one request.
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
 /// The errors of one request: at least one, at most ten, in document order.
@@ -237,13 +237,13 @@ pub(crate) const REPORTED_ERRORS: usize = 10;
 pub struct Errors(Vec<Error>);
 
 impl Errors {
-    /// Sorts by position and keeps the first ten. Returns `None` without errors.
+    /// Creates a list of the first ten errors by position. Returns `None` if `errors` is empty.
     pub(crate) fn from_unsorted(mut errors: Vec<Error>) -> Option<Self> {
         errors.sort_by_key(|error| error.offset);
         Self::in_order(errors)
     }
 
-    /// Keeps the first ten. Returns `None` without errors.
+    /// Creates a list of the first ten errors, which must be sorted. Returns `None` if `errors` is empty.
     pub(crate) fn in_order(mut errors: Vec<Error>) -> Option<Self> {
         errors.truncate(REPORTED_ERRORS);
         (!errors.is_empty()).then_some(Self(errors))
@@ -268,10 +268,10 @@ impl Errors {
         &self.0
     }
 
-    /// Returns both values, or the errors of both, the first ones first, up to ten in all.
+    /// Returns both values, or up to ten errors of both results, in this order.
     ///
     /// # Errors
-    /// The errors of both results.
+    /// Returns the errors of both results.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Ok(first), Ok(second)) => Ok((first, second)),
@@ -345,8 +345,7 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
-/// Like [`quote`], for a suggested replacement. Returns `None` for a text that [`quote`] would change, since that would be
-/// another text.
+/// Like [`quote`], for a suggested replacement. Returns `None` if [`quote`] would change the text, since the result would be another text.
 pub(crate) fn quote_whole(text: &str) -> Option<String> {
     const LONGEST: usize = 200;
     let is_whole = text.len() <= LONGEST && !text.chars().any(is_unprintable) && !text.contains('`');
@@ -364,7 +363,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> 
     nearest_two(word, candidates).first().copied()
 }
 
-/// Returns the [`nearest`] candidate and the second nearest, if that is at most one edit further away.
+/// Returns at most two candidates: the [`nearest`] candidate, and the second nearest if it is at most one edit further away.
 pub(crate) fn nearest_two<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,

@@ -1,4 +1,4 @@
-//! The limits on input.
+//! The configurable limits (`Limits`) and their defaults. The parsers check them.
 
 /// Limits on requests and documents.
 ///

@@ -16,9 +16,9 @@
 //! assert!(ndjson.starts_with(&again));
 //! ```
 //!
-//! All fields of the Case resource occur, and most of them are sometimes absent. The skew is that of real cases: most old cases are
-//! resolved, a few tags and countries are in most cases, amounts are heavy-tailed, and some applicants have many cases. The generator
-//! uses only integer arithmetic, so the bytes are the same on all machines and with all versions of its dependencies.
+//! All fields of the Case resource occur, and most of them are sometimes absent. The skew is similar to real cases: most old cases are
+//! resolved, a few tags and countries are in most cases, amounts are heavy-tailed, and some applicants have many cases. The generator uses
+//! only integer arithmetic, so the bytes are the same on all machines and with all versions of its dependencies.
 
 #![expect(
     clippy::arithmetic_side_effects,

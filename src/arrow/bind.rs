@@ -12,7 +12,7 @@ use crate::catalog::{FieldId, Stray};
 
 /// A [`Node`] of the plan with its arrays.
 pub(super) struct BoundNode<'b> {
-    /// The null bitmap; `None` if no case has a null, or if the node has no array of its own.
+    /// The null bitmap; `None` if no case has a null, or if the node has no array.
     pub(super) nulls: Option<&'b NullBuffer>,
     pub(super) kind: BoundKind<'b>,
 }
@@ -39,7 +39,7 @@ pub(super) struct BoundMember<'b> {
     /// The key as JSON, with the colon.
     pub(super) label: &'b str,
     pub(super) node: BoundNode<'b>,
-    /// True if the member is a child of the struct column. Then it is absent where the struct is null.
+    /// True if the member is a child of the struct column. Then it is absent in rows in which the struct is null.
     pub(super) is_struct_child: bool,
     /// The field with a similar name, if the column itself is not a field.
     pub(super) stray: Option<&'b Arc<Stray>>,

@@ -14,7 +14,7 @@ use crate::json::{self, JsonType, Reader};
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
-    /// The number of objects read, absent ones included.
+    /// The number of objects that were read, including absent objects.
     pub(super) count: usize,
 }
 

@@ -54,10 +54,10 @@ pub struct CaseEncoder {
     schema: SchemaRef,
     members: Members,
     rows: usize,
-    /// The total size of the documents so far, which limits the size of every column.
+    /// The total size in bytes of the documents in the current batch. No column of the batch can be larger.
     bytes: usize,
     spare: Row<'static>,
-    /// By field number: true if the current case has a valid value.
+    /// For each field number: true if the current case has a valid value.
     has_value: Vec<bool>,
 }
 
@@ -71,7 +71,7 @@ impl CaseEncoder {
     /// Creates an encoder without cases.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        // No limits: the documents come from an engine, which has checked its own.
+        // No limits: the documents come from an engine, which has checked its own limits.
         let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         Self {
             catalog: catalog.clone(),
@@ -103,7 +103,8 @@ impl CaseEncoder {
         self.rows == 0
     }
 
-    /// Returns true if the documents of the current batch have 1 GiB. Then [`finish`](Self::finish) it before the next `push`.
+    /// Returns true if the documents of the current batch total at least 1 GiB. In that case, call [`finish`](Self::finish) before the next
+    /// `push`.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.bytes >= MAX_DOCUMENT_BYTES
@@ -112,8 +113,7 @@ impl CaseEncoder {
     /// Adds a case to the current batch.
     ///
     /// # Errors
-    /// Returns an error for a document that a lenient import would reject, and if the batch [is full](Self::is_full). Then
-    /// nothing is added.
+    /// Returns an error, and adds nothing, if a lenient import would reject the document, or if the batch [is full](Self::is_full).
     ///
     /// # Complexity
     /// Linear in the document.

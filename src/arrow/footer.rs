@@ -10,9 +10,9 @@ use parquet::errors::Result;
 use parquet::file::reader::ChunkReader;
 use smallvec::SmallVec;
 
-/// The greatest depth of groups. A struct in a list needs three levels.
+/// The maximum nesting depth of groups. A struct in a list needs three levels.
 const MAX_DEPTH: usize = 128;
-/// The greatest depth of structs and lists in the footer itself. The format needs eight.
+/// The maximum nesting depth of structs and lists that the footer parser accepts. The Parquet format needs 8.
 const MAX_NESTING: usize = 32;
 /// The size of the end of a file: the length of the footer (4 bytes) and the magic number (4 bytes).
 const TAIL_BYTES: usize = 8;
@@ -26,7 +26,7 @@ const STRUCT: u8 = 12;
 /// Returns false for a footer that cannot be parsed.
 ///
 /// # Errors
-/// Returns the errors of the reader.
+/// Returns an error if the file cannot be read.
 pub(super) fn is_valid(reader: &impl ChunkReader) -> Result<bool> {
     let Some(tail_start) = reader.len().checked_sub(TAIL_BYTES as u64) else { return Ok(false) };
     let tail = reader.get_bytes(tail_start, TAIL_BYTES)?;
@@ -121,7 +121,8 @@ impl ThriftReader<'_> {
         None
     }
 
-    /// Parses the header of the next field of a struct. Returns its type and sets `id`, or returns `Some(None)` at the end.
+    /// Parses the header of the next field of a struct. Returns its type and sets `id`, or returns `Some(None)` at the end of the struct.
+    /// Returns `None` if the bytes are malformed.
     fn field(&mut self, id: &mut u64) -> Option<Option<u8>> {
         let header = self.byte()?;
         if header == 0 {

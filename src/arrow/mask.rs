@@ -15,7 +15,7 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Matcher, Node, Set, Test};
 use crate::value::Value;
 
-/// Filtering record batches without an engine; with the feature `arrow`.
+/// Filtering of record batches without an engine; with the feature `arrow`.
 impl Filter {
     /// Returns a mask of the rows that match the filter: true or false for each row, never null.
     ///
@@ -37,8 +37,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a column has another type than its field, if two columns have the same field, or for an invalid
-    /// value. The path of the error is the column or the field.
+    /// Returns an error if a column has another type than its field, if two columns have the same field, or if a value is invalid. The path
+    /// of the error is the column or the field.
     ///
     /// # Complexity
     /// Linear in the values of the tested columns, times the criteria on each.
@@ -142,7 +142,7 @@ struct Search<'s, P> {
 type Found = Option<Result<BooleanBuffer, Error>>;
 
 impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
-    /// `around` has the rows where the enclosing node is present, `own` those where the struct column is not null.
+    /// `around` has the rows in which the enclosing node is present, `own` the rows in which the struct column is not null.
     fn object(&self, object: &Object<'_>, around: &BooleanBuffer, own: Option<&BooleanBuffer>) -> Found {
         object.members.iter().find_map(|entry| {
             let around = own.filter(|_| entry.is_struct_child).unwrap_or(around);
@@ -150,7 +150,7 @@ impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
         })
     }
 
-    /// `around` has the rows where the enclosing node is present. Values in other rows are undefined.
+    /// `around` has the rows in which the enclosing node is present. Values in other rows are undefined.
     fn part(&self, part: &BoundNode<'_>, around: &BooleanBuffer) -> Found {
         // `slice`: there may be elements after the last list that belong to no list.
         let own = part.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));

@@ -1,7 +1,7 @@
 //! Reads and writes Arrow record batches and Parquet files.
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
-//! - Export: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as those of an
+//! - Export: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as the documents of a
 //!   [`SearchAnswer`](crate::SearchAnswer). An engine's columns would not be enough: they are sets, so they lose the order of arrays and
 //!   the pairing of members in arrays of objects.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
@@ -19,13 +19,13 @@
 //! | Unix milliseconds in a string | `Utf8` | integers, timestamps, dates |
 //! | absent, `null`, or an invalid value | null | `Null` columns |
 //!
-//! Numbers become doubles. Timestamps lose their offset; those in the text form, which has whole seconds, also lose fractions
-//! of a second. An export omits members outside of the catalogue. An import adds columns that are not fields to the document;
-//! in strict mode, a column whose type JSON has no form for is an error. In a Parquet file the time zone is UTC.
+//! Numbers become doubles. Timestamps lose their offset; timestamps in the text form, which has whole seconds, also lose fractions of a
+//! second. An export omits members outside of the catalogue. An import adds columns that are not fields to the document; in strict mode, a
+//! column whose type JSON has no form for is an error. In a Parquet file the time zone is UTC.
 //!
-//! With the feature `parallel`, one thread decodes and the others build batches. Up to one group more than there are threads is
-//! in memory at a time, each with at most 128 MiB of columns. The result of an import, and the line of an error, do not depend
-//! on the number of threads.
+//! With the feature `parallel`, one thread decodes batches and the other threads import them. At most one group per thread and one more are
+//! in memory at a time, each with at most 128 MiB of columns. The result of an import, and the line of an error, do not depend on the
+//! number of threads.
 //!
 //! An import copies all values, because an engine's columns are more compact than Arrow's.
 //! [`Filter::mask`](crate::Filter::mask) copies no values of columns with an "exported as" type or `Utf8View`.
@@ -47,7 +47,7 @@ mod types;
 mod value;
 mod values;
 
-// The crates whose types this module takes and gives, so that a host needs no version of its own.
+// The crates whose types are in the interface of this module, so that a host uses the same versions.
 pub use arrow_array;
 pub use arrow_schema;
 pub use parquet;
@@ -76,11 +76,10 @@ impl Import<'_> {
     /// | timestamp | timestamps of any unit and time zone, dates, strings in the text form; for fields [in Unix milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
     /// | boolean | booleans |
     ///
-    /// Multi-valued fields are lists of these. A null is absent.
+    /// Multi-valued fields are lists of these types. A null is absent.
     ///
-    /// Documents are rebuilt from all columns, including those that are not fields, in the order of the columns. Absent members
-    /// are omitted. Timestamps are written in the text form with `+0000`; fractions of a second are cut off, in the document
-    /// and in the field.
+    /// Documents are rebuilt from all columns, including columns that are not fields, in the order of the columns. Absent members are
+    /// omitted. Timestamps are written in the text form with `+0000`; fractions of a second are cut off, in the document and in the field.
     ///
     /// Two kinds of columns that are not fields are errors in a strict import. A lenient import reports them.
     ///
@@ -90,17 +89,17 @@ impl Import<'_> {
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// The rules for rows are those for documents. The [`line`](ImportError::line) of a refusal is the number of the row, from 1, or
-    /// 0 for the file. A number that is not finite is an invalid value.
+    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a refusal is the number of the row, counted from 1, or 0
+    /// for the file. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files
     ///
     /// The `parquet` crate panics on some damaged files. The panic is caught and becomes an error, unless the process aborts on
     /// panics. Damage inside values is not detected.
     ///
-    /// A small file can decompress to a huge number of rows. If the documents have more than 1000 times the size of the file,
-    /// and more than 64 MiB, the file is rejected. The `parquet` crate itself allocates up to 2 GiB for a page if the file says
-    /// so. If you import untrusted files, limit the memory of the process.
+    /// A small file can decompress to a huge number of rows. If the documents have more than 1000 times the size of the file, and more than
+    /// 64 MiB, the file is rejected. The `parquet` crate itself allocates up to 2 GiB for a page if the file declares that size. If you
+    /// import untrusted files, limit the memory of the process.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -127,7 +126,7 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push). The following errors fail the import in both modes:
+    /// Returns the errors of [`push`](Self::push). The following errors fail the import in both modes:
     ///
     /// - a damaged file, or a file of another format;
     /// - [`TABLE_KEY`] in the schema;
@@ -162,7 +161,7 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push). The following errors fail the import in both modes:
+    /// Returns the errors of [`push`](Self::push). The following errors fail the import in both modes:
     ///
     /// - a field whose column has an invalid type; the path of the error is the column;
     /// - [`TABLE_KEY`] in the schema;

@@ -58,7 +58,7 @@ fn is_supported(codec: Compression) -> bool {
     matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
 }
 
-/// Makes the plan for a schema. Also returns the canonical schema to read the columns with.
+/// Creates the plan for a schema. Also returns the canonical schema to read the columns with.
 pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
     if schema.metadata().contains_key(TABLE_KEY) {
         let expected = "cases: nested as in JSON, or columns named by field paths";

@@ -51,10 +51,10 @@ impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Creates a writer. `order` is the order of the documents to come, if they have one.
+    /// Creates a writer. `order` is the order in which documents will be written, if they are sorted.
     ///
     /// # Errors
-    /// Returns errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
+    /// Returns the errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if `order` is of another catalogue.
     pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let encoder = CaseEncoder::new(catalog);
         let schema = encoder.schema();
@@ -82,8 +82,8 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes a case.
     ///
     /// # Errors
-    /// Returns [`InvalidData`](io::ErrorKind::InvalidData) for a document that a lenient import would reject, and errors of
-    /// the output. After an error of the output, the file is unusable.
+    /// Returns [`InvalidData`](io::ErrorKind::InvalidData) if a lenient import would reject the document, and the errors of the output.
+    /// After an error of the output, the file is unusable.
     ///
     /// # Complexity
     /// Linear in the document.
@@ -97,7 +97,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes the remaining cases and the footer, and returns the output.
     ///
     /// # Errors
-    /// Returns errors of the output.
+    /// Returns the errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_batch()?;
         let mut out = self.writer.into_inner()?;

@@ -1,4 +1,4 @@
-//! The plan of a file: maps columns to the parts of a case. Made once, from the schema.
+//! The plan of a file: maps columns to the nodes of a case. Created once, from the schema.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use super::value::{allowed, fits, scalar_kind};
 use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, quote};
 
-/// The greatest nesting depth of structs and lists.
+/// The maximum nesting depth of structs and lists.
 const MAX_DEPTH: usize = 64;
 
-/// The structure of a case, with the array of each part in a record batch.
+/// The structure of a case, with the array of each node in a record batch.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) members: Vec<Member>,
     /// The numbers of the columns that are read, ascending. [`Origin::Column`] is an index into this list.
     pub(super) columns: Vec<usize>,
-    /// Errors that fail a strict import and that a lenient one reports. JSON has no form for the type of a column, which is
-    /// then not read; or the name of a column is an alias of a field. The path of each error is the column name.
+    /// Errors that fail a strict import and that a lenient import reports: a column of a type that JSON has no form for, which is not read,
+    /// or a column named by an alias of a field. The path of each error is the column name.
     pub(super) column_errors: Vec<Error>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Member {
     pub(super) stray: Option<Arc<Stray>>,
 }
 
-/// A part of a case.
+/// A node of the plan: one object, list or value of a case document, with the array that it is read from.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) origin: Origin,
@@ -55,14 +55,14 @@ pub(super) enum Origin {
     Members,
 }
 
-/// The kind of a node.
+/// The JSON form that a node is written as: object, list or value.
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),
     List(Box<Node>),
-    /// A list of objects from parallel list columns, one for each member.
+    /// A list of objects that is stored as parallel list columns: one column for each member of the objects.
     Zip(Vec<Member>),
-    /// A value, with its field if it is one.
+    /// A value, with its field if it is the value of a field.
     Value(Option<FieldId>),
 }
 
@@ -78,11 +78,11 @@ impl Node {
 }
 
 impl Plan {
-    /// Makes the plan for a [`canonical_schema`].
+    /// Creates the plan for a [`canonical_schema`].
     ///
     /// # Errors
-    /// Returns an error if the type of a column does not fit the catalogue, if two columns have one path, or without a column
-    /// of ids. The path of the error is the column.
+    /// Returns an error if a column does not fit the catalogue, if two columns have the same path, or if there is no column of ids. The
+    /// path of the error is the column.
     pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
         let plan = Self::of_columns(schema, catalog, |_| true)?;
         let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
@@ -106,10 +106,10 @@ impl Plan {
         Some(Error::new(ErrorKind::UnknownField, 0, "a column that is not a field", expected).at(column))
     }
 
-    /// Makes the plan for some fields of any schema. Other columns are ignored.
+    /// Creates the plan for `fields` of any schema. Other columns are ignored.
     ///
     /// # Errors
-    /// As [`new`](Self::new), but a column of ids is not required.
+    /// Returns the errors of [`new`](Self::new), but a column of ids is not required.
     pub(super) fn of_fields(schema: &Schema, catalog: &Catalog, fields: &[FieldId]) -> Result<Self, Error> {
         let names = fields.iter().filter(|field| catalog.is_visible(**field));
         let narrow = catalog.allow(names.map(|field| catalog.field(*field).name()));
@@ -162,7 +162,7 @@ impl Plan {
     }
 }
 
-/// Inserts one column into a plan.
+/// A builder that inserts one column into a plan.
 struct ColumnInserter<'c> {
     catalog: &'c Catalog,
     /// The name of the column, extended by the names of struct children during the descent.

@@ -15,16 +15,16 @@ use crate::engine::{Cases, Import, ImportError, RowBound, RowGroup};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
-/// The size of the buffers of a group in bytes, at which it gets no further batch.
+/// The maximum size of the buffers of a group in bytes, not counting the last batch.
 const GROUP_BYTES: usize = 1 << 27;
 
-/// The greatest ratio of the size of all documents to the size of their file.
+/// The maximum ratio of the size of all documents to the size of their file.
 const MAX_EXPANSION: u64 = 1000;
 
-/// The size of all documents in bytes that every file may have, regardless of its own size.
+/// The total size of documents that every file may have, regardless of its own size, in bytes.
 const MIN_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// The bytes that a row counts in addition to its document.
+/// The number of bytes that are counted for a row in addition to its document.
 const ROW_BYTES: u64 = 64;
 
 /// Imports a whole Parquet file.
@@ -71,10 +71,10 @@ fn read_all(
     import.push_rows(groups, bound, |group, line, cases| source.take(group, line, cases))
 }
 
-/// A row group: batches that one thread imports.
+/// A group of consecutive record batches that one thread imports. Not a Parquet row group.
 struct Group {
     batches: Vec<RecordBatch>,
-    /// The error of the reader after these batches.
+    /// The error of the reader after these batches, if there was one.
     failed: Option<Error>,
 }
 
@@ -111,7 +111,7 @@ impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for GroupedBatches
     }
 }
 
-/// Returns the size of the buffers of a batch without those in `seen`, because batches share dictionaries.
+/// Returns the size of the buffers of a batch that are not in `seen`, because batches share dictionaries.
 fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
     let mut open: Vec<_> = batch.columns().iter().map(Array::to_data).collect();
     let mut bytes = 0_usize;
@@ -129,12 +129,12 @@ fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
 /// The plan that all batches of a source are read with.
 struct BatchSource<'p> {
     plan: &'p Plan,
-    /// The expectation in the error for a batch with another schema.
+    /// The expected schema, in the words of the error for a batch with another schema.
     expected: &'static str,
 }
 
 impl BatchSource<'_> {
-    /// Imports the cases of a group; `line` is that of its first row.
+    /// Imports the cases of a group. `line` is the line of its first row.
     fn take(&self, group: Group, mut line: u64, cases: &mut dyn Cases) -> Result<(), ImportError> {
         for batch in &group.batches {
             let Some(case) = bind(&self.plan.members, batch) else {

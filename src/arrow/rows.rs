@@ -23,7 +23,7 @@ pub(super) struct RowReader<'b, 'c> {
     /// The fields with a rejected value.
     pub(super) rejected: Vec<FieldId>,
     catalog: &'c Catalog,
-    /// The largest document in bytes. Writing stops soon after it.
+    /// The maximum size of a document in bytes. Writing stops soon after it is exceeded.
     limit: usize,
     is_too_large: bool,
 }
@@ -37,7 +37,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
     /// Reads the case in row `at` of the batch.
     ///
     /// # Errors
-    /// Returns an error for a document over the limit.
+    /// Returns an error if the document exceeds the limit.
     pub(super) fn read(&mut self, case: &'b Object<'b>, at: usize) -> Result<(), Error> {
         self.row.clear();
         self.text.clear();
@@ -83,7 +83,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         mark == ',' || is_present
     }
 
-    /// Writes a part of a case. Returns false, without writing, if it is absent.
+    /// Writes a node of a case. Returns false, without writing, if it is absent.
     fn part(&mut self, part: &'b BoundNode<'b>, at: usize) -> bool {
         let is_null = part.nulls.is_some_and(|nulls| nulls.is_null(at));
         match &part.kind {
@@ -190,7 +190,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
                 }
                 let start = self.text.len();
                 self.text.push('"');
-                // An instant out of range is not in the years of the text form, like the last one of `i64`.
+                // An instant out of range has no text form, like the last instant of `i64`.
                 if !Timestamp::from_millis(millis.unwrap_or(i64::MAX)).push_text(&mut self.text) {
                     self.text.truncate(start);
                     return false;
@@ -231,7 +231,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Writes a string as JSON, unless it would exceed the limit.
+    /// Appends a string as JSON. If the document would then exceed the limit, appends nothing and sets `is_too_large`.
     fn string(&mut self, text: &str) {
         if self.text.len().saturating_add(text.len()) > self.limit {
             self.is_too_large = true;

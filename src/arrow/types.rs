@@ -1,4 +1,4 @@
-//! Canonical column types: one for all types that hold the same values.
+//! Canonical column types: one type for all types with the same values.
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 

@@ -67,7 +67,7 @@ pub(super) fn allowed(field: &Field) -> &'static str {
 /// Returns the value at an index that is not null. The type of the column [fits] the field.
 ///
 /// # Errors
-/// Returns an error for a value that the field cannot have.
+/// Returns an error if the field cannot have the value.
 pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> Result<Value<'b>, Error> {
     let is_timestamp = field.field_type() == FieldType::Timestamp;
     let millis = |millis| Value::Timestamp(Timestamp::from_millis(millis));

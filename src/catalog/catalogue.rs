@@ -25,7 +25,7 @@ pub struct Catalog {
 }
 
 pub(super) struct Inner {
-    /// All fields. Catalogues that were narrowed from this one share them.
+    /// All fields. Catalogues that were narrowed from this catalogue share them.
     pub(super) fields: Arc<[Field]>,
     /// The names and aliases of the visible fields.
     names: Names,
@@ -35,7 +35,7 @@ pub(super) struct Inner {
     pub(super) visible: Box<[bool]>,
     /// The visible fields with a default, and their default values.
     defaults: Box<[(FieldId, Box<str>)]>,
-    /// The catalogue at the start of a chain of narrowings, which itself was not narrowed.
+    /// The catalogue at the start of a chain of narrowings. It was not narrowed itself.
     root: Option<Catalog>,
     /// The operators that JSON bodies may use.
     grammar: Grammar,
@@ -44,7 +44,7 @@ pub(super) struct Inner {
     pub(super) ancestors: Box<[Arc<[Field]>]>,
 }
 
-/// The number of ancestors that a catalogue remembers. For older ones, checks compare the fields.
+/// The number of ancestors that a catalogue remembers. For older ancestors, checks compare the fields.
 pub(super) const MOST_ANCESTORS: usize = 16;
 
 impl Catalog {
@@ -85,7 +85,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Names or paths that clash, malformed paths, or values that do not fit; see [`CatalogError`].
+    /// Returns an error if names or paths clash, if a path is malformed, or if a setting does not fit its field; see [`CatalogError`].
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         let mut fields: Vec<Field> = fields.into_iter().collect();
         match fields.iter().position(|field| field.name() == "id") {
@@ -157,9 +157,9 @@ impl Catalog {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Returns a grown catalogue: this one with additional fields after its own.
+    /// Returns a grown catalogue: the fields of this catalogue, followed by `fields`.
     ///
-    /// Engines of the grown catalogue accept filters and orders of this one, such as those in a cache. Engines of this one reject
+    /// Engines of the grown catalogue accept filters and orders of this catalogue, such as cached filters. Engines of this catalogue reject
     /// filters of the grown catalogue.
     ///
     /// ```
@@ -172,7 +172,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`Catalog::new`].
+    /// Returns the errors of [`Catalog::new`].
     pub fn with(&self, fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         let mut all: Vec<Field> = self.inner.fields.to_vec();
         let mut visible = self.inner.visible.to_vec();
@@ -227,7 +227,7 @@ impl Catalog {
         self.inner.grammar
     }
 
-    /// Returns the catalogue that this one was narrowed from, or this one if it was not narrowed.
+    /// Returns the catalogue that this catalogue was narrowed from, or this catalogue if it was not narrowed.
     pub(super) fn root(&self) -> &Self {
         self.inner.root.as_ref().unwrap_or(self)
     }
@@ -249,7 +249,7 @@ impl Catalog {
         self.visible_fields().flat_map(|(_, field)| std::iter::once(field.name()).chain(field.aliases()))
     }
 
-    /// Returns the fields that requests may name, in order.
+    /// Returns the fields that requests may name, in the order of the catalogue.
     pub fn visible_fields(&self) -> impl Iterator<Item = (FieldId, &Field)> + Clone {
         (0..=u16::MAX)
             .zip(self.inner.fields.iter())
@@ -258,13 +258,13 @@ impl Catalog {
             .map(|((number, field), _)| (FieldId(number), field))
     }
 
-    /// Returns all fields, including hidden ones. A [`FieldId`] is an index into this list.
+    /// Returns all fields, including hidden fields. A [`FieldId`] is an index into this list.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         &self.inner.fields
     }
 
-    /// Returns the numbers of all fields, including hidden ones, in order.
+    /// Returns the numbers of all fields, including hidden fields, in order.
     pub(crate) fn field_ids(&self) -> impl Iterator<Item = FieldId> + use<> {
         (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }

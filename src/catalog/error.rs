@@ -13,15 +13,16 @@ pub enum CatalogError {
     DuplicateName(String),
     /// The path is empty, has an empty segment, or has `[]` elsewhere than at the end of a segment.
     BadPath(String),
-    /// The path conflicts with that of another field: one needs a value where the other needs an object or array.
+    /// The path conflicts with the path of another field: one field needs a value at a position at which the other needs an object or
+    /// array.
     PathConflict(String),
-    /// The first name, from an allow-list, is not a field. The second is that of the field with the most similar name.
+    /// A name in an allow-list (the first value) is not a field. The second value is the most similar field name, if there is one.
     UnknownField(String, Option<String>),
     /// A setting that does not exist for fields of this type, or for fields with many values.
     NotForType {
         /// The name of the field.
         field: String,
-        /// The method of [`Field`](super::Field) that made the setting, such as `unix_millis`.
+        /// The method of [`Field`](super::Field) that was called, such as `unix_millis`.
         setting: &'static str,
         /// The fields that have the setting, such as `timestamp fields`.
         expected: &'static str,

@@ -156,7 +156,7 @@ impl Field {
         self.known.iter().map(Box::as_ref)
     }
 
-    /// Returns the index of a value among the known ones.
+    /// Returns the index of a value among the known values.
     #[must_use]
     pub fn known_rank(&self, value: &str) -> Option<usize> {
         self.known.iter().position(|known| **known == *value)

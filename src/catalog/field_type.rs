@@ -1,4 +1,15 @@
 //! The types of fields.
+//!
+//! # How to add an ordered type
+//!
+//! These files change:
+//!
+//! - `catalog/field_type.rs`, and `value/{ordered,literal,convert}.rs`, with a new file for its text form such as `value/datetime.rs`;
+//! - `ingest/ordered_form.rs`: its JSON forms;
+//! - `predicate/lower.rs`, `filter/builder.rs` (`Holds`) and `criteria/advice.rs`;
+//! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
+//! - `arrow/{value,leaf}.rs` and `sql/datum.rs`;
+//! - `batch/codec.rs` (`check_stored_batch`) and `tests/world`.
 
 use std::fmt;
 

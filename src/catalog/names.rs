@@ -6,7 +6,7 @@ use super::id::FieldId;
 
 /// A hash table from names and aliases to fields.
 ///
-/// The host chooses the names, so requests cannot cause collisions in the table. Its hash function is therefore a cheap one.
+/// The host chooses the names, so requests cannot cause collisions in the table. It can therefore use a cheap hash function.
 #[derive(Default)]
 pub(super) struct Names {
     table: HashTable<Entry>,
@@ -36,7 +36,7 @@ impl Names {
     }
 }
 
-/// The hashed parts of a name: its length, its first and its last eight bytes. Names that are equal in all three collide.
+/// The hashed parts of a name: its length, its first eight bytes and its last eight bytes. Names that are equal in all three collide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ends {
     first: u64,

@@ -88,7 +88,7 @@ impl Paths {
         }
     }
 
-    /// Adds a node. The first one is its own parent.
+    /// Adds a node. The first node is its own parent.
     fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
         let child = self.nodes.len();
         let depth = self.steps.get(parent).map_or(0, |parent| parent.depth.saturating_add(1));

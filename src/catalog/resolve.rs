@@ -34,7 +34,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// [`CatalogError::UnknownField`] for a name that is not in this catalogue.
+    /// Returns [`CatalogError::UnknownField`] if a name is not in this catalogue.
     pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Self, CatalogError> {
         let mut visible = vec![false; self.inner.fields.len()];
         for name in names {
@@ -49,7 +49,7 @@ impl Catalog {
         Self::assemble(fields, visible.into(), root, ancestors, self.grammar())
     }
 
-    /// Suggests at most three fields for an unknown name.
+    /// Suggests at most three fields for an unknown name (at most two by similarity).
     ///
     /// Tries in this order: the fields in an object of that name, fields with a similar name, and fields whose last key contains the
     /// name as a word.

@@ -4,7 +4,7 @@ use super::catalogue::Catalog;
 use super::id::FieldId;
 use super::paths::PathId;
 
-/// A member of documents that is not a field, but looks like one.
+/// A member of documents that is not a field, but looks like a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stray {
     /// The path of the member: its keys, joined by dots.
@@ -15,7 +15,7 @@ pub(crate) struct Stray {
 
 /// The length in bytes up to which a path is compared, since the edit distance takes quadratic time.
 const LONGEST: usize = 64;
-/// The most fields that are listed for one member.
+/// The maximum number of fields that are listed for one member.
 const MOST_MEANT: usize = 3;
 
 impl Catalog {

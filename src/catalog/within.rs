@@ -1,4 +1,4 @@
-//! Compatibility of catalogues: checks of whether filters of one run on engines of another.
+//! Compatibility of catalogues: checks whether filters of one catalogue run on engines of another.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Catalog {
         self.is_prefix_of(other) && visible().all(|(own, others)| !own || *others)
     }
 
-    /// Returns true if both are the same catalogue by address.
+    /// Returns true if both catalogues have the same address.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -44,12 +44,13 @@ impl Catalog {
             || others.starts_with(own)
     }
 
-    /// Returns true if each number that both catalogues have is the same field in both.
+    /// Returns true if every field number that is valid in both catalogues denotes the same field in both.
     pub(crate) fn is_akin(&self, other: &Self) -> bool {
         self.is_prefix_of(other) || other.is_prefix_of(self)
     }
 
-    /// Returns the catalogue that both are within: one of them, or the one that both were narrowed from.
+    /// Returns a catalogue that contains the fields of both: the wider of the two, or the wider of their roots. Returns `None` if there is
+    /// none.
     pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
         let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
             (true, _) => Some(b),
@@ -62,7 +63,7 @@ impl Catalog {
     /// Checks that filters of this catalogue run on the owner of `other`. `whose` names the owner in the message, such as `engine`.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] when this catalogue is not [within](Self::is_within) `other`.
+    /// Returns [`ErrorKind::CatalogMismatch`] if this catalogue is not [within](Self::is_within) `other`.
     #[inline]
     pub(crate) fn check_within(&self, other: &Self, whose: &str) -> Result<(), Error> {
         if self.is_within(other) { Ok(()) } else { Err(self.mismatch(other, whose)) }

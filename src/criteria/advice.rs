@@ -9,7 +9,7 @@ use crate::error::quote;
 use crate::operator::{Connective, Operator, Syntax};
 use crate::value::Timestamp;
 
-/// The properties of a field that advice depends on.
+/// The properties of a field that decide which advice is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holds {
     /// A document may have several values in the field.
@@ -125,7 +125,8 @@ pub(super) struct Habit {
 impl Habit {
     /// Recognises the spelling of an operator in another language, such as `IS NOT NULL`, `$nin` or `doesNotContain`.
     pub(super) fn find(written: &str) -> Option<Self> {
-        /// No spelling has more bytes. The limit bounds the search, which is linear in the length for each prefix that it strips.
+        /// The length of the longest known spelling, in bytes. Limits the cost of the search, which takes linear time for each prefix that
+        /// is stripped.
         const LONGEST: usize = 48;
         if written.len() > LONGEST {
             return None;
@@ -191,7 +192,7 @@ impl Habit {
         }
     }
 
-    /// Returns the unsupported test that the spelling means on every field; `None` if it means something else.
+    /// Returns the unsupported test that this spelling means, if it is the same for all fields; `None` otherwise.
     pub(super) const fn unsupported(self) -> Option<Unsupported> {
         match self.meaning {
             Meaning::Unsupported(unsupported) => Some(unsupported),
@@ -313,7 +314,7 @@ fn after_negation(name: &str) -> Option<&str> {
     (!(name.starts_with('!') && rest.starts_with('='))).then_some(rest)
 }
 
-/// Returns true for a word that begins a phrase such as `any of`, but may also be a value.
+/// Returns true for a word that starts a phrase such as `any of`, but may also be a value.
 pub(super) fn is_quantifier(word: &str) -> bool {
     ["any", "some", "one", "either", "each", "every", "both", "none", "neither", "only", "exactly"]
         .iter()

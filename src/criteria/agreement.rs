@@ -10,7 +10,7 @@ use crate::operator::Grammar;
 /// the extended operators.
 ///
 /// # Errors
-/// A description of the difference.
+/// Returns a description of the difference between the parsers.
 #[doc(hidden)]
 pub fn check_parsers(body: &str, limits: &Limits) -> Result<bool, String> {
     let is_accepted = check(body, Grammar::Interface, limits)?;

@@ -51,7 +51,7 @@ pub(crate) struct Body<'a> {
     pub(crate) syntax: Syntax,
     /// The ids, a range of `texts`; `None` if the key is absent or `null`.
     pub(crate) ids: Option<Range<usize>>,
-    /// The number of the outermost criteria; `None` if the key is absent or `null`.
+    /// The count of criteria at the top level; `None` if the key is absent or `null`.
     pub(crate) criteria: Option<usize>,
     /// The criteria in postfix order.
     pub(crate) nodes: Vec<Criterion>,

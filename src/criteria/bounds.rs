@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind};
 
-/// Returns the error for item number `count` if it is the first one beyond the limit. Later items repeat the same fault, so they
-/// get `None`.
+/// Returns the error for item number `count` if it is the first item beyond the limit. Later items repeat the same fault, so they get
+/// `None`.
 pub(super) fn over_limit(
     kind: ErrorKind,
     count: usize,

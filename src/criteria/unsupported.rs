@@ -1,6 +1,6 @@
-//! Tests that the language lacks, and values of other languages that mean one, such as `null`.
+//! Tests that the language lacks, and values of other languages that mean such a test, such as `null`.
 
-/// A test that other query languages have and this one lacks.
+/// A test that other query languages have and this language lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsupported {
     /// A test for a missing value, or for any value at all.
@@ -9,7 +9,7 @@ pub(crate) enum Unsupported {
     Inside,
     /// The negation of `>`, `>=`, `<`, `<=` or a range.
     NegatedOrder,
-    /// A test that a list has no values other than the given ones.
+    /// A test that a list has no values other than the given values.
     Only,
     /// A test of the number of values.
     Count,

@@ -7,10 +7,10 @@ use super::room::Room;
 use super::schemas;
 use crate::store::Store;
 
-/// Returns the latest active AML case of an applicant as JSON, by `createdAt`, then `id`.
+/// Returns the latest active AML case of an applicant as JSON: the case with the greatest `createdAt`, then the greatest `id`.
 ///
-/// Without `sees_personal_data` the answer has no `reviewerName`, `attributes` and `clusteredLinks`. Members that this library does not
-/// know are kept, and so are the spellings of numbers. Nulls count as absent.
+/// Without `sees_personal_data` the answer has no `reviewerName`, `attributes` or `clusteredLinks`. Members that this library does not know
+/// are kept, as are the spellings of numbers. Nulls count as absent.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, aml_case, import_records};
@@ -31,12 +31,13 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// [`NotFound`](super::DomainErrorKind::NotFound) when there is no active case or no such applicant; faults of the store.
+/// Returns [`NotFound`](super::DomainErrorKind::NotFound) if there is no active case or no such applicant. Returns an error if the store
+/// cannot be read.
 pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
     aml_case_in(store, applicant_id, sees_personal_data, &mut Room::new(&mut |_| true))
 }
 
-/// Does what [`aml_case`] does, within the room of its answer.
+/// Like [`aml_case`], but within the memory budget `room`.
 pub(crate) fn aml_case_in(
     store: &Store,
     applicant_id: &str,
@@ -45,7 +46,7 @@ pub(crate) fn aml_case_in(
 ) -> Result<String, DomainError> {
     let records = store.records()?;
     let prefix = applicant_key(applicant_id, "");
-    // The latest so far, the next one, and the answer.
+    // The latest case so far, the next case, and the answer.
     room.take(records.sizes(AML_CASES, &prefix)?.largest.saturating_mul(3))?;
     let mut latest: Option<(AmlHead, String)> = None;
     let mut last = prefix.clone();

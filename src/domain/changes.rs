@@ -1,4 +1,4 @@
-//! Merges an imported applicant with the changes that operation 5 made to the stored one.
+//! Merges an imported applicant with the changes that operation 5 made to the stored applicant.
 //!
 //! `infoChangedAt` of an applicant's record has the time when operation 5 changed each member of `info`. An import replaces such a member
 //! only with data of a later date; see [`merge`].
@@ -15,7 +15,7 @@ use crate::value::Timestamp;
 pub(super) const FIELDS: [&str; 6] =
     ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
 
-/// The members that have a transliteration, each with the member for it.
+/// The members that have a transliteration, each with the member that contains the transliteration.
 pub(super) const TRANSLITERATED: [(&str, &str); 3] =
     [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
 
@@ -61,25 +61,25 @@ fn object(of: &Members<'_>, name: &str) -> Option<String> {
     of.get(name).filter(|value| value.starts_with('{')).map(str::to_owned)
 }
 
-/// The result of an import of an applicant with changes by operation 5.
+/// The result of importing an applicant that operation 5 has changed.
 pub(super) struct Merged {
     /// The record to store.
     pub(super) text: String,
-    /// The members that keep the value of operation 5, although the import has another one.
+    /// The members that keep the value of operation 5, although the import has a different value.
     pub(super) kept: Vec<&'static str>,
-    /// The members that get the value of the import, which is another and later one.
+    /// The members that get the value of the import, which is different and later.
     pub(super) overwritten: Vec<&'static str>,
     /// The latest date of the imported data, as text.
     pub(super) date: Option<String>,
 }
 
-/// Merges an imported applicant with the stored one; `None` if operation 5 changed nothing of the stored one.
+/// Merges an imported applicant with the stored applicant. Returns `None` if operation 5 changed nothing in the stored applicant.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate` and
 /// `review.reviewDate`, and of the record's own `infoChangedAt` for that member, which an export has. Times are compared to the second.
 ///
 /// # Errors
-/// When one of the two records is not an object.
+/// Returns an error if one of the records is not an object.
 pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
     // Most applicants were never changed and need not be parsed. A key may be written with escapes.
     let may_be_changed = stored.contains(INFO_CHANGED_AT) || stored.contains("\\u");

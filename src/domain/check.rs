@@ -1,4 +1,4 @@
-//! Checks an imported record against its schema: finds its faults, and makes the text to store.
+//! Checks an imported record against its schema: finds its faults, and creates the text to store.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,22 +13,22 @@ use super::time::{date, has_offset, in_utc, with_offset};
 use crate::error::{Error, ErrorKind, nearest, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 
-/// The deepest nesting of a value that no schema describes.
+/// The maximum nesting depth of a value without a schema.
 const MAX_DEPTH: usize = 128;
 
-/// The longest id, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// The most faults of one record that are listed.
+/// The maximum number of faults that are listed for one record.
 const MAX_FAULTS: usize = 10;
 
 /// A record that passed the check and can be stored.
 #[derive(Debug)]
 pub(super) struct Checked<'t> {
-    /// The record to store. Integer ids have become strings, `D` has become `DEU`, and some times are converted to UTC. Faulty parts are
+    /// The record to store. Integer ids have become strings, `D` has become `DEU`, and some times are converted to UTC. Invalid parts are
     /// left out.
     pub(super) text: Cow<'t, str>,
-    /// The first ten faults, with their paths in the input. A strict import rejects a record with any.
+    /// The first ten faults, with their paths in the input. A strict import rejects a record that has faults.
     pub(super) faults: Vec<Error>,
     /// The number of times without an offset that should have one.
     pub(super) without_zone: u64,
@@ -38,13 +38,12 @@ pub(super) struct Checked<'t> {
 
 /// Checks that a text is a record of a schema.
 ///
-/// A fault counts the smallest part around it that the record can do without as absent: an optional member, or an element of a list that
-/// is not needed.
+/// For each fault, the smallest optional part around it counts as absent: an optional member, or an element of a list that is not needed.
 ///
 /// Complexity: linear in the length of the text.
 ///
 /// # Errors
-/// The first ten faults of a record that cannot be stored even without the faulty parts.
+/// Returns the first ten faults if the record cannot be stored even without its invalid parts.
 pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checked<'t>, Vec<Error>> {
     let mut walk = Check {
         reader: Reader::new(text),
@@ -73,7 +72,7 @@ pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checke
     Ok(Checked { text: rewritten, faults, without_zone, unknown_steps })
 }
 
-/// Adds the path of its offset to an error.
+/// Adds the path at the offset of an error to the error.
 fn place(text: &str, error: Error) -> Error {
     let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
     error.at(path)
@@ -81,7 +80,7 @@ fn place(text: &str, error: Error) -> Error {
 
 /// A walk over a record.
 ///
-/// Its methods return false for a faulty value, after adding the fault. An error ends the walk.
+/// Its methods return false for an invalid value, after adding the fault. An error ends the walk.
 struct Check<'t> {
     reader: Reader<'t>,
     edits: Edits,
@@ -137,7 +136,7 @@ impl<'t> Check<'t> {
             let found = self.reader.peek()?;
             let start = self.reader.offset();
             let is_good = match found {
-                // An absent element has no meaning.
+                // Elements cannot be absent.
                 JsonType::Null => {
                     self.reader.null()?;
                     self.fault(wrong_type(start, found.name(), kind))
@@ -303,7 +302,7 @@ impl<'t> Check<'t> {
         Ok(())
     }
 
-    /// Skips a value that no schema describes. A repeated key in it is an error too.
+    /// Skips a value without a schema. A repeated key in the value is an error too.
     fn any(&mut self) -> json::Result<()> {
         // The keys of each open object; `None` for an array.
         let mut open: Vec<(Option<HashSet<Cow<'t, str>>>, bool)> = Vec::new();
@@ -347,7 +346,7 @@ fn is_id(text: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// Returns whether a JSON number has neither fraction nor exponent.
+/// Returns true if a JSON number has neither fraction nor exponent.
 fn is_integer(number: &str) -> bool {
     number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }

@@ -1,4 +1,4 @@
-//! Copies records for answers: without members that the reader may not see, without nulls, with times in the form of the answers.
+//! Copies records for answers: leaves out nulls and members that the reader may not see, and writes times in the form of the answers.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub(super) struct View {
 /// Nulls count as absent at every depth. Times that have an offset in the interface document are written with one.
 ///
 /// # Errors
-/// When the text is not JSON, which a checked record always is.
+/// Returns an error if the text is not JSON. A checked record always is.
 pub(super) fn copy(text: &str, schema: &'static Schema, view: View) -> json::Result<String> {
     let mut out = String::with_capacity(text.len());
     let mut reader = Reader::new(text);
@@ -30,10 +30,10 @@ pub(super) fn copy(text: &str, schema: &'static Schema, view: View) -> json::Res
     Ok(out)
 }
 
-/// Copies a value of any type without nulls.
+/// Copies a value of any type. Leaves out members and elements that are `null`.
 ///
 /// # Errors
-/// When the text is not JSON.
+/// Returns an error if the text is not JSON.
 pub(super) fn without_nulls(text: &str) -> json::Result<String> {
     let mut out = String::with_capacity(text.len());
     copy_any(&mut Reader::new(text), &mut out)?;
@@ -111,16 +111,16 @@ fn copy_object(
     Ok(())
 }
 
-/// An object or array whose end was not read yet.
+/// An object or array whose end has not been read yet.
 struct Open {
     is_object: bool,
-    /// True until the first member or element was read.
+    /// True until the first member or element is read.
     is_first: bool,
-    /// True until the first member or element was written.
+    /// True until the first member or element is written.
     is_empty: bool,
 }
 
-/// Copies a value that no schema describes, without nulls.
+/// Copies a value without a schema. Leaves out members and elements that are `null`.
 fn copy_any(reader: &mut Reader<'_>, out: &mut String) -> json::Result<()> {
     let mut open: Vec<Open> = Vec::new();
     loop {
@@ -206,7 +206,7 @@ mod tests {
     static EMPTY: Schema = Schema { members: &[] };
     const ALL: View = View { unknown: true, personal: true };
 
-    /// Objects with members of the schemas and others.
+    /// Generates objects with members of the schemas and other members.
     fn object() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -247,7 +247,7 @@ mod tests {
             prop_assert_eq!(copy(&text, &EMPTY, ALL), Ok(stripped(&value).to_string()));
             prop_assert_eq!(without_nulls(&text), Ok(stripped(&value).to_string()));
             prop_assert_eq!(Members::read(&text).unwrap().to_json(), text);
-            // More of them are accepted with the members that a record needs.
+            // With the required members of a record, more objects are accepted.
             for (name, own) in [
                 ("id", "x"), ("targetEntityId", "x"), ("targetEntityType", "applicant"),
                 ("createdAt", "2026-01-01 00:00:00"),
@@ -263,7 +263,7 @@ mod tests {
                 prop_assert!(redacted.len() <= served.len());
                 prop_assert_eq!(stored(&redacted, &schemas::AML_CASE), Ok(redacted));
             }
-            // A record that is stored without its faults has none left, and is stored unchanged.
+            // A record that was stored without its invalid parts has no more faults. Storing it again does not change it.
             for schema in [&schemas::AML_CASE, &schemas::APPLICANT, &schemas::DOCUMENT, &schemas::LEVEL] {
                 if let Ok(checked) = check(&text, schema) {
                     let kept = checked.text.into_owned();

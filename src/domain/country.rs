@@ -2,9 +2,9 @@
 
 /// The codes of machine-readable travel documents that ISO 3166-1 does not assign.
 ///
-/// Source: ICAO Doc 9303 part 3 (8th edition), section 5, parts A to D. `NTZ` and `ANT` are of earlier editions, whose documents are
-/// still in use. `IAO` and `UTO` are in documents of ICAO itself and in specimens. The European Union and the World Bank write `XKX`
-/// where ICAO writes `RKS`.
+/// Source: ICAO Doc 9303 part 3 (8th edition), section 5, parts A to D. `NTZ` and `ANT` are from earlier editions; documents with these
+/// codes are still in use. `IAO` and `UTO` are in documents of ICAO itself and in specimens. The European Union and the World Bank write
+/// `XKX` where ICAO writes `RKS`.
 const TRAVEL_DOCUMENT_CODES: &[&str] = &[
     // British passports of holders who are not British citizens.
     "GBD", "GBN", "GBO", "GBP", "GBS", //
@@ -22,13 +22,14 @@ const TRAVEL_DOCUMENT_CODES: &[&str] = &[
 /// The codes of Germany in machine-readable zones: plain, and padded to three characters.
 const GERMANY: [&str; 2] = ["D", "D<<"];
 
-/// Returns whether a text is an ISO 3166-1 alpha-3 code.
+/// Returns true if a text is an ISO 3166-1 alpha-3 code.
 pub(super) fn is_iso_country(text: &str) -> bool {
     let is_upper = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
     is_upper && rust_iso3166::from_alpha3(text).is_some()
 }
 
-/// Returns the three-letter code for a code of a record, of ISO 3166-1 or of a travel document; `None` for any other text.
+/// Returns the three-letter code for a code in a record, which is a code of ISO 3166-1 or of a travel document. Returns `None` for any
+/// other text.
 pub(super) fn country(text: &str) -> Option<&str> {
     if GERMANY.contains(&text) {
         return Some("DEU");
@@ -36,7 +37,7 @@ pub(super) fn country(text: &str) -> Option<&str> {
     (is_iso_country(text) || TRAVEL_DOCUMENT_CODES.contains(&text)).then_some(text)
 }
 
-/// Returns whether two codes are of the same country. Kosovo has two codes.
+/// Returns true if two codes denote the same country. Kosovo has two codes.
 pub(super) fn is_same_country(one: &str, other: &str) -> bool {
     let is_kosovo = |code: &str| matches!(code, "RKS" | "XKX");
     one == other || is_kosovo(one) && is_kosovo(other)

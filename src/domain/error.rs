@@ -11,13 +11,13 @@ use crate::store::StoreError;
 pub enum DomainErrorKind {
     /// An unknown applicant, or an applicant without the requested record: 404.
     NotFound,
-    /// A share token that is missing, unknown, expired or used: 401. The error does not tell them apart.
+    /// A share token that is missing, unknown, expired or used: 401. The error is the same for all these cases.
     Unauthorized,
     /// An invalid request: 400.
     Invalid,
     /// A failure to read or write the store: 500.
     Store,
-    /// No memory for the answer at the moment: 503.
+    /// Not enough memory for the answer at the moment: 503.
     Busy,
 }
 
@@ -47,7 +47,7 @@ pub struct DomainError {
     source: Option<Box<StoreError>>,
 }
 
-/// The cause of an error, finer than its kind.
+/// The cause of an error, which is more specific than its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     NoApplicant,
@@ -70,7 +70,7 @@ impl DomainError {
         Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
-    /// Returns the error for an unknown applicant or one without an AML case.
+    /// Returns the error for an unknown applicant, or for an applicant without an AML case.
     pub(crate) fn no_aml_case() -> Self {
         let description = "HTTP 404 Not Found";
         Self { cause: Cause::NoAmlCase, ..Self::new(DomainErrorKind::NotFound, description) }
@@ -92,7 +92,7 @@ impl DomainError {
         Self::new(DomainErrorKind::Invalid, description)
     }
 
-    /// Returns the error for an answer that finds no room.
+    /// Returns the error for an answer that exceeds the available memory.
     pub(super) fn no_room() -> Self {
         Self::new(DomainErrorKind::Busy, "too many requests at once, try again in a moment")
     }

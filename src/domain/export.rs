@@ -3,10 +3,10 @@
 use super::kind::RecordKind;
 use crate::store::{Store, StoreError};
 
-/// The number of records that are read at once.
+/// The number of records that are read at a time.
 const PAGE_RECORDS: usize = 256;
 
-/// Passes every record of a kind to `take`, as text, in the order of the keys. All are of the same moment.
+/// Passes every record of a kind to `take`, as text, in key order. All records are from the same snapshot.
 ///
 /// Importing them again stores the same records. An applicant has `infoChangedAt` if operation 5 changed members of its `info`.
 ///
@@ -28,7 +28,7 @@ const PAGE_RECORDS: usize = 256;
 /// ```
 ///
 /// # Errors
-/// The error that `take` returns; faults of the file.
+/// Returns the error of `take`, or an error if the file cannot be read.
 pub fn each_record<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,

@@ -1,4 +1,4 @@
-//! Imports of records, each stored whole or not at all.
+//! Imports of records. Each import is stored completely or not at all.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ pub struct RecordImport<'i, 's> {
     importer: Importer<'i, 's>,
 }
 
-/// Imports records of one kind strictly: stores all records that `read` pushes, or none if any is faulty.
+/// Imports records of one kind strictly: stores all records that `read` pushes, or no record if any record is invalid.
 ///
-/// A source has one of the layouts of an [`Import`](crate::Import). A record replaces the stored one with the same key. Members of an
+/// A source has one of the layouts of an [`Import`](crate::Import). A record replaces the stored record with the same key. Members of an
 /// applicant's `info` that [`update_info`](super::update_info) changed are kept, unless the record's data is of a later date.
 ///
 /// ```
@@ -37,7 +37,8 @@ pub struct RecordImport<'i, 's> {
 /// ```
 ///
 /// # Errors
-/// The error that `read` returns; a rejected record ([`Refused`](crate::StoreErrorKind::Refused)); faults of the file.
+/// Returns the error of `read`. Returns [`Refused`](crate::StoreErrorKind::Refused) if a record is invalid. Returns an error if the file
+/// cannot be read or written.
 pub fn import_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
@@ -48,9 +49,9 @@ pub fn import_records<E: From<StoreError>>(
 
 /// Imports records of one kind in a mode; see [`import_records`].
 ///
-/// A lenient import leaves out the smallest part with a fault that the record can do without: an optional member, or an element of a
-/// list. It skips a record that cannot do without it. A member whose absence changes the meaning is never left out, such as `active` or
-/// the `countries` of a step: the whole record is. The report lists the parts and records that were left out.
+/// A lenient import leaves out the smallest optional part around a fault: an optional member, or an element of a list. It skips the whole
+/// record if there is no such part. It also skips the record if the fault is in a member whose absence changes the meaning, such as
+/// `active` or the `countries` of a step. The report lists the parts and records that were left out.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records_in};
@@ -66,7 +67,8 @@ pub fn import_records<E: From<StoreError>>(
 /// ```
 ///
 /// # Errors
-/// As [`import_records`]. A lenient import also fails on a file in which the start of the next record cannot be found.
+/// Returns the errors of [`import_records`]. A lenient import does not fail for an invalid record, but fails if the start of the next
+/// record cannot be found.
 pub fn import_records_in<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
@@ -94,20 +96,20 @@ pub fn import_records_in<E: From<StoreError>>(
 }
 
 impl RecordImport<'_, '_> {
-    /// Begins the next source. Errors name it.
+    /// Starts the next source. Errors contain its name.
     ///
     /// # Errors
-    /// As [`push`](Self::push), for the end of the previous source.
+    /// Returns the errors of [`push`](Self::push) for the end of the previous source.
     pub fn source(&mut self, name: &str) -> Result<(), StoreError> {
         self.end_source()?;
         name.clone_into(&mut self.importer.source);
         Ok(())
     }
 
-    /// Takes the next bytes of the source, split at any place. The buffer is bounded as in [`Import::push`](crate::Import::push).
+    /// Adds the next bytes of the source, which may be split anywhere. The buffer is bounded as in [`Import::push`](crate::Import::push).
     ///
     /// # Errors
-    /// A rejected record, and faults of the file.
+    /// Returns an error if a record is rejected, or if the file cannot be read or written.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let importer = &mut self.importer;
         let result = self.splitter.push(bytes, &mut |piece: Piece<'_>| importer.piece(piece));

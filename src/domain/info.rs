@@ -22,14 +22,14 @@ use crate::store::Store;
 /// A member and its new value; `None` clears it.
 type Change = (&'static str, Option<String>);
 
-/// Changes the extracted info of an applicant, and returns all of it as JSON.
+/// Changes the extracted info of an applicant, and returns the complete info as JSON.
 ///
 /// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and `stateOfBirth`. `null` clears a
 /// member. Empty or blank text, text with control characters, and a `dob` after the date of `now` are errors.
 ///
-/// The update is on disk when the call returns, and the next read sees it. Concurrent updates are applied one after the other.
-/// `firstNameEn`, `lastNameEn` and `placeOfBirthEn` are transliterated anew, and removed when their original is cleared. The record keeps
-/// `now` as the time of change of each member: an import replaces the member only with later data.
+/// The update is on disk when the call returns, and the next read sees it. Concurrent updates are serialized. `firstNameEn`, `lastNameEn`
+/// and `placeOfBirthEn` are transliterated again. Each is removed if its original is cleared. The record keeps `now` as the time of change
+/// of each member: an import replaces the member only with later data.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, update_info};
@@ -46,8 +46,8 @@ type Change = (&'static str, Option<String>);
 /// ```
 ///
 /// # Errors
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, with its id, and for an invalid body, with place
-/// and message of each error; faults of the store.
+/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, with its id, and for an invalid body, with
+/// the position and message of each error. Returns an error if the store cannot be read or written.
 pub fn update_info(
     store: &Store,
     applicant_id: &str,
@@ -57,7 +57,7 @@ pub fn update_info(
     update_info_in(store, applicant_id, body, now, &mut Room::new(&mut |_| true))
 }
 
-/// Does what [`update_info`] does, within the room of its answer. Changes nothing if there is no room.
+/// Like [`update_info`], but within the memory budget `room`. Changes nothing if the budget does not suffice.
 pub(crate) fn update_info_in(
     store: &Store,
     applicant_id: &str,
@@ -143,7 +143,7 @@ fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
     }
 }
 
-/// Adds the changes of a body and their errors to the lists. Returns the error that ends the reading, if any.
+/// Adds the changes in a body to `changes`, and their errors to `errors`. Returns the error that makes the rest unreadable, if any.
 fn read_members(
     text: &str,
     limits: &Limits,
@@ -210,7 +210,7 @@ fn names() -> String {
     FIELDS.map(|name| format!("`{name}`")).join(", ")
 }
 
-/// Checks the value of a member. An error has its kind, the found text and the expected one.
+/// Checks the value of a member. The error consists of the kind, the found text and the expected text.
 fn check(
     field: &str,
     value: &str,
@@ -239,7 +239,7 @@ fn check(
     }
 }
 
-/// Returns a description of a text that is empty, blank or has control characters; `None` for any other text.
+/// Returns a description of a text that is empty or blank, or that has control characters. Returns `None` for any other text.
 fn unreadable(value: &str) -> Option<String> {
     if value.is_empty() {
         return Some("an empty string".to_owned());
@@ -252,7 +252,7 @@ fn unreadable(value: &str) -> Option<String> {
     Some(format!("the control character U+{:04X} in {}", u32::from(control), quote(value)))
 }
 
-/// Returns whether a character is invisible: white space, fillers, and characters that only modify others.
+/// Returns true if a character is invisible: white space, fillers, and characters that only modify others.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || matches!(

@@ -4,9 +4,9 @@ use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, LEVELS};
 use super::schema::Schema;
 use super::schemas;
 
-/// The kinds of records beside the cases.
+/// The kind of a record. Cases are not records.
 ///
-/// An import takes one kind. The records that a record refers to are imported before it: levels, then applicants, then documents and AML
+/// An import has records of one kind. Import the records that a record refers to before it: levels, then applicants, then documents and AML
 /// cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// Returns the name of its table in the store.
+    /// Returns the name of this kind in the store.
     pub(super) fn table(self) -> &'static str {
         match self {
             Self::Levels => LEVELS,

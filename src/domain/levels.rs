@@ -45,14 +45,15 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lists the steps of a level that applicants of a type cannot have; `None` if there are none.
+/// Lists the steps of a level that applicants of a type cannot have. Returns `None` if there are none.
 pub(super) fn excluded_steps(level: &Level, kind: ApplicantKind) -> Option<String> {
     let steps = level.steps().map(|step| &*step.name).filter(|step| !level.has_step_for(step, kind));
     let steps: Vec<String> = steps.map(|step| format!("`{step}`")).collect();
     (!steps.is_empty()).then(|| steps.join(", "))
 }
 
-/// Says that steps are left out of the answers, since applicants of a type cannot have them. `level` is the level in words.
+/// Returns a sentence: the `steps` are left out of the answers, since applicants of this type cannot have them. `level` is the level in
+/// words.
 pub(super) fn sentence(level: &str, kind: ApplicantKind, steps: &str) -> String {
     let whose = kind.in_words();
     let (noun, they_are) = if steps.contains(", ") { ("steps", "they are") } else { ("step", "it is") };

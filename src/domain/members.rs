@@ -24,7 +24,7 @@ impl<'t> Members<'t> {
     /// Parses an object.
     ///
     /// # Errors
-    /// When the text is not an object.
+    /// Returns an error if the text is not an object.
     pub(super) fn read(text: &'t str) -> json::Result<Self> {
         let mut reader = Reader::new(text);
         let mut members = Vec::new();
@@ -53,7 +53,7 @@ impl<'t> Members<'t> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// Sets the value of a member, which is JSON. A new member comes last.
+    /// Sets the value of a member. `value` is JSON. A new member is appended.
     pub(super) fn set(&mut self, name: &'t str, value: String) {
         match self.0.iter_mut().find(|(key, _)| key == name) {
             Some((_, own)) => *own = Cow::Owned(value),

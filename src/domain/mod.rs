@@ -1,7 +1,7 @@
 //! Applicants, their verification steps, documents and AML cases: the records that operations 2 to 5 answer from.
 //!
-//! Records are stored in the [store](crate::store) beside the cases, as text, in the form in which they were imported. An import checks
-//! them against the schemas below. Members that no schema names are kept, and so are the spellings of numbers. `null` counts as absent.
+//! Records are stored in the [store](crate::store) as text, in the form in which they were imported, in addition to the cases. An import
+//! checks them against the schemas below. Members that no schema names are kept, as are the spellings of numbers. `null` counts as absent.
 //!
 //! | operation | function |
 //! |---|---|
@@ -14,21 +14,21 @@
 //!
 //! # Records
 //!
-//! [`import_records`] and `casefilter import --kind …` import records, one a line. [`each_record`] and `casefilter export --kind …`
+//! [`import_records`] and `casefilter import --kind …` import records, one per line. [`each_record`] and `casefilter export --kind …`
 //! export them. A record is imported after the records that it refers to: first levels, then applicants, then documents and AML cases.
 //! `docs/operations.md` describes each kind with examples. `tests/data/domain` has samples of all four.
 //!
-//! A strict import rejects the whole file for one wrong member, and names line and path. A lenient one ([`import_records_in`]) leaves
-//! out the smallest part with the fault that the record can do without: an optional member, or an element of a list. It skips a record
-//! if the fault is in a required member, or in a member whose absence changes the meaning (marked *decides* below). The report lists
-//! the parts that were left out. An applicant whose level is not stored is kept without the level.
+//! A strict import rejects the whole file for one invalid member, and names the line and the path. A lenient import ([`import_records_in`])
+//! leaves out the smallest optional part around the fault: an optional member, or an element of a list. It skips a record if the fault is
+//! in a required member, or in a member whose absence changes the meaning (marked *decides* below). The report lists the parts that were
+//! left out. A lenient import stores an applicant whose level is not stored without the level.
 //!
 //! - *Ids* are strings, or integers, which become strings.
 //! - *Countries* are codes of ISO 3166-1 alpha-3, or of machine-readable travel documents (ICAO Doc 9303 part 3, section 5: `XXA`,
 //!   `RKS`, `UNO`, `GBN`, …). `D` becomes `DEU`. `RKS` and `XKX` are one country.
 //! - *Times* are `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset, such as `+0000` or `+00:00`. Answers have them in UTC without
-//!   an offset. `review.createDate` and `review.reviewDate` keep the offset that they came with, written like `+0000`. The import counts
-//!   those two when they come without an offset.
+//!   an offset. `review.createDate` and `review.reviewDate` keep their offset, written like `+0000`. The import counts how often these two
+//!   have no offset.
 //!
 //! **`levels`**, by `name`: `type` (*decides*) is `standard`, the default, or `applicantActions`. Only a level for applicant actions
 //! may have the step `PAYMENT_METHODS`. `docSets` (required) has the steps in the order in which they are answered, each with
@@ -36,28 +36,28 @@
 //! | member | meaning |
 //! |---|---|
 //! | `idDocSetType` | the step's identifier: required, unique in its level. `COMPANY` excludes `COMPANY_…`. The import notes an unknown one, and it is kept and served |
-//! | `types`, `countries` | the accepted documents; all when absent or empty |
+//! | `types`, `countries` | the accepted documents; all if absent or empty |
 //! | `minDocuments` | the number of documents needed; by default 1, or 0 for steps with `fields` or `questionnaireId` |
 //! | `minImages` | the number of images that a document of a type needs, such as `{"ID_CARD":2}`; 1 by default |
 //! | `dependsOn` | another step of the level, without cycles |
-//! | `fields` | the members of the applicant's `fixedInfo` that the step asks for |
-//! | `questionnaireId` | the id of the questionnaire that the step asks for |
+//! | `fields` | the members of the applicant's `fixedInfo` that the step requires |
+//! | `questionnaireId` | the id of the questionnaire that the step requires |
 //! | `parts` | for `COMPANY`: some of `company`, `ubos`, `shareholders`, `representatives`, `directors`; all by default |
 //! | `videoRequired`, `nfcVerificationSettings` | shown in the preview; all other members *decide* |
 //!
-//! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are those that the interface
-//! document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` in the schema of `info`, and
-//! `questionnaires`, a list of objects with an `id`. `info` has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth`
-//! too. `review.levelName` names the level. `infoChangedAt` is an addition of this library: the time when operation 5 changed a member
-//! of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps such a member, unless the latest of `createdAt`,
+//! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are the members that the
+//! interface document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` in the schema of `info`, and
+//! `questionnaires`, a list of objects with an `id`. `info` has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth` too.
+//! `review.levelName` names the level. `infoChangedAt` is an addition of this library: the time when operation 5 changed a member of
+//! `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps such a member, unless the latest of `createdAt`,
 //! `review.createDate` and `review.reviewDate` is later, to the second. It reports both cases.
 //!
-//! **`documents`**, by `applicantId` and `id`: the documents that an applicant gave for a step. These two, `step` and `createdAt` are
-//! required. Then `idDocType`, `country`, `part` (for `COMPANY`, by default `company`; *decides*), `active` (by default `true`; *decides*),
-//! `reviewResult` of the whole, and `images`. An image has `imageId` (required), `idDocSubType` (`FRONT_SIDE` for the front), `active`
-//! (*decides*) and `reviewResult`. A review has `reviewAnswer` (`GREEN`, `RED`), `reviewRejectType` (`RETRY`, `FINAL`),
+//! **`documents`**, by `applicantId` and `id`: the documents that an applicant gave for a step. `applicantId`, `id`, `step` and `createdAt`
+//! are required. Optional members are `idDocType`, `country`, `part` (for `COMPANY`, by default `company`; *decides*), `active` (by default
+//! `true`; *decides*), `reviewResult` of the whole, and `images`. An image has `imageId` (required), `idDocSubType` (`FRONT_SIDE` for the
+//! front), `active` (*decides*) and `reviewResult`. A review has `reviewAnswer` (`GREEN`, `RED`), `reviewRejectType` (`RETRY`, `FINAL`),
 //! `moderationComment`, `clientComment`, `rejectLabels` and `buttonIds`. A step without documents, such as `PHONE_VERIFICATION`, has a
-//! record without images whose `reviewResult` is that of the check.
+//! record without images. Its `reviewResult` is the result of the check.
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document. `id`, `createdAt`, `targetEntityType`,
 //! `targetEntityId` and the hits' `id` are required. `active` (by default `true`; *decides*) is an addition of this library. It is not
@@ -65,16 +65,16 @@
 //!
 //! # Names in Latin letters
 //!
-//! Operation 5 makes `firstNameEn`, `lastNameEn` and `placeOfBirthEn` anew. The script tells how Greek, Georgian and Armenian letters
-//! are written. Cyrillic letters are written by the rules of one language. The evidence for it, the strongest first:
+//! Operation 5 creates `firstNameEn`, `lastNameEn` and `placeOfBirthEn` again. Greek, Georgian and Armenian letters are written by the
+//! rules of their script. Cyrillic letters are written by the rules of one language. The evidence for the language, strongest first:
 //!
 //! 1. *The text itself.* A language is ruled out if it lacks a letter of the text, or spells otherwise. `і ї є ґ` and the ending `-ський`
 //!    are not Russian. `ъ` before any letter except `е ё ю я` is Bulgarian. An apostrophe between a consonant and `я ю є ї е ё і` is
 //!    Ukrainian or Belarusian. `ы э ё` and the ending `-ский` are not Ukrainian. Neither is `и` at the start of a word, after a vowel, or
 //!    before `а е и о у ю я`.
 //! 2. *The person's other texts*, `firstName`, `lastName`, then `placeOfBirth`, by the same marks, unless that leaves no language.
-//! 3. *The country*: the first of `idDocs[].country` in their order, `country`, and `countryOfBirth` whose language is left. Countries
-//!    that do not write Cyrillic tell nothing: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
+//! 3. *The country*: the first of `idDocs[].country` in their order, `country`, and `countryOfBirth` whose language is left. Countries that
+//!   do not write Cyrillic are no evidence: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
 //! 4. *Otherwise* Russian, if it is left, then the first of Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh.
 //!
 //! | language | letters of its own | countries | rules |
@@ -100,22 +100,23 @@
 //!
 //! # Status of a step
 //!
-//! - Steps that the applicant cannot have are left out of the status and of the preview, and block no step that depends on them. They
-//!   are the four `COMPANY…` of an individual; `APPLICANT_DATA`, `IDENTITY…`, `SELFIE…` and `PROOF_OF_RESIDENCE…` of a company;
-//!   `PAYMENT_METHODS` in a level that is not for applicant actions. The import of an applicant notes it. So does the import of a level
-//!   that replaces the level of stored applicants.
-//! - Only active documents count, with an active image or without any image. The newest document leads: the step has its type and
-//!   country, and its images come first, of each document those of the front side. For `COMPANY` the parts come in their order.
-//! - One RED review makes the step RED, all GREEN make it GREEN. Otherwise `reviewResult` has no answer: the interface document wants it
-//!   as soon as something was provided. The gravest reject type counts, FINAL before RETRY. The comments are those of the deciding
-//!   reviews, each once, one a line.
+//! - Steps that the applicant cannot have are left out of the status and of the preview, and do not block steps that depend on them.
+//!   Individuals cannot have the four steps `COMPANY…`. Companies cannot have `APPLICANT_DATA`, `IDENTITY…`, `SELFIE…` and
+//!   `PROOF_OF_RESIDENCE…`. A level that is not for applicant actions cannot have `PAYMENT_METHODS`. The import of an applicant adds a note
+//!   on such steps. So does the import of a level that replaces the level of stored applicants.
+//! - Only active documents that have an active image, or no image at all, count. The step has the type and country of the newest document,
+//!   and the images of the newest document come first. Within a document, images of the front side come first. For `COMPANY` the parts come
+//!   in their order.
+//! - One RED review makes the step RED; if all reviews are GREEN, the step is GREEN. Otherwise `reviewResult` has no answer; the interface
+//!   document requires `reviewResult` as soon as something was provided. The most severe reject type counts, FINAL before RETRY. The
+//!   comments are the distinct comments of the deciding reviews, one per line.
 //! - `rejectLabels` of a review that is not RED are left out.
-//! - A step is unchecked if it depends on a step that is not approved, or that is unchecked itself. Neither an unchecked step nor its
-//!   images have a `reviewResult`.
-//! - `partialCompletion` is true when the minimum of images and documents was uploaded and the data that the step asks for was given. The
-//!   interface document words it so.
-//! - `forbidden` is true when the type or the country of one of the documents is not accepted.
-//! - A step without documents and data is `null`. A step with data alone has no `reviewResult`.
+//! - A step is unchecked if it depends on a step that is not approved or is unchecked itself. Neither an unchecked step nor its images have
+//!   a `reviewResult`.
+//! - `partialCompletion` is true if the minimum of images and documents was uploaded and the data that the step requires was given. This
+//!   follows the wording of the interface document.
+//! - `forbidden` is true if the type or the country of one of the documents is not accepted.
+//! - A step without documents and data is `null`. A step with only data has no `reviewResult`.
 //! - `stepStatuses` are `init` without documents, `pending` while any image is unreviewed, then `completed`.
 
 mod aml;

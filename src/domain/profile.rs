@@ -18,7 +18,7 @@ use crate::store::Store;
 #[serde(rename_all = "camelCase")]
 struct ShareToken {
     applicant_id: String,
-    /// In milliseconds since the Unix epoch.
+    /// The time of expiry, in milliseconds since the Unix epoch.
     expires_at_ms: i64,
     is_used: bool,
 }
@@ -38,9 +38,10 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes a share token for the profile of an applicant: 256 random bits in hex, valid for one copy within `lifetime`.
+/// Creates a share token for the profile of an applicant. The token is 256 random bits in hex. It can be used once,
+/// within `lifetime`.
 ///
-/// The store keeps only its hash. The call also removes expired tokens.
+/// The store keeps only the hash of the token. The call also removes expired tokens.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, mint_share_token, preview, use_share_token};
@@ -60,9 +61,9 @@ fn hex(bytes: &[u8]) -> String {
 /// ```
 ///
 /// # Errors
-/// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant;
-/// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is not positive or too long; faults of the store, and of the system's
-/// source of random numbers.
+/// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant, and [`Invalid`](super::DomainErrorKind::Invalid) for a
+/// lifetime that is not positive or too long. Returns an error if the store cannot be read or written, or if the system has no random
+/// numbers.
 pub fn mint_share_token(
     store: &Store,
     applicant_id: &str,
@@ -96,10 +97,11 @@ pub fn mint_share_token(
     Ok(token)
 }
 
-/// Uses up a share token durably, as the copy of a profile does, and returns the id of its applicant.
+/// Marks a share token as used, durably, and returns the id of its applicant. A host calls it when it copies the profile.
 ///
 /// # Errors
-/// As [`preview`].
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error if the
+/// store cannot be read or written.
 pub fn use_share_token(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     let key = hash(share_token);
     store.write_records(|records| {
@@ -118,19 +120,19 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
     serde_json::to_string(value).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
 
-/// Returns the profile of a share token as JSON: status and review data, without images. Does not use up the token.
+/// Returns the profile of a share token as JSON: status and review data, without images. The token can still be used afterwards.
 ///
-/// The answer has only the members that the interface document lists. Without `requiredIdDocs` in the applicant's record it has the steps
-/// of the level that the applicant can have.
+/// The answer has only the members that the interface document lists. If the applicant's record has no `requiredIdDocs`, the answer has the
+/// steps of the level that apply to the type of the applicant.
 ///
 /// # Errors
-/// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used;
-/// faults of the store.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error if the
+/// store cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     preview_in(store, share_token, now, &mut Room::new(&mut |_| true))
 }
 
-/// Does what [`preview`] does, within the room of its answer.
+/// Like [`preview`], but within the memory budget `room`.
 pub(crate) fn preview_in(
     store: &Store,
     share_token: &str,
@@ -143,7 +145,7 @@ pub(crate) fn preview_in(
     if !share.is_good(now) {
         return Err(DomainError::unauthorized());
     }
-    // The record, what is shown of it, and the answer.
+    // The record, its shown members, and the answer.
     room.take(records.size(APPLICANTS, &share.applicant_id)?.saturating_mul(3))?;
     let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
     let corrupt =
@@ -166,7 +168,7 @@ pub(crate) fn preview_in(
     Ok(shown.to_json())
 }
 
-/// Returns the steps of a level that applicants of a type can have, in the spelling of the level's record.
+/// Returns the steps of a level that apply to applicants of a type, in the spelling of the level's record.
 fn required_id_docs(store: &Store, text: &str, kind: ApplicantKind) -> Result<String, DomainError> {
     #[derive(Deserialize)]
     struct Written<'t> {

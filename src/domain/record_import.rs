@@ -1,4 +1,4 @@
-//! The steps of an import for each record: check it, merge it with the stored one, then store or reject it.
+//! The processing of each record of an import: check it, merge it with the stored record, then store or reject it.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, trim};
 use crate::store::{RecordWrite, Store, StoreError};
 
-/// The state of an import, apart from the splitting of sources into records.
+/// The state of an import, without the splitter that divides sources into records.
 pub(super) struct Importer<'i, 's> {
     pub(super) store: &'i Store,
     pub(super) kind: RecordKind,
@@ -27,20 +27,20 @@ pub(super) struct Importer<'i, 's> {
     pub(super) last_applicant: Option<String>,
     /// The level of the previous applicant. Saves reading it for runs of applicants.
     pub(super) last_level: Option<Level>,
-    /// The steps and levels that have a note already.
+    /// The steps and levels that already have a note.
     pub(super) noted: Noted,
     pub(super) replaced_levels: ReplacedLevels,
     pub(super) imported: Imported,
 }
 
-/// The things that a report notes only once.
+/// The steps and levels that a report notes only once.
 #[derive(Default)]
 pub(super) struct Noted {
     steps: HashSet<String>,
     levels: HashSet<(String, ApplicantKind)>,
 }
 
-/// The most steps, and levels, that are remembered. Further ones are noted each time.
+/// The maximum number of remembered steps, and of remembered levels. Further steps and levels are noted each time.
 const MAX_NOTED: usize = 10_000;
 
 /// The reason why an import ends early.
@@ -55,7 +55,7 @@ impl From<FileFault> for Stop {
     }
 }
 
-/// A fault of a record, or of the file.
+/// An invalid record, or a failure of the file.
 enum Fault {
     Record(Vec<Error>),
     Store(StoreError),
@@ -138,7 +138,7 @@ impl Importer<'_, '_> {
         }
     }
 
-    /// Skips a faulty record, or ends a strict import.
+    /// Skips an invalid record, or ends a strict import.
     fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), Stop> {
         self.imported.skipped = self.imported.skipped.saturating_add(1);
         for error in errors {
@@ -305,7 +305,7 @@ impl Importer<'_, '_> {
     }
 }
 
-/// Returns whether a thing has no note yet, and remembers it.
+/// Adds `what` to the things that have a note. Returns true if it had none.
 fn is_new<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
     if noted.contains(&what) {
         return false;
@@ -336,7 +336,7 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|fault| unfit("", fault.to_string(), "a record that can be read"))
 }
 
-/// Checks that a document has each image once, and a part only for the step `COMPANY`.
+/// Checks that all images of a document are distinct, and that it has a part only for the step `COMPANY`.
 fn check_document(document: &Document) -> Result<(), Error> {
     if document.part.is_some() && document.step != "COMPANY" {
         let expected = "no `part`, which only documents of the step `COMPANY` have";

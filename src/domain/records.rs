@@ -1,6 +1,6 @@
-//! Stored records: their tables, and the members that answers are computed from.
+//! Stored records: their kinds in the store, and the members that answers are computed from.
 //!
-//! These types read members of records that passed the check of their [`schema`](super::schema). All other members are used as text.
+//! These types have some members of records that passed the check of their [`schema`](super::schema). All other members are used as text.
 
 use std::collections::HashMap;
 
@@ -17,15 +17,15 @@ use crate::store::Store;
 /// The step that only levels for applicant actions have.
 pub(super) const PAYMENT_METHODS: &str = "PAYMENT_METHODS";
 
-/// The table of levels, by name.
+/// The record kind of levels. The key of a record is the name of the level.
 pub(super) const LEVELS: &str = "level";
-/// The table of applicants, by id.
+/// The record kind of applicants. The key of a record is the id of the applicant.
 pub(super) const APPLICANTS: &str = "applicant";
-/// The table of documents, by [`applicant_key`].
+/// The record kind of documents. The key of a record is its [`applicant_key`].
 pub(super) const DOCUMENTS: &str = "document";
-/// The table of AML cases, by [`applicant_key`].
+/// The record kind of AML cases. The key of a record is its [`applicant_key`].
 pub(super) const AML_CASES: &str = "aml-case";
-/// The table of share tokens, by the hash of the token.
+/// The record kind of share tokens. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
 
 /// Returns the key of a record of an applicant. Ids have no control characters, so the separator is unique.
@@ -49,7 +49,7 @@ pub(super) struct Applicant {
     review: Option<Review>,
 }
 
-/// The members of an applicant that tell which steps it has.
+/// The members of an applicant that determine its steps.
 #[derive(Debug, Deserialize)]
 pub(super) struct ApplicantHead {
     #[serde(rename = "type")]
@@ -79,7 +79,7 @@ impl Applicant {
         self.review.as_ref()?.level_name.as_deref()
     }
 
-    /// Returns whether `fixedInfo` has this member.
+    /// Returns true if `fixedInfo` has this member.
     pub(super) fn has_given(&self, field: &str) -> bool {
         self.fixed_info.as_ref().is_some_and(|info| matches!(info.get(field), Some(Some(_))))
     }
@@ -99,7 +99,7 @@ pub(super) enum ApplicantKind {
 }
 
 impl ApplicantKind {
-    /// Returns one applicant of this type in words.
+    /// Returns the words for one applicant of this type.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Self::Individual => "an individual",
@@ -111,7 +111,7 @@ impl ApplicantKind {
 #[derive(Debug, Deserialize)]
 pub(super) struct Level {
     pub(super) name: String,
-    /// Any value, because levels were stored before there were types.
+    /// The type. Any value is accepted, because earlier versions stored levels without checking it.
     #[serde(rename = "type")]
     kind: Option<serde_json::Value>,
     #[serde(rename = "docSets")]
@@ -123,10 +123,10 @@ impl Level {
         self.kind.as_ref().and_then(serde_json::Value::as_str) == Some(ACTIONS_LEVEL)
     }
 
-    /// Returns whether applicants of a type can have a step of this level.
+    /// Returns true if applicants of a type can have a step of this level.
     ///
-    /// The steps of companies are for companies, and those that take a person are for individuals. Payment methods are for applicant
-    /// actions. Any other step is for all.
+    /// Company steps are for companies, and steps about a person are for individuals. Payment methods are for applicant actions. Any other
+    /// step is for all applicants.
     pub(super) fn has_step_for(&self, step: &str, kind: ApplicantKind) -> bool {
         match step {
             "COMPANY" | "COMPANY_DATA" | "COMPANY_DOCUMENTS" | "COMPANY_BENEFICIARIES" => {
@@ -162,12 +162,12 @@ pub(super) struct Step {
     /// The accepted issuing countries; all if there are none.
     pub(super) countries: Option<Vec<String>>,
     pub(super) min_documents: Option<usize>,
-    /// The number of images that a document of a type needs, by default one.
+    /// The minimum number of images of a document of each type. The default is 1.
     pub(super) min_images: Option<HashMap<String, Option<usize>>>,
     pub(super) depends_on: Option<String>,
-    /// The parts of the step `COMPANY`, by default all.
+    /// The parts of the step `COMPANY`. The default is all parts.
     pub(super) parts: Option<Vec<String>>,
-    /// The members of `fixedInfo` that the step asks for.
+    /// The members of `fixedInfo` that the step requires.
     pub(super) fields: Option<Vec<String>>,
     pub(super) questionnaire_id: Option<String>,
 }
@@ -189,12 +189,12 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Returns its part of the step `COMPANY`.
+    /// Returns the part of the step `COMPANY` that the document is for.
     pub(super) fn part(&self) -> &str {
         self.part.as_deref().unwrap_or("company")
     }
 
-    /// Returns the index of its part among the parts; 0 for documents of other steps.
+    /// Returns the index of the document's part among the parts; 0 for documents of other steps.
     pub(super) fn part_place(&self) -> Option<usize> {
         PARTS.iter().position(|part| *part == self.part())
     }
@@ -208,7 +208,7 @@ impl Document {
         self.images().filter(|image| image.active != Some(false))
     }
 
-    /// Returns whether the document is active and, if it has images, has an active one.
+    /// Returns true if the document is active, and has an active image or no images at all.
     pub(super) fn is_active(&self) -> bool {
         let has_image = self.images().next().is_none() || self.active_images().next().is_some();
         self.active != Some(false) && has_image
@@ -255,7 +255,7 @@ pub(super) struct ReviewResult {
     pub(super) review_reject_type: Option<RejectType>,
 }
 
-/// A review with the text that is served: all of its members in their spelling, without nulls.
+/// A review with the text that is served: all members of the review in their spelling, without nulls.
 ///
 /// `rejectLabels` are left out if the review is not a rejection.
 #[derive(Clone, Debug)]
@@ -278,7 +278,7 @@ impl<'de> Deserialize<'de> for Reviewed {
     }
 }
 
-/// The members of an AML case that tell which one of an applicant is the latest.
+/// The members of an AML case that determine the latest case of an applicant.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AmlHead {

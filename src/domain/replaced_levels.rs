@@ -1,7 +1,7 @@
 //! The levels that an import replaces, compared with the stored applicants of these levels.
 //!
-//! Each import of an applicant looks at the applicant's level, which is stored before it. So an applicant meets a level that its
-//! import has not seen only if a later import replaces that level.
+//! Each import of an applicant checks the applicant's level, which is stored before it. So an applicant has an unchecked level only if a
+//! later import replaces that level.
 
 use std::collections::HashMap;
 
@@ -11,38 +11,38 @@ use super::report::{ImportNote, ImportNoteKind};
 use crate::error::quote;
 use crate::store::{RecordWrite, Store, StoreError};
 
-/// The most levels that one import compares with the stored applicants.
+/// The maximum number of levels that one import compares with the stored applicants.
 const COMPARED: usize = 10_000;
 
-/// The types of applicants, in the order in which the notes on a level have them.
+/// The types of applicants, in the order of the notes on a level.
 const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Company];
 
-/// The levels of an import that replaced stored ones and have steps for one type of applicants alone.
+/// The levels of an import that replaced stored levels and have steps for only one type of applicants.
 ///
 /// Holds at most [`COMPARED`] levels. The comparison reads each stored applicant once.
 #[derive(Default)]
 pub(super) struct ReplacedLevels {
     levels: HashMap<String, Replaced>,
-    /// The first level beyond [`COMPARED`], and the number of levels after it.
+    /// The first level after the first [`COMPARED`] levels, and the number of levels after it.
     passed_over: Option<(Place, u64)>,
 }
 
-/// The place of a level in the import.
+/// The position of a level in the import.
 struct Place {
     source: String,
     line: u64,
-    /// The number of replaced levels before it.
+    /// The number of replaced levels before this level.
     rank: u64,
 }
 
 struct Replaced {
     place: Place,
-    /// For each of [`KINDS`] the steps that it does not have, in words, and the number of stored applicants.
+    /// For each of [`KINDS`]: the steps that it cannot have, in words, and the number of stored applicants.
     excluded_steps: [(Option<String>, u64); 2],
 }
 
 impl ReplacedLevels {
-    /// Adds a level that replaced a stored one, or an earlier one of this import.
+    /// Adds a level that replaced a stored level or an earlier level of this import.
     pub(super) fn add(&mut self, level: &Level, source: &str, line: u64, rank: u64) {
         let excluded_steps = KINDS.map(|kind| (excluded_steps(level, kind), 0));
         if excluded_steps.iter().all(|(steps, _)| steps.is_none()) {
@@ -60,10 +60,10 @@ impl ReplacedLevels {
         }
     }
 
-    /// Returns a note for each level and type of applicants that has stored applicants with steps that they cannot have.
+    /// Returns a note for each level and type of applicants, if stored applicants of this type cannot have all steps of the level.
     ///
     /// # Errors
-    /// When the file cannot be read, or a stored applicant is damaged.
+    /// Returns an error if the file cannot be read, or if a stored applicant is damaged.
     pub(super) fn notes(
         mut self,
         store: &Store,
@@ -117,7 +117,7 @@ impl Place {
     }
 }
 
-/// Returns a number of stored applicants in words.
+/// Returns the words for a number of stored applicants.
 fn counted(count: u64, kind: ApplicantKind) -> String {
     let noun = match (kind, count) {
         (ApplicantKind::Individual, 1) => "individual",

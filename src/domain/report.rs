@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::ImportError;
 
-/// The most faults, and the most notes, that a report lists.
+/// The maximum number of faults, and of notes, that a report lists.
 const LISTED: usize = 100_000;
 
 /// The report of an import of records; see [`import_records`](super::import_records).
@@ -16,23 +16,23 @@ const LISTED: usize = 100_000;
 pub struct Imported {
     /// The number of new records.
     pub stored: u64,
-    /// The number of records that replaced one with the same key, a stored one or an earlier one of this import.
+    /// The number of records that replaced a record with the same key: a stored record or an earlier record of this import.
     pub replaced: u64,
-    /// The number of records that were stored without a faulty part.
+    /// The number of records that were stored without an invalid part.
     pub incomplete: u64,
-    /// The number of faulty records that were skipped.
+    /// The number of invalid records that were skipped.
     pub skipped: u64,
     /// The number of members of applicants' info that operation 5 had changed and that the import kept.
     pub kept_changes: u64,
     /// The number of members of applicants' info that operation 5 had changed and that later data of the import replaced.
     pub overwritten_changes: u64,
-    /// The number of times without an offset in members that have one in the interface document. They count as UTC.
+    /// The number of times without an offset in members that require an offset in the interface document. Such times count as UTC.
     pub without_zone: u64,
     /// The faults in the order of the sources, at most ten of a record and 100,000 in all.
     pub refusals: Vec<ImportError>,
     /// The notes on stored records in the order of the sources, at most 100,000. Notes on replaced levels come last.
     pub notes: Vec<ImportNote>,
-    /// The number of further faults and notes, which are in neither list.
+    /// The number of further faults and notes that are in neither list.
     pub unlisted: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Imported {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportNote {
-    /// The name of the source; empty when there was none.
+    /// The name of the source; empty if it has no name.
     pub source: String,
     /// The line in the source, counted from 1.
     pub line: u64,
@@ -57,8 +57,8 @@ pub struct ImportNote {
 pub enum ImportNoteKind {
     /// A step that the interface document does not list. It is kept and served, and noted once in an import.
     UnknownStep,
-    /// A level with steps that its applicants cannot have, and that answers leave out. Both imports can note it: of an applicant, and of
-    /// a level that replaces the level of stored applicants. It is noted once for each level and type of applicants.
+    /// A level with steps that its applicants cannot have, and that answers leave out. The import of an applicant notes it, and the import
+    /// of a level that replaces the level of stored applicants. It is noted once for each level and type of applicants.
     StepsOfOthers,
     /// Members that operation 5 had changed, and that the import kept.
     KeptChanges,

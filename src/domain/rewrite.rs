@@ -1,11 +1,11 @@
-//! Writes a record anew with some values replaced or left out.
+//! Rewrites a record with some values replaced or left out.
 
 use std::collections::BTreeMap;
 
 use super::members::push_string;
 use crate::json::{self, JsonType, Reader};
 
-/// The edits of the values that start at these offsets.
+/// Edits, by the offset at which the edited value starts.
 pub(super) type Edits = BTreeMap<usize, Edit>;
 
 pub(super) enum Edit {
@@ -17,7 +17,7 @@ pub(super) enum Edit {
 
 /// Appends the value at the reader's position with its edits.
 ///
-/// Recurses only into values with edits. A schema describes those, so their depth is bounded.
+/// Recurses only into values with edits. A schema describes these values, so their depth is bounded.
 pub(super) fn rewrite(reader: &mut Reader<'_>, edits: &Edits, out: &mut String) -> json::Result<()> {
     let found = reader.peek()?;
     let start = reader.offset();

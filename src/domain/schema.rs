@@ -19,11 +19,11 @@ pub(super) struct Member {
 /// The consequence of an absent member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// An object without it is a fault.
+    /// The member must be present; otherwise the object is invalid.
     Required,
-    /// It may be absent, but that changes the meaning. So even a lenient import does not count a faulty value as absent.
+    /// The member is optional, but its absence has a meaning of its own. So a lenient import rejects the object if the value is invalid.
     Decisive,
-    /// It may be absent, and a lenient import counts a faulty value as absent.
+    /// The member is optional. A lenient import counts an invalid value as absent.
     Optional,
 }
 
@@ -34,17 +34,17 @@ pub(super) enum Visibility {
     Everyone,
     /// Readers with permission to view personal data.
     Personal,
-    /// None: only this library uses it.
+    /// No readers: only this library uses the member.
     Internal,
 }
 
 /// The type of a value. `null` counts as absent.
 pub(super) enum Kind {
-    /// A string of 1 to 1,024 bytes without control characters, or an integer, which becomes one.
+    /// A string of 1 to 1,024 bytes without control characters. An integer becomes a string.
     Id,
-    /// An id that nothing refers to: any string, or an integer, which becomes one.
+    /// An id that no record refers to: any string. An integer becomes a string.
     LooseId,
-    /// An [`Id`](Self::Id) of a step. Steps that the interface document does not list are noted.
+    /// The [`Id`](Self::Id) of a step. Steps that the interface document does not list are noted.
     Step,
     Text,
     /// One of these strings.
@@ -67,7 +67,7 @@ pub(super) enum Kind {
     Number,
     Object(&'static Schema),
     List(&'static Kind),
-    /// Any keys, with values of one kind.
+    /// An object with any keys, whose values have one kind.
     Map(&'static Kind),
     Any,
 }

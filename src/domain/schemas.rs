@@ -1,4 +1,4 @@
-//! The schemas of the records, and of the preview.
+//! The schemas of the records and of the preview.
 
 use super::schema::{Kind, Member, Schema, Visibility};
 
@@ -32,6 +32,7 @@ pub(super) const STEPS: &[&str] = &[
 pub(super) const LEVEL_TYPES: &[&str] = &[STANDARD_LEVEL, ACTIONS_LEVEL];
 /// The default type of a level.
 const STANDARD_LEVEL: &str = "standard";
+/// The type of a level for applicant actions.
 pub(super) const ACTIONS_LEVEL: &str = "applicantActions";
 
 /// The parts of the step `COMPANY`.
@@ -45,7 +46,7 @@ const fn text(name: &'static str) -> Member {
     Member::new(name, Kind::Text)
 }
 
-/// An optional id that no other record refers to.
+/// Returns an optional id that no other record refers to.
 const fn loose_id(name: &'static str) -> Member {
     Member::new(name, Kind::LooseId)
 }
@@ -87,7 +88,7 @@ pub(super) static APPLICANT: Schema = Schema {
     ],
 };
 
-/// The member with the times when operation 5 changed members of `info`.
+/// The member with the times at which operation 5 changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
 
 static CHANGED_AT: Schema = Schema {
@@ -158,7 +159,7 @@ static AGREEMENT_ITEM: Schema = Schema {
     ],
 };
 
-/// The steps in the preview. Copying a level by this schema makes them.
+/// The schema of the steps in a profile preview. The steps are copied from the level of the applicant.
 pub(super) static REQUIRED_ID_DOCS: Schema =
     Schema { members: &[list("docSets", &Kind::Object(&SHOWN_DOC_SET))] };
 
@@ -194,7 +195,7 @@ static REVIEW: Schema = Schema {
 
 static ANSWER: Schema = Schema { members: &[text("reviewAnswer")] };
 
-/// The members of an applicant in the preview. It has no others.
+/// The schema of a preview: the only members of an applicant that it has.
 pub(super) static PREVIEW: Schema = Schema {
     members: &[
         text("id"),

@@ -13,8 +13,8 @@ use crate::store::Store;
 
 /// Returns the required documents status of an applicant as JSON: the result of each step of its level.
 ///
-/// The keys are the steps of the level that the applicant can have, in the order of the level. An applicant without a level has none. The
-/// rules are in the docs of the [module](super).
+/// The keys are the steps of the level that apply to the type of the applicant, in the order of the level. The object is empty if the
+/// applicant has no level. The rules are in the docs of the [module](super).
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, step_status};
@@ -31,19 +31,19 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant; faults of the store.
+/// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant. Returns an error if the store cannot be read.
 pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainError> {
     step_status_in(store, applicant_id, &mut Room::new(&mut |_| true))
 }
 
-/// Does what [`step_status`] does, within the room of its answer.
+/// Like [`step_status`], but within the memory budget `room`.
 pub(crate) fn step_status_in(
     store: &Store,
     applicant_id: &str,
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let records = store.records()?;
-    // The records, what is parsed of them, and the answer.
+    // The records, their parsed members, and the answer.
     let given = records.sizes(DOCUMENTS, &applicant_key(applicant_id, ""))?.all;
     room.take(given.saturating_add(records.size(APPLICANTS, applicant_id)?).saturating_mul(3))?;
     let Some(text) = records.get(APPLICANTS, applicant_id)? else {
@@ -80,13 +80,13 @@ fn statuses<'d>(
         });
         given
     };
-    // A step is approved when it and all steps that it depends on are GREEN. No chain is longer than the level.
+    // A step is approved if it and all steps that it depends on are GREEN. No chain is longer than the level.
     let is_approved = |name: &str| {
         let mut next = Some(name);
         for _ in level.steps() {
             let Some(name) = next else { return true };
             let Some(step) = level.steps().find(|step| step.name == name) else { return false };
-            // A step that the applicant cannot have blocks no other.
+            // A step that the applicant cannot have blocks no other step.
             if !level.has_step_for(name, applicant.kind) {
                 next = step.depends_on.as_deref();
                 continue;
@@ -105,7 +105,7 @@ fn statuses<'d>(
     level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind)).map(status).collect()
 }
 
-/// Computes the status of a step from the documents given for it, the leading one first; `None` without documents and data.
+/// Computes the status of a step from the documents given for it, newest first. Returns `None` if there are no documents and no data.
 fn status<'d>(
     step: &Step,
     applicant: &Applicant,
@@ -166,14 +166,14 @@ fn part_statuses<'d>(step: &Step, given: &[&'d Document], is_checked: bool) -> V
     PARTS.iter().filter(is_wanted).map(|part| status(part)).collect()
 }
 
-/// Returns the active images of a document, those of the front side first.
+/// Returns the active images of a document, images of the front side first.
 fn front_side_first(document: &Document) -> Vec<&Image> {
     let mut images: Vec<&Image> = document.active_images().collect();
     images.sort_by_key(|image| !image.is_front_side());
     images
 }
 
-/// Returns whether a document has the images that the step requires of its type. A check has no type and needs none.
+/// Returns true if a document has the images that the step requires of its type. A check has no type and needs none.
 fn has_enough_images(step: &Step, document: &Document) -> bool {
     let of_type = document.id_doc_type.as_ref().map(|own| {
         let configured = step.min_images.as_ref().and_then(|images| images.get(own).copied().flatten());
@@ -182,7 +182,7 @@ fn has_enough_images(step: &Step, document: &Document) -> bool {
     document.active_images().count() >= of_type.unwrap_or(0)
 }
 
-/// Returns whether the step does not accept the type or the country of a document.
+/// Returns true if the step has a list of accepted types or countries that does not contain the document's. An empty list accepts all.
 fn is_forbidden(step: &Step, document: &Document) -> bool {
     type Same = fn(&str, &str) -> bool;
     let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own)
@@ -196,7 +196,8 @@ fn is_forbidden(step: &Step, document: &Document) -> bool {
         || is_outside(&step.countries, &document.country, is_same_country)
 }
 
-/// Returns the reviews of the active images and of whole documents; `None` for each image or document without a review.
+/// Returns the reviews of active images and of documents. The review of an unreviewed image is `None`, as is the review of an unreviewed
+/// document without active images.
 fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     let mut reviews = Vec::new();
     for document in given {
@@ -213,10 +214,11 @@ fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     reviews
 }
 
-/// Combines the reviews of images and documents into the review of a step; `None` if there are none.
+/// Combines the reviews of images and documents into the review of a step. Returns `None` if `parts` is empty.
 ///
-/// One RED makes the step RED, with the gravest reject type of the RED ones, FINAL before RETRY. All GREEN make it GREEN. Otherwise
-/// something is not reviewed yet, and the review has no answer. The comments are those of the deciding reviews, each once, one a line.
+/// One RED review makes the step RED, with the most severe reject type of the RED reviews, FINAL before RETRY. If all reviews are GREEN,
+/// the step is GREEN. Otherwise something is not reviewed yet, and the review has no answer. The comments are the distinct comments of the
+/// deciding reviews, one per line.
 fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     let with = |answer| -> Vec<&ReviewResult> {
         parts.iter().flatten().filter(|part| part.review_answer == Some(answer)).copied().collect()
@@ -239,7 +241,7 @@ fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     })
 }
 
-/// Joins comments: each once, one a line.
+/// Joins distinct comments, one per line.
 fn joined<'c>(comments: impl Iterator<Item = Option<&'c str>>) -> Option<String> {
     let mut distinct: Vec<&str> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -275,7 +277,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the combined review with each rule.
+        /// Checks the combined review against each rule.
         #[test]
         fn a_step_is_what_its_images_are(parts in prop::collection::vec(review(), 0..6)) {
             let rolled = roll_up(&parts.iter().map(Option::as_ref).collect::<Vec<_>>());

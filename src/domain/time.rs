@@ -9,7 +9,7 @@ use crate::value::Timestamp;
 /// The length of `yyyy-MM-dd HH:mm:ss`.
 const LOCAL_BYTES: usize = 19;
 
-/// Parses `yyyy-MM-dd`, with exactly these digits.
+/// Parses `yyyy-MM-dd`, with exactly this number of digits.
 pub(super) fn date(text: &str) -> Option<NaiveDate> {
     let is_shaped = text.len() == 10
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -21,7 +21,7 @@ pub(super) fn date(text: &str) -> Option<NaiveDate> {
 
 /// Converts a time to `yyyy-MM-dd HH:mm:ss` in UTC, whose text order is the order in time.
 ///
-/// Returns `None` for a text that is not a time, and for a time outside the years 0000 to 9999 in UTC.
+/// Returns `None` if the text is not a time, or if the year in UTC is not in 0000 to 9999.
 pub(super) fn in_utc(text: &str) -> Option<Cow<'_, str>> {
     let moment = Timestamp::parse(text).ok()?;
     if text.len() == LOCAL_BYTES {
@@ -32,7 +32,7 @@ pub(super) fn in_utc(text: &str) -> Option<Cow<'_, str>> {
     (0..=9999).contains(&utc.year()).then(|| Cow::Owned(utc.format("%Y-%m-%d %H:%M:%S").to_string()))
 }
 
-/// Converts a time to `yyyy-MM-dd HH:mm:ssZZ`, with an offset like `+0000`; `None` for a text that is not a time.
+/// Converts a time to `yyyy-MM-dd HH:mm:ssZZ`, with an offset like `+0000`. Returns `None` if the text is not a time.
 ///
 /// A time without an offset is in UTC.
 pub(super) fn with_offset(text: &str) -> Option<Cow<'_, str>> {
@@ -45,7 +45,7 @@ pub(super) fn with_offset(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns whether a time has an offset.
+/// Returns true if a time has an offset.
 pub(super) fn has_offset(text: &str) -> bool {
     text.len() > LOCAL_BYTES
 }

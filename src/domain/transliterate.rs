@@ -76,7 +76,7 @@ pub(super) fn to_latin(text: &str, evidence: &Evidence) -> String {
         };
         at = at.saturating_add(length.max(1));
     }
-    // A single capital does not tell whether the text is in capitals.
+    // A single capital letter does not show that the text is in capitals.
     if is_in_capitals { out.to_ascii_uppercase() } else { out }
 }
 
@@ -108,7 +108,7 @@ impl Script {
     }
 }
 
-/// Returns a letter in small Latin letters, and the number of characters that it took.
+/// Returns a letter in lower-case Latin letters, and the number of characters that were read.
 fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
     let small = small(c);
     let starts_word = !before.is_some_and(|before| before.is_alphabetic() || is_apostrophe(before));
@@ -130,7 +130,7 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
     }
 }
 
-/// Returns ICAO's form of a Latin letter for which dropping its marks is not enough.
+/// Returns ICAO's form of a Latin letter, if that is more than the letter without its marks.
 fn marked(small: char) -> Option<&'static str> {
     Some(match small {
         'ä' | 'æ' | 'ǽ' => "ae",
@@ -147,7 +147,7 @@ fn marked(small: char) -> Option<&'static str> {
     })
 }
 
-/// Returns a run of Han, Hangul or kana, which make words without spaces, in small Latin letters.
+/// Returns a run of Han, Hangul or kana in lower-case Latin letters. These scripts have no spaces between words.
 fn run_to_latin(script: Script, run: &[char]) -> String {
     if script == Script::Kana {
         return kana(run);
@@ -156,10 +156,10 @@ fn run_to_latin(script: Script, run: &[char]) -> String {
     latin.to_ascii_lowercase()
 }
 
-/// Appends small Latin letters in the case of their original, the first `length` characters of `rest`.
+/// Appends lower-case Latin letters in the case of the original, which is the first `length` characters of `rest`.
 fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, out: &mut String) {
     let Some(&c) = rest.first() else { return };
-    // In scripts without case each word begins with a capital.
+    // In scripts without case, each word gets an initial capital.
     if !c.is_alphabetic() || latin.is_empty() {
         out.push_str(latin);
     } else if has_case(c) {
@@ -179,12 +179,12 @@ fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, o
     }
 }
 
-/// Returns whether a character is part of a word: a letter, or a mark on one.
+/// Returns true if a character is part of a word: a letter, or a mark on one.
 fn is_word(c: char) -> bool {
     c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
 }
 
-/// Returns whether a letter has a case. The two forms of each Georgian letter are not capital and small letters.
+/// Returns true if a letter has a case. The two forms of each Georgian letter are not upper and lower case.
 fn has_case(c: char) -> bool {
     !matches!(c, '\u{10a0}'..='\u{10ff}' | '\u{1c90}'..='\u{1cbf}') && (c.is_uppercase() || c.is_lowercase())
 }

@@ -1,12 +1,12 @@
-//! The table of `errorCode` and `type`. Every error response of the service has a row in it.
+//! The table of error codes. Every error response of the service has an entry in it.
 //!
 //! Tests compare it with the responses, the table in the docs of the module `service` and the schema of the OpenAPI document.
 
 use crate::error::{ErrorKind, Errors};
 
-/// A row of the table of `errorCode` and `type`, by which clients distinguish errors.
+/// An entry of the table of error codes. Clients distinguish errors by its `errorCode` and `type`.
 ///
-/// A number never changes its meaning. Its first digit is that of the status.
+/// A number never changes its meaning. The first digit of the number is the first digit of the status.
 ///
 /// ```
 /// use casefilter::envelope::ErrorCode;
@@ -26,7 +26,7 @@ const fn row(number: u32, error_type: &'static str, status: u16, meaning: &'stat
     ErrorCode { number, error_type, status, meaning, kind: None }
 }
 
-/// Returns a row for an error in a body or a query parameter: status 400.
+/// Returns an entry for an error in a body or a query parameter: status 400.
 const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> ErrorCode {
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
@@ -94,7 +94,7 @@ pub(crate) const SOURCE_UNAVAILABLE: ErrorCode =
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
 impl ErrorCode {
-    /// All rows, by number.
+    /// All entries, sorted by number.
     pub const ALL: &'static [Self] = &[
         BAD_REQUEST,
         INVALID_APPLICANT,
@@ -185,17 +185,18 @@ impl ErrorCode {
         self.meaning
     }
 
-    /// Returns the row of the first error in a request.
+    /// Returns the entry for the first error in a request.
     pub(crate) fn of_errors(errors: &Errors) -> Self {
         errors.as_slice().first().map_or(INVALID_PARAMETERS, |error| Self::of_kind(error.kind))
     }
 
-    /// Returns the row of an error in a body or a parameter.
+    /// Returns the entry for an error in a body or a parameter.
     pub(crate) fn of_kind(kind: ErrorKind) -> Self {
         Self::ALL.iter().find(|row| row.kind == Some(kind)).copied().unwrap_or(INVALID_PARAMETERS)
     }
 
-    /// Returns the first row with a status, for an error without further details.
+    /// Returns the first entry with a status, for an error without further details. Falls back to the general entry if no entry has this
+    /// status.
     #[cfg(feature = "service")]
     pub(crate) fn of_status(status: u16) -> Self {
         let general = if status < 500 { BAD_REQUEST } else { INTERNAL };

@@ -11,7 +11,7 @@ use crate::error::Errors;
 
 pub use error_codes::ErrorCode;
 
-/// The error envelope, on the wire and on the command line.
+/// The JSON object that describes a failed request. The service sends it, and the command line prints it.
 ///
 /// ```
 /// use casefilter::envelope::Envelope;

@@ -28,8 +28,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// The errors of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no values, or
-    /// several for an operator that takes one. A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error too, since
+    /// Returns the errors of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no values, or
+    /// several values for an operator that takes one. A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error too, since
     /// criteria have whole seconds. Paths are `field`, `op` and `values[0]`; offsets are 0.
     pub fn test<'v, V: Into<Value<'v>>>(
         catalog: &Catalog,
@@ -84,7 +84,7 @@ impl Filter {
     ///
     /// Neither filter can widen the other, so a host can use it to restrict a client to its own cases.
     ///
-    /// The catalogue of the result is the wider one of the two, or the one that both were narrowed from. If both filters test ids, the
+    /// The catalogue of the result is the wider of the two, or the catalogue that both were narrowed from. If both filters test ids, the
     /// [printed](Self::to_json) result may have criteria on `id`, even if the catalogue hides that field.
     ///
     /// Complexity: linear in the size of both, since the normal form is built again. Joining `n` filters one after the other is
@@ -102,8 +102,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] if neither catalogue is [within](Catalog::is_within) the other, and they were not narrowed from
-    /// a common one.
+    /// Returns [`ErrorKind::CatalogMismatch`] if neither catalogue is [within](Catalog::is_within) the other, and they were not narrowed
+    /// from a common catalogue.
     pub fn and(&self, other: &Self) -> Result<Self, Error> {
         Self::joined(self.catalog(), Connective::And, vec![self.clone(), other.clone()])
     }
@@ -122,7 +122,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`and`](Self::and).
+    /// Returns the errors of [`and`](Self::and).
     pub fn or(&self, other: &Self) -> Result<Self, Error> {
         Self::joined(self.catalog(), Connective::Or, vec![self.clone(), other.clone()])
     }
@@ -143,7 +143,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`and`](Self::and), for any of the filters and `catalog`.
+    /// Returns the errors of [`and`](Self::and), for any of the filters and `catalog`.
     pub fn all_of(catalog: &Catalog, filters: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
         Self::joined(catalog, Connective::And, filters.into_iter().collect())
     }
@@ -162,7 +162,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// The same as for [`and`](Self::and), for any of the filters and `catalog`.
+    /// Returns the errors of [`and`](Self::and), for any of the filters and `catalog`.
     pub fn any_of(catalog: &Catalog, filters: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
         Self::joined(catalog, Connective::Or, filters.into_iter().collect())
     }
@@ -219,7 +219,7 @@ impl std::ops::Not for Filter {
     }
 }
 
-/// Returns the errors of values of another type than the field. Strings are not errors, since they are parsed later.
+/// Returns one error for each value whose type is not the type of the field. Strings are not errors, since they are parsed later.
 fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<Error> {
     let Some(field) = catalog.find(field).and_then(|id| catalog.get(id)) else { return Vec::new() };
     let is_other =
@@ -232,7 +232,7 @@ fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<E
     values.iter().enumerate().filter(|(_, value)| is_other(value)).map(error).collect()
 }
 
-/// Converts an error in the body of a test to one in the arguments of [`Filter::test`].
+/// Converts an error in the body of a test to an error in the arguments of [`Filter::test`].
 fn of_test(error: Error) -> Error {
     let path = error.path.strip_prefix("criteria[0]").unwrap_or(&error.path);
     let path = path.strip_prefix('.').unwrap_or(path).to_owned();

@@ -30,7 +30,7 @@ pub struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// Returns a builder for this catalogue with the default limits. If an engine has others, set those as well:
+    /// Returns a builder for this catalogue with the default limits. If an engine has other limits, set them as well:
     /// `.limits(engine.limits().clone())`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
@@ -54,15 +54,15 @@ impl FilterBuilder {
     /// Takes linear time and memory in the length of the body, apart from sorting.
     ///
     /// # Errors
-    /// All errors in the body, in document order; ten at most.
+    /// Returns the first ten errors in the body, in document order.
     pub fn json(&self, body: &[u8]) -> Result<Filter, Errors> {
         of_json(&self.catalog, &self.limits, body)
     }
 
-    /// Compiles the text syntax. For values in the text, see [`Filter::quote`].
+    /// Compiles a filter in the text syntax. For values in the text, see [`Filter::quote`].
     ///
     /// # Errors
-    /// All errors in the text, in order; ten at most. Offsets are bytes of `text`.
+    /// Returns the first ten errors in the text, in order. Offsets are bytes of `text`.
     pub fn text(&self, text: &str) -> Result<Filter, Errors> {
         of_text(&self.catalog, &self.limits, text)
     }
@@ -78,7 +78,7 @@ impl FilterBuilder {
     /// ```
     ///
     /// # Errors
-    /// All errors in the body and the parameters, those of the body first; ten at most.
+    /// Returns the first ten errors in the body and the parameters. Errors of the body come first.
     pub fn request(&self, body: &[u8], params: &SearchParams<'_>) -> Result<SearchRequest, Errors> {
         let (filter, paging) = Errors::both(self.json(body), params.parse(&self.catalog, &self.limits))?;
         Ok(SearchRequest::new(filter).with_paging(paging))
@@ -91,7 +91,7 @@ impl FilterBuilder {
 }
 
 impl Filter {
-    /// Compiles a JSON body under the default [`Limits`]; [`FilterBuilder`] sets others.
+    /// Compiles a JSON body with the default [`Limits`]. Use [`FilterBuilder`] for other limits.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -102,12 +102,12 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// All errors in the body, in document order; ten at most.
+    /// Returns the first ten errors in the body, in document order.
     pub fn compile(catalog: &Catalog, body: &[u8]) -> Result<Self, Errors> {
         of_json(catalog, &Limits::default(), body)
     }
 
-    /// Compiles the text syntax under the default [`Limits`]; [`FilterBuilder`] sets others.
+    /// Compiles a filter in the text syntax with the default [`Limits`]. Use [`FilterBuilder`] for other limits.
     ///
     /// The text is code. If `format!` inserts the tenant `a or clientId <> a` into `clientId = {tenant}`, the filter selects the
     /// documents of all tenants. To use a value, create a filter by [`test`](Self::test), or quote the value by
@@ -125,7 +125,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// All errors in the text, in order; ten at most. Offsets are bytes of `text`.
+    /// Returns the first ten errors in the text, in order. Offsets are bytes of `text`.
     pub fn compile_text(catalog: &Catalog, text: &str) -> Result<Self, Errors> {
         of_text(catalog, &Limits::default(), text)
     }
@@ -141,7 +141,7 @@ fn of_json(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Filter, Er
     }
 }
 
-/// Compiles the text syntax.
+/// Compiles a filter in the text syntax.
 fn of_text(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Filter, Errors> {
     let text = body_text(text.as_bytes(), limits)?;
     let (parsed, errors) = criteria::text::parse(text, limits, &|name| holds(catalog, name));
@@ -180,7 +180,7 @@ fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<B
     errors.zip_paths(json::paths_at(text, &offsets))
 }
 
-/// Adds the errors of lowering to those of the parser.
+/// Adds the errors of lowering to the errors of the parser.
 #[cold]
 fn errors_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Errors {
     errors.extend(predicate::lower(body, catalog).1);

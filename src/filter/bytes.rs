@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Errors};
 use crate::json;
 use crate::limits::Limits;
 
-/// Returns the body as text. It is an error if the body is too large or not UTF-8.
+/// Returns the body as text, or an error if it is too large or not UTF-8.
 pub(super) fn body_text<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str, Errors> {
     let limit = limits.body_bytes;
     if body.len() > limit {
@@ -19,7 +19,7 @@ pub(super) fn body_text<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str, 
 /// Returns bytes as text.
 ///
 /// # Errors
-/// An error at the offset of the first byte that is not UTF-8.
+/// Returns an error at the offset of the first byte that is not UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     json::text(bytes).map_err(|offset| not_utf8(bytes, offset))
 }

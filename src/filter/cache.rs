@@ -46,9 +46,9 @@ pub struct FilterCache {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
-    /// The lookups that found a filter.
+    /// The number of lookups that found a filter.
     pub hits: u64,
-    /// The lookups that did not, including those of bodies with errors.
+    /// The number of lookups that found no filter, including lookups of invalid bodies.
     pub misses: u64,
     /// The number of filters in the cache.
     pub entries: usize,
@@ -62,7 +62,7 @@ const SHARDS: usize = 16;
 /// The memory of an entry in bytes, without its filter: its slot, and its part of a table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 
-/// The largest number of used filters that one eviction spares. It evicts the next filter even if that was used.
+/// The maximum number of recently used filters that one eviction skips. After that many, the next filter is evicted even if it was used.
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
@@ -94,7 +94,7 @@ impl FilterCache {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as for [`Filter::and`].
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`Filter::and`].
     pub fn within(self, bound: &Filter) -> Result<Self, Error> {
         let bound = self.bound.as_ref().map_or_else(|| Ok(bound.clone()), |own| own.and(bound))?;
         // Report a mismatch here rather than at the first body.
@@ -107,7 +107,7 @@ impl FilterCache {
     /// Returns the filter of a JSON body. Compiles it if the cache does not have it.
     ///
     /// # Errors
-    /// All errors in the body, in document order; ten at most. They are those of [`FilterBuilder::json`].
+    /// Returns the errors of [`FilterBuilder::json`]: the first ten errors in the body, in document order.
     ///
     /// # Complexity
     /// Linear in the length of the body. The cost of evictions is amortised, since each filter is inserted once and evicted once.
@@ -121,8 +121,8 @@ impl FilterCache {
         else {
             return self.compile_anew(body);
         };
-        // Compare the bodies after releasing the lock. Two bodies with one hash of 64 bits are very unlikely, because its keys are
-        // random. The second one would be compiled each time.
+        // Compare the bodies after releasing the lock. Two bodies with the same hash of 64 bits are very unlikely, because the keys are
+        // random. The second body would be compiled each time.
         let found = shard.lock().find(hash);
         if let Some(filter) = found.filter(|filter| filter.body() == Some(body)) {
             return Ok(filter);
@@ -145,7 +145,7 @@ impl FilterCache {
     /// ```
     ///
     /// # Errors
-    /// All errors in the body and the parameters, those of the body first; ten at most.
+    /// Returns the first ten errors in the body and the parameters. Errors of the body come first.
     pub fn request(&self, body: &[u8], params: &SearchParams<'_>) -> Result<SearchRequest, Errors> {
         let paging = params.parse(self.catalog(), self.limits());
         let (filter, paging) = Errors::both(self.compile(body), paging)?;
@@ -262,7 +262,7 @@ impl Entries {
         self.table.insert_unique(hash, slot, |slot| slots.get(*slot).map_or(0, |entry| entry.hash));
     }
 
-    /// Evicts the next filter that was not used. After sparing [`MOST_SPARED`] used filters, evicts the next one in any case.
+    /// Evicts the next filter that was not used. After skipping [`MOST_SPARED`] used filters, evicts the next filter in any case.
     fn evict(&mut self) {
         for spared in 0..=MOST_SPARED {
             if self.hand >= self.slots.len() {

@@ -33,9 +33,9 @@ use crate::predicate::{self, Asked, Leaf, Node, Rounded, Tree, Warning};
 #[derive(Clone)]
 pub struct Filter {
     pub(super) inner: Arc<Inner>,
-    /// The criteria as written of each part that is not joined. They are parsed on first use.
+    /// The criteria as written, one entry for each filter that was joined into this filter. Parsed on first use.
     ///
-    /// Each handle has its own cell, and a clone copies its content. The handle in a cache is only cloned, so it does not grow.
+    /// Each `Filter` has its own cell; cloning copies the parsed value. A cached filter is only cloned, so its cell stays empty.
     pub(super) written: OnceLock<Arc<[Arc<Written>]>>,
 }
 
@@ -132,7 +132,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// The document is not a valid case. The error is that of a strict import.
+    /// Returns the error of a strict import if the document is not a valid case.
     pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
         let text = utf8(document)?;
         let mut row = Row::default();
@@ -179,8 +179,8 @@ impl Filter {
 
     /// Prints the normal form as a JSON body on one line. Compiling that body gives the same normal form.
     ///
-    /// The printed body can be larger than the compiled one: up to three levels deeper, with up to two more values, and with up to
-    /// twice as many criteria and two more. If the compiled body was close to its [`Limits`], the printed one may exceed them.
+    /// The printed body can be larger than the compiled body: up to three levels deeper, with up to two more values, and with up to twice
+    /// as many criteria and two more. If the compiled body was close to its [`Limits`], the printed body may exceed them.
     #[must_use]
     pub fn to_json(&self) -> String {
         predicate::body_json(&self.inner.predicate, &self.inner.catalog)

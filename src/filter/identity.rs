@@ -41,7 +41,7 @@ impl Filter {
     /// It can be the key of a cache or of a saved filter, also across processes and machines. It is computed from the
     /// [normal form](Self::to_json) and from the name, path, type and default of its fields. It does not depend on the spelling of
     /// criteria, but it can depend on the order of the fields in the catalogue. A release that changes fingerprints says so in its
-    /// changelog; store the original body beside the fingerprint.
+    /// changelog; store the original body next to the fingerprint.
     ///
     /// It is the first half of a SHA-256, so clients cannot construct two filters with one fingerprint.
     ///
@@ -57,7 +57,7 @@ impl Filter {
         let mut hash = Sha256::new();
         hash.update(VERSION);
         for field in self.fields().into_iter().filter_map(|id| self.catalog().get(id)) {
-            // Names in the catalogue may contain any characters. JSON strings keep them apart from each other.
+            // Names in the catalogue may contain any characters. Encoding them as JSON strings separates them.
             hash.update(description(field));
             hash.update("\n");
         }

@@ -17,8 +17,8 @@ pub enum Direction {
 
 /// The order of the cases in an answer: by one single-valued field. Cases with equal values are in ascending order of `id`.
 ///
-/// Cases without the field are last in both directions. An order belongs to a [`Catalog`]. A search fails if the catalogue of its
-/// filter is another one or hides the field of the order; see [`SearchRequest`](crate::SearchRequest).
+/// Cases without the field are last in both directions. An order belongs to a [`Catalog`]. A search fails if the catalogue of its filter is
+/// another catalogue or hides the field of the order; see [`SearchRequest`](crate::SearchRequest).
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};
@@ -49,14 +49,14 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// A name outside the catalogue, or a field with many values.
+    /// Returns an error if the name is not in the catalogue, or if the field has many values.
     pub fn by(catalog: &Catalog, name: &str, direction: Direction) -> Result<Self, Error> {
         Self::new(catalog, name, direction, 0)
     }
 
     /// Parses an `order` parameter: the name of a single-valued field, with the prefix `-` for descending order.
     ///
-    /// An empty text gives `None`. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`. Otherwise
+    /// Returns `None` for an empty text. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`. Otherwise
     /// the first character of the name would be the direction.
     ///
     /// ```
@@ -72,7 +72,7 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// A name outside the catalogue, or a field with many values.
+    /// Returns an error if the name is not in the catalogue, or if the field has many values.
     pub fn parse(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
         if let Some(error) = other_form(catalog, text) {
             return Err(error);
@@ -125,7 +125,7 @@ impl Order {
     /// Checks the order against `catalog` and returns its sort key.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] if `catalog` has other fields, or hides the field of this order.
+    /// Returns [`ErrorKind::CatalogMismatch`] if `catalog` has other fields, or hides the field of this order.
     pub(crate) fn key_in(&self, catalog: &Catalog) -> Result<SortKey, Error> {
         let name = || quote(self.field().name());
         let mismatch = |found: String, expected: String| {

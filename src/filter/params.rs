@@ -40,7 +40,7 @@ pub struct Paging {
     pub order: Option<Order>,
     /// The number of documents before the page.
     pub offset: u64,
-    /// The largest number of documents on the page.
+    /// The maximum number of documents on the page.
     pub limit: u64,
     /// True to count all selected documents.
     pub count: bool,
@@ -93,7 +93,7 @@ impl<'a> SearchParams<'a> {
     /// ```
     ///
     /// # Errors
-    /// All errors in the parameters.
+    /// Returns all errors in the parameters.
     pub fn parse(&self, catalog: &Catalog, limits: &Limits) -> Result<Paging, Errors> {
         let mut errors = Vec::new();
         let mut take = |result: Result<u64, Error>| {
@@ -167,7 +167,7 @@ fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
     Err(error.suggest(meant_integer(text).as_deref().map(quote)).at(name))
 }
 
-/// Returns the error for a page that exceeds the largest one.
+/// Returns the error for a page that exceeds [`Limits::page`].
 pub(super) fn page_too_large(found: String, limits: &Limits) -> Error {
     Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
 }

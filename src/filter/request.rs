@@ -9,8 +9,8 @@ use crate::limits::Limits;
 
 /// A search request: a filter, an order and a page.
 ///
-/// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the
-/// request of a client.
+/// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the request of
+/// a client.
 ///
 /// A search checks each request once. The filter must be of the engine's catalogue. The filter's catalogue must show the field of
 /// the order. The page must be within [`Limits::page`].
@@ -34,7 +34,7 @@ pub struct SearchRequest {
     pub order: Option<Order>,
     /// The number of documents before the page.
     pub offset: u64,
-    /// The largest number of documents on the page.
+    /// The maximum number of documents on the page.
     pub limit: u64,
     /// True to count all selected documents.
     pub count: bool,
@@ -59,7 +59,7 @@ impl SearchRequest {
         Self { offset, ..self }
     }
 
-    /// Sets the largest number of documents on the page.
+    /// Sets the maximum number of documents on the page.
     #[must_use]
     pub fn with_limit(self, limit: u64) -> Self {
         Self { limit, ..self }
@@ -84,7 +84,7 @@ impl SearchRequest {
     /// message.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`] if the filter is of another catalogue, or its catalogue hides the field of the order.
+    /// Returns [`ErrorKind::CatalogMismatch`] if the filter is of another catalogue, or its catalogue hides the field of the order.
     #[inline]
     pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
         self.filter.catalog().check_within(catalog, whose)?;
@@ -94,7 +94,7 @@ impl SearchRequest {
     /// Checks the size of the page against the limits.
     ///
     /// # Errors
-    /// [`ErrorKind::PageTooLarge`] if it exceeds [`Limits::page`].
+    /// Returns [`ErrorKind::PageTooLarge`] if the page exceeds [`Limits::page`].
     #[inline]
     pub(crate) fn check_page(&self, limits: &Limits) -> Result<(), Error> {
         if self.limit <= limits.page { Ok(()) } else { Err(page_too_large(self.limit.to_string(), limits)) }

@@ -114,7 +114,7 @@ impl Filter {
         Cow::Owned(Tree::from_nodes(nodes))
     }
 
-    /// Returns the JSON body that the filter was compiled from, if any. For a joined filter, returns that of its first part.
+    /// Returns the JSON body that the filter was compiled from, if any. For a joined filter, returns the body of its first part.
     pub(crate) fn body(&self) -> Option<&[u8]> {
         let mut filter = self;
         loop {
@@ -134,7 +134,7 @@ impl Filter {
         self.own_bytes()
     }
 
-    /// Computes [`size_bytes`](Self::size_bytes) without the filters that this one was joined from.
+    /// Computes [`size_bytes`](Self::size_bytes) without the filters that this filter was joined from.
     fn own_bytes(&self) -> usize {
         let origin = match &self.inner.origin {
             Origin::Json(text) | Origin::Text(text) => text.len(),

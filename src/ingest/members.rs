@@ -1,20 +1,20 @@
-//! Unknown members of documents whose names are similar to a field's.
+//! Unknown members of documents with names that are similar to the name of a field.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, PathId, Stray};
 
-/// The most unknown names that are compared with the fields. Further names get no remark, so that a document with many names
+/// The maximum number of unknown names that are compared with the fields. Further names get no remark, so that a document with many names
 /// costs little.
 const MOST_COMPARED: usize = 256;
-/// The longest name that is compared, in bytes.
+/// The maximum length of a name that is compared, in bytes.
 const LONGEST_KEY: usize = 64;
 
 /// The object that contains a key, and the similar field, if any.
 type Compared = (PathId, Option<Arc<Stray>>);
 
-/// The unknown members found so far, each compared with the fields once.
+/// The unknown members found so far. Each was compared with the fields once.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     /// The results by key, one for each object that has the key.
@@ -23,7 +23,8 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Returns the field that an unknown member resembles. `None` if there is none, or if too many names were compared already.
+    /// Returns the field that an unknown member resembles. Returns `None` if there is no such field, or if too many names were compared
+    /// already.
     pub(super) fn similar_field(
         &mut self,
         catalog: &Catalog,

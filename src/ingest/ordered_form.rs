@@ -1,6 +1,6 @@
 //! The JSON forms of ordered types (numbers and timestamps).
 //!
-//! The template reader, the strict parser and the Arrow reader parse ordered values only here. Another ordered type is one more
+//! The template reader, the strict parser and the Arrow reader parse ordered values only here. Each JSON form of an ordered type is a
 //! variant of [`OrderedForm`].
 
 use std::borrow::Cow;
@@ -48,7 +48,7 @@ impl OrderedForm {
         matches!(self, Self::Timestamp)
     }
 
-    /// Returns true if [`parse`](Self::parse) takes values of this JSON type. Any other is an error of kind `wrong_type`.
+    /// Returns true if [`parse`](Self::parse) accepts values of this JSON type. Any other type is an error of kind `wrong_type`.
     pub(super) fn takes(self, found: JsonType) -> bool {
         match self {
             Self::Number => found == JsonType::Number,
@@ -59,7 +59,7 @@ impl OrderedForm {
     /// Parses the text of a JSON string or number.
     ///
     /// # Errors
-    /// A text that does not have this form; its position is `offset`.
+    /// Returns an error at `offset` if the text does not have this form.
     pub(crate) fn parse(
         self,
         found: JsonType,
@@ -86,7 +86,7 @@ impl OrderedForm {
         }
     }
 
-    /// Returns a remark on a value if its text may have meant another one, for example a rounded number.
+    /// Returns a remark if the text may have meant another value, for example if a number was rounded.
     #[inline]
     pub(super) fn remark<'a>(
         self,

@@ -1,4 +1,4 @@
-//! Rules that every reader applies to a case: its largest size, its `id` and its defaults.
+//! Rules that every reader applies to a case: its maximum size, its `id` and its defaults.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The longest `id`, in bytes of UTF-8.
+/// The maximum length of an `id`, in bytes of UTF-8.
 const MAX_ID_BYTES: usize = 1024;
 
 /// Completes a row after its last value: fields with a rejected value become absent, and absent fields get their default.
 ///
 /// # Errors
-/// The row has no usable `id`. The position of the error is `id_offset` if the `id` has a value.
+/// Returns an error if the row has no usable `id`. The position of the error is `id_offset` if the `id` has a value.
 pub(crate) fn complete(
     row: &mut Row<'_>,
     rejected: &[FieldId],
@@ -35,7 +35,7 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// Returns the largest size of a case, in bytes: the host's limit, or the largest offset in a batch if that is smaller.
+/// Returns the maximum size of a case in bytes: the host's limit, or the largest offset in a batch if that is smaller.
 pub(crate) fn case_limit(limits: &Limits) -> usize {
     limits.document_bytes.min(MAX_DOCUMENT_BYTES)
 }

@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 use crate::json::{JsonType, Reader, plain_len};
 use crate::value::{Number, Timestamp};
 
-/// The most brackets open at once in a skipped value.
+/// The maximum nesting depth of a skipped value.
 const MAX_SKIPPED_DEPTH: usize = 16;
-/// The most keys of one object in a skipped value.
+/// The maximum number of keys in one object of a skipped value.
 const MAX_SKIPPED_KEYS: usize = 16;
 
 /// Reads the next key of an object and its colon. Returns the key and the text after the colon.
@@ -105,7 +105,7 @@ struct Open {
     keys_start: usize,
 }
 
-/// Skips a value of any type. Returns `None` if more than `depth_limit` brackets are open at once, or if an object repeats a key.
+/// Skips a value of any type. Returns `None` if it is nested more deeply than `depth_limit`, or if an object repeats a key.
 #[inline(never)]
 pub(super) fn skip_value(text: &str, depth_limit: usize) -> Option<&str> {
     let mut reader = Reader::new(text);

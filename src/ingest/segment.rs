@@ -100,7 +100,7 @@ impl Segment {
             && (self.len <= front.len() || self.back_matches(text))
     }
 
-    /// Compares the bytes after the first sixteen, which match already.
+    /// Returns true if the bytes after the first 16 match. The caller has compared the first 16.
     #[inline(always)]
     fn back_matches(&self, text: &[u8]) -> bool {
         let Some(back) = text.get(..self.len).and_then(<[u8]>::last_chunk) else { return false };
@@ -108,7 +108,7 @@ impl Segment {
             && self.whole.as_ref().is_none_or(|whole| text.starts_with(whole))
     }
 
-    /// Compares with a text shorter than sixteen bytes.
+    /// Returns true if `text`, which is shorter than sixteen bytes, starts with this segment.
     fn is_prefix_of_short(&self, text: &[u8]) -> bool {
         self.front.get(..self.len).is_some_and(|own| text.starts_with(own))
     }

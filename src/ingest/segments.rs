@@ -1,7 +1,7 @@
 //! The template of documents: the segments that earlier documents had between their values.
 //!
 //! Documents of one source repeat the same text between two values: a comma, a key and its colon, closing and opening brackets. A
-//! slot determines which brackets are open. So a segment that once led from one slot to another always does.
+//! slot determines which brackets are open. So a segment always leads from one slot to the same next slot.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::segment::{Form, Segment};
 use super::slot_keys::{Keys, MAX_KEYS, SlotIndex};
 use crate::catalog::{Paths, Shape, Stray};
 
-/// The longest text of a segment, in bytes.
+/// The maximum length of the text of a segment, in bytes.
 const MAX_TEXT_BYTES: usize = 256;
 
-/// The most segments that start at one slot.
+/// The maximum number of segments that start at one slot.
 const MAX_SEGMENTS: usize = 16;
 
 /// The number of keys without a slot after which the template is discarded: it was probably learned from documents of another
@@ -22,13 +22,13 @@ const MANY_STRAYS: u32 = 1 << 10;
 /// A position in documents where a value can be, with the segments that follow it.
 #[derive(Debug)]
 struct Slot {
-    /// The slot of the object or array that contains it.
+    /// The slot of the object or array that contains the slot.
     parent: SlotIndex,
-    /// Its key. Empty for the elements of an array, and if there are too many keys.
+    /// The key of the slot. Empty for the elements of an array, and if there are too many keys.
     key: Keys,
-    /// The keys of all slots below it.
+    /// The keys of all slots below the slot.
     below: Keys,
-    /// The segments that followed it. A match moves a segment ahead of one with fewer matches.
+    /// The segments that followed the slot. A match moves a segment before a segment with fewer matches.
     segments: Vec<Segment>,
 }
 
@@ -46,14 +46,14 @@ pub(super) struct Segments {
     keys: usize,
     /// The number of keys found without a slot.
     strays: u32,
-    /// The unknown keys that resemble a field, each with that field.
+    /// The unknown keys that resemble a field, each with the field.
     similar: Vec<(Keys, Arc<Stray>)>,
     similar_keys: Keys,
 }
 
 impl Segments {
-    /// Creates the slots of the catalogue. Does so before the first document, after a change of the depth limit, and after too
-    /// many keys without a slot.
+    /// Creates the slots of the catalogue, if necessary: before the first document, after a change of the depth limit, and after too many
+    /// keys without a slot.
     pub(super) fn prepare(&mut self, paths: &Paths, depth_limit: usize) {
         let nodes = paths.steps().len();
         if (self.nodes, self.depth_limit) == (nodes, depth_limit) && self.strays < MANY_STRAYS {
@@ -82,7 +82,7 @@ impl Segments {
         slot
     }
 
-    /// Returns the segment of a slot that `text` begins with.
+    /// Returns the segment of slot `from` that is a prefix of `text`, and counts the hit.
     #[inline(always)]
     pub(super) fn follow(&mut self, from: SlotIndex, text: &[u8]) -> Option<&Segment> {
         let segments = self.slots.get_mut(from)?.segments.as_mut_slice();
@@ -94,8 +94,8 @@ impl Segments {
         Some(segment)
     }
 
-    /// Adds a new segment to a slot. If the slot is full, its last segment is dropped. The new one is inserted in the middle, so
-    /// that the next new one does not replace it.
+    /// Adds a new segment to a slot. If the slot is full, its last segment is dropped. The new segment is inserted in the middle, so that
+    /// the next new segment does not replace it.
     pub(super) fn learn(
         &mut self,
         from: SlotIndex,
@@ -149,8 +149,8 @@ impl Segments {
         self.slots.get(slot).map_or(Keys::default(), |slot| slot.below)
     }
 
-    /// Returns the slot of an unknown key in an object, and adds one if needed. `None` if there are too many slots, or if the key
-    /// is too long.
+    /// Returns the slot of an unknown key in an object, and adds a slot if needed. Returns `None` if there are too many slots, or if the
+    /// key is too long.
     pub(super) fn unknown_key(&mut self, object: SlotIndex, key: &str) -> Option<SlotIndex> {
         let mut others = self.slots.iter().skip(self.nodes).zip(&self.unknown_keys);
         if let Some(number) = others.position(|(slot, other)| slot.parent == object && **other == *key) {
@@ -219,7 +219,7 @@ mod tests {
             texts.iter().skip(1).all(|text| is_known(&mut segments, text))
                 && is_known(&mut segments, "\"new\":")
         );
-        // Two new segments that alternate stay, although the others have more matches.
+        // Two new segments that alternate stay, although the other segments have more matches.
         let mut missed = 0;
         for text in ["\"one\":", "\"two\":"].iter().cycle().take(100) {
             if !is_known(&mut segments, text) {

@@ -1,6 +1,6 @@
 //! Sets of document keys, as bits.
 
-/// The index of a slot: a node of the catalogue's paths or, after the nodes, an unknown key of one of their objects.
+/// The index of a slot: a node of the catalogue's paths or, after the nodes, an unknown key in an object of the paths.
 pub(super) type SlotIndex = usize;
 
 /// A set of keys, one bit per slot that has a key. Two words are faster here than one `u128`.
@@ -36,5 +36,5 @@ impl Keys {
     }
 }
 
-/// The most slots that have a key.
+/// The maximum number of slots that have a key.
 pub(super) const MAX_KEYS: usize = 128;

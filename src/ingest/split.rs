@@ -31,21 +31,21 @@ pub use start::check_text;
 
 /// A splitter of files into documents, for input in chunks of any size.
 ///
-/// A file has one of three layouts. The first line decides; if that is longer than a case, its start does. If the first line is
-/// only the start of an object, the rest of the object decides:
+/// A file has one of three layouts. The first line determines it, or the start of the first line if that is longer than a case. If the
+/// first line is only the start of an object, the rest of the object determines it:
 ///
 /// - NDJSON: each line is a document, passed on at the end of the line.
 /// - Documents of several lines, one after another, each passed on at its end.
 /// - JSON arrays and search answers, one after another. Each element is passed on at its end.
 ///
-/// The splitter holds at most `limit + 1` bytes: an unfinished document, or the text before or after the array of an answer.
+/// The splitter keeps at most `limit + 1` bytes: an unfinished document, or the text before or after the array of an answer.
 pub(crate) struct Splitter {
     layout: Layout,
     /// The start of an object whose layout is not known yet.
     held: Vec<u8>,
     /// The position of `held`, or of the next byte. Some layouts count their own.
     position: Position,
-    /// The longest document that is passed on, with whitespace around it, in bytes.
+    /// The maximum length of a document that is passed on, with whitespace around it, in bytes.
     limit: usize,
 }
 
@@ -84,7 +84,7 @@ impl Splitter {
         Self { layout, held: Vec::new(), position, limit }
     }
 
-    /// Takes the next bytes of the file.
+    /// Adds the next bytes of the file.
     ///
     /// # Complexity
     /// Linear in the file, for chunks of any size.
@@ -162,7 +162,7 @@ impl Splitter {
         Ok(())
     }
 
-    /// Tests for the layout of an object in these bytes and the held ones. Returns the bytes that are not consumed yet.
+    /// Detects the layout of an object in the kept bytes and these bytes. Returns the bytes that are not consumed yet.
     fn hold_object<'b, E: From<FileFault>>(
         &mut self,
         bytes: &'b [u8],
@@ -239,7 +239,7 @@ impl Splitter {
                 let next_line = line.len().saturating_add(1);
                 let next = trim_start(bytes.get(next_line..).unwrap_or_default());
                 let reads_on = at > bytes.len().saturating_sub(next.len());
-                // A first line without its end also reads on, into a next line that is a document of its own.
+                // The parser also continues after a first line that was cut off, into a next line that is a separate document.
                 let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
                 if let Head::Open { .. } = head
                     && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start))
@@ -289,7 +289,7 @@ impl Splitter {
             let mark = self.begin_file(seen)?;
             self.push(seen.get(mark..).unwrap_or_default(), sink)?;
         }
-        // After the head of an answer, its text may end and that of the next answer begin.
+        // After the head of an answer, its text may end and the text of the next answer may start.
         while let Layout::FirstLine | Layout::Object { .. } | Layout::NextObject { .. } = self.layout {
             let held = std::mem::take(&mut self.held);
             let Some(taken) = self.detect(&held, true, sink)? else { break };

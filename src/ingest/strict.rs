@@ -17,7 +17,7 @@ use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The most keys of an object that are compared one by one; more are looked up by hash.
+/// The maximum number of keys of an object that are compared one by one. More keys are looked up by hash.
 const FEW_KEYS: usize = 16;
 
 /// Reads a case into `row`, which is cleared first.
@@ -26,8 +26,8 @@ const FEW_KEYS: usize = 16;
 /// Linear in the length of `text`, without recursion.
 ///
 /// # Errors
-/// The document is not usable at all: not JSON, not an object, without a usable `id`, with a repeated key at any level, too deep
-/// or too large. The error has its path.
+/// Returns an error if the document cannot be used: not JSON, not an object, without a usable `id`, with a repeated key at any level, too
+/// deep or too large. The error has its path.
 pub(crate) fn read_case<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -94,7 +94,7 @@ struct Walk<'a, 'w> {
     limits: &'w Limits,
     row: &'w mut Row<'a>,
     open: SmallVec<[Open<'a>; 8]>,
-    /// The keys of all open objects, innermost last, except those that lead to fields.
+    /// The keys of all open objects, innermost last, except keys that lead to fields.
     keys: Vec<Cow<'a, str>>,
     /// Fields with a value of the wrong type.
     rejected: Vec<FieldId>,
@@ -107,15 +107,15 @@ struct Walk<'a, 'w> {
 struct Open<'a> {
     is_object: bool,
     first: bool,
-    /// Its node in the catalogue's paths; `None` if there is no field below it.
+    /// The node in the catalogue's paths; `None` if there is no field below it.
     node: Option<usize>,
     /// A bit for each of the node's first 64 children that was read.
     seen: u64,
-    /// The index of its first key in `keys`.
+    /// The index of the object's first key in `keys`.
     keys_start: usize,
     /// The index of the child that is expected next, since documents tend to keep an order.
     likely: usize,
-    /// Its keys, once there are more than [`FEW_KEYS`].
+    /// The keys of the object, if there are more than [`FEW_KEYS`].
     many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The most keys of a document without a slot.
+/// The maximum number of keys of a document that have no slot.
 const MAX_UNSLOTTED_KEYS: usize = 16;
 
 /// The template of earlier documents. All must have been read with the same catalogue.
@@ -34,10 +34,10 @@ pub(crate) struct DocumentTemplate {
     members: Members,
 }
 
-/// Reads a case by the template, or with the strict parser. The outcome is that of [`read_case`](super::read_case).
+/// Reads a case by the template, or with the strict parser. The outcome is the same as from [`read_case`](super::read_case).
 ///
 /// # Errors
-/// Like [`read_case`](super::read_case).
+/// Returns the errors of [`read_case`](super::read_case).
 pub(crate) fn read_by_template<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -181,7 +181,7 @@ impl<'a> Walk<'a, '_> {
         // True if `ended` and `keys` describe the segment completely.
         let mut is_plain = true;
         let slots = self.segments.len();
-        // The innermost open object or array. Of these, only the root can be the slot of the last value.
+        // The innermost open object or array. `from` is an object or array only if it is the root.
         let mut is_first = from == Paths::ROOT;
         let mut open = if is_first { from } else { self.segments.parent(from)? };
         let (form, to) = loop {
@@ -266,8 +266,7 @@ impl<'a> Walk<'a, '_> {
         Some((rest, form, to))
     }
 
-    /// Skips a missing value: `null`, or the end of an array that has just begun. Returns the text after it, and the slot that it
-    /// ends.
+    /// Skips a missing value: `null`, or the end of an empty array. Returns the text after it, and the slot that it ends.
     #[cold]
     fn skip_missing(&self, text: &str, rest: &'a str, slot: SlotIndex) -> Option<(&'a str, SlotIndex)> {
         let next = skip_space(rest);

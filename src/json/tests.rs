@@ -1,3 +1,5 @@
+//! Tests of the JSON reader, partly against `serde_json`, and of paths in JSON.
+
 use super::*;
 
 fn skips(text: &str) -> bool {

@@ -40,20 +40,20 @@
 //!
 //! # How to add an operator
 //!
-//! If its shape consists of an existing quantifier and an existing pattern, these places change:
+//! If its shape consists of an existing quantifier and an existing pattern, change these files:
 //!
 //! - `table`: the variant, its name and its row;
 //! - the table of operators in `README.md`, the list in `service/openapi.json`, and `fuzz/criteria.dict`; `tests` compares
 //!   them with the rows;
 //! - the third evaluator, in `tests/world`.
 //!
-//! If it needs a new kind of set, such as all strings with a prefix, these places change too:
+//! If it needs a new kind of set, such as all strings with a prefix, also change these files:
 //!
 //! - `shape`: its pattern;
 //! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
 //! - `predicate/print/body.rs`, which prints sets as criteria;
-//! - `exec/plan/leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
-//! - `sql/test.rs` and a method of `sql/dialect`.
+//! - `exec/plan_leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
+//! - `sql/condition.rs` and a method of `sql/dialect`.
 //!
 //! # Invariants
 //!

@@ -73,7 +73,7 @@ pub(crate) enum Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ray {
     pub(crate) side: Side,
-    /// True when the end point belongs to the ray.
+    /// True if the end point belongs to the ray.
     pub(crate) inclusive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The operators and their rows. A row holds everything that differs from operator to operator.
+//! The operators and their rows. A row has everything that differs from operator to operator.
 
 use super::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side, Types};
 use super::value_set::ValueSet;
@@ -16,11 +16,11 @@ pub enum Operator {
     NotEqual,
     /// `>`: V has a greater value. Only for numbers and timestamps, like `>=`, `<` and `<=`.
     Greater,
-    /// `>=`: V has the value or a greater one.
+    /// `>=`: V has the value or a greater value.
     GreaterOrEqual,
     /// `<`: V has a smaller value.
     Less,
-    /// `<=`: V has the value or a smaller one.
+    /// `<=`: V has the value or a smaller value.
     LessOrEqual,
     /// `$contains`: any of the values is in V.
     Contains,
@@ -50,8 +50,8 @@ pub(super) struct Row {
     pub(super) is_extended: bool,
     pub(super) shape: Shape,
     pub(super) holds: fn(&[Value<'_>], &ValueSet<'_>) -> bool,
-    /// Empty for an operator whose operands are a list.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "SQL alone reads it"))]
+    /// The operator in SQL. Empty for operators that take a list.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only SQL reads it"))]
     pub(super) sql: &'static str,
 }
 

@@ -40,7 +40,7 @@ impl<'v> ValueSet<'v> {
         self.sorted.first().copied()
     }
 
-    /// Returns the greatest member; `None` of an empty set.
+    /// Returns the greatest member; `None` for an empty set.
     pub(crate) fn greatest(&self) -> Option<&'v Value<'v>> {
         self.sorted.last().copied()
     }

@@ -22,7 +22,7 @@ struct ColumnDef {
 }
 
 impl ColumnDef {
-    /// Returns the definition that the script has.
+    /// Returns the definition of this column in [`Table::script`].
     fn of(column: &Column) -> Self {
         let kind = match column.kind() {
             ColumnType::Text => "text",
@@ -59,7 +59,7 @@ impl ColumnDef {
 /// Compares the table on the server with the table that the statements are written for.
 ///
 /// # Errors
-/// Returns [`Table`](PostgresErrorKind::Table) for the first difference.
+/// Returns [`Table`](PostgresErrorKind::Table) if the tables differ. The message describes the first difference.
 pub(super) async fn check(client: &Client, table: &Table) -> Result<(), PostgresError> {
     let fault = |message: String| PostgresError::new(PostgresErrorKind::Table, message);
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;

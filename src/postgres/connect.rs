@@ -72,7 +72,7 @@ impl Manager {
     }
 }
 
-/// Returns a message about an invalid connection string. Of the string itself it contains only names of options.
+/// Returns a message about an invalid connection string. The message contains nothing of the string but names of options.
 fn parse_message(error: &tokio_postgres::Error) -> String {
     const EXPECTED: &str = "expected such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require";
     let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
@@ -164,8 +164,8 @@ impl managed::Manager for Manager {
 
 /// A connection from the pool, returned to it only by [`release`](Self::release).
 ///
-/// If it is dropped before, for example because the future of a search is dropped, the connection is closed and the running
-/// statement is cancelled on the server.
+/// Dropping it without a release, for example with the future of a search, closes the connection and cancels the running statement on the
+/// server.
 pub(super) struct PooledConnection(Option<Object<Manager>>);
 
 impl PooledConnection {

@@ -94,7 +94,7 @@ impl fmt::Display for PostgresError {
 
 impl std::error::Error for PostgresError {}
 
-/// Classifies an error by its SQLSTATE code. An error without a code is one of the connection.
+/// Classifies an error by its SQLSTATE code. An error without a code is a connection error, unless a column could not be deserialised.
 fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
     let Some(state) = error.code() else {
         let is_bad_value = error.to_string().starts_with("error deserializing column");

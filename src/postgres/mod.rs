@@ -1,10 +1,9 @@
 //! Searches cases in a PostgreSQL table.
 //!
 //! A [`PostgresSource`] answers a [`SearchRequest`](crate::SearchRequest) from the table that `casefilter ddl --dialect postgres` creates.
-//! The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same
-//! documents byte for byte, and the same count. Bodies, orders and pages are compiled before anything is sent to the server, so
-//! errors and limits are the same too. `tests/postgres/run` verifies this on a real server, with the conformance vectors,
-//! random data, and every test of the service.
+//! The response is the same as from [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same documents byte
+//! for byte, and the same count. Bodies, orders and pages are compiled before anything is sent to the server, so errors and limits are the
+//! same too. `tests/postgres/run` verifies this on a real server, with the conformance vectors, random data, and every test of the service.
 //!
 //! `casefilter serve --source postgres://…` runs a service that searches cases in PostgreSQL; its four other operations use the
 //! file of `--db`. `casefilter search --source postgres://…` searches from the command line.
@@ -19,14 +18,14 @@
 //! ```
 //!
 //! A source checks the table when it connects. An error names the first column that is missing, has another type or collation,
-//! or is nullable where the script has `NOT NULL`. Additional columns and another order of columns are allowed. Indexes are not
-//! checked, because they affect only speed. The indexes of the script support every operator; those in its comments support
-//! less common orders and values. `id` must be unique, as by the primary key of the script.
+//! or is nullable although the script has `NOT NULL`. Additional columns and another order of columns are allowed. Indexes are not checked,
+//! because they affect only speed. The indexes of the script support every operator; the indexes in its comments support less common orders
+//! and values. `id` must be unique, as by the primary key of the script.
 //!
 //! Only casefilter may write rows ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
 //! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store U+0000 in a text, so the export rejects
-//! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in
-//! place and appends new ones:
+//! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in place and
+//! appends new cases:
 //!
 //! ```sql
 //! BEGIN;
@@ -52,12 +51,12 @@
 //! All limits are in [`PostgresOptions`].
 //!
 //! - At most [`connections`](PostgresOptions::connections) are open. They are opened on demand.
-//! - Each is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
-//! - Each keeps its last [`statements`](PostgresOptions::statements) prepared, except those over 4 KiB, so that varying criteria
-//!   cannot fill the memory of the server.
+//! - Each connection is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
+//! - Each connection keeps its last [`statements`](PostgresOptions::statements) prepared, except statements over 4 KiB, so that varying
+//!   criteria cannot fill the memory of the server.
 //! - Plans are made for the values of each search: the best plan for a rare status is the worst for a common one.
 //! - A connection is closed after any error.
-//! - At most [`waiting`](PostgresOptions::waiting) searches wait for a connection. Further ones fail at once.
+//! - At most [`waiting`](PostgresOptions::waiting) searches wait for a connection. Further searches fail at once.
 //! - A search is cancelled when its future is dropped.
 //! - While the server is unavailable, searches fail at once or after [`connect_timeout`](PostgresOptions::connect_timeout). When
 //!   it is available again, the next search connects.
@@ -73,10 +72,10 @@
 //! # Connection strings
 //!
 //! The format is that of `libpq`: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=…`, or `host=… user=…`. A Unix socket is
-//! `postgres:///DATABASE?host=/run/postgresql&user=…`. The known options are those of
-//! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html), including
-//! `sslmode`, `connect_timeout`, `application_name`, `target_session_attrs`, and several hosts to try in turn. No files and no
-//! environment variables are read. Logs and errors never contain a connection string.
+//! `postgres:///DATABASE?host=/run/postgresql&user=…`. The known options are the options of
+//! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html), including `sslmode`,
+//! `connect_timeout`, `application_name`, `target_session_attrs`, and several hosts to try in turn. No files and no environment variables
+//! are read. Logs and errors never contain a connection string.
 //!
 //! | `sslmode` | meaning |
 //! |---|---|

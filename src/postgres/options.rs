@@ -13,19 +13,19 @@ use std::time::Duration;
 pub struct PostgresOptions {
     /// The name of the table, as `casefilter ddl --dialect postgres` names it.
     pub table: String,
-    /// The most connections at a time; at least one.
+    /// The maximum number of simultaneous connections. 0 counts as 1.
     pub connections: usize,
-    /// The most searches at a time that wait for a free connection. Further ones fail at once.
+    /// The maximum number of searches that wait for a free connection at a time. Further searches fail at once.
     pub waiting: usize,
-    /// The timeout of that wait.
+    /// The timeout for waiting for a free connection.
     pub acquire_timeout: Duration,
     /// The timeout for opening a connection.
     pub connect_timeout: Duration,
     /// The timeout of a statement on the server; at least one millisecond.
     pub statement_timeout: Duration,
-    /// The number of prepared statements that each connection keeps: the most recently used ones.
+    /// The maximum number of prepared statements per connection. The most recently used statements are kept.
     pub statements: usize,
-    /// The certificates of the authorities that may sign the server's certificate, as PEM. `None` for those of the system.
+    /// The certificates of the authorities that may sign the server's certificate, as PEM. `None` for the certificates of the system.
     pub root_certificates: Option<Vec<u8>>,
 }
 

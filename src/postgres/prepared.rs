@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, Error, Statement};
 
-/// The longest statement that is cached, in bytes. Longer ones are rarely repeated and use much memory of the server.
+/// The maximum length of a cached statement in bytes. Longer statements are rarely repeated and use much memory of the server.
 const MAX_BYTES: usize = 4 << 10;
 
 /// A cache of prepared statements by their texts, with least-recently-used eviction.
@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 4 << 10;
 /// Clients can cause any number of different statements, so the cache is bounded. Evicted statements are also closed on the
 /// server.
 pub(super) struct Prepared {
-    /// The statements, the most recently used one first.
+    /// The statements, the most recently used statement first.
     cached: Vec<(String, Statement)>,
     capacity: usize,
 }

@@ -71,10 +71,10 @@ pub struct PostgresStats {
     pub failed: [(PostgresErrorKind, u64); PostgresErrorKind::ALL.len()],
 }
 
-/// The most cases that memory is reserved for before they arrive.
+/// The maximum number of cases for which memory is reserved before they arrive.
 const RESERVED_CASES: usize = 128;
 
-/// The statement that begins a read-only transaction on one snapshot.
+/// The statement that starts a read-only transaction on one snapshot.
 const BEGIN: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
 impl PostgresSource {
@@ -97,10 +97,10 @@ impl PostgresSource {
     /// ```
     ///
     /// # Errors
-    /// - [`Options`](PostgresErrorKind::Options): the connection string or another option is invalid.
-    /// - [`Unavailable`](PostgresErrorKind::Unavailable): the server cannot be reached.
-    /// - [`Table`](PostgresErrorKind::Table): the table is missing, may not be read, or differs from [`Table::script`]. The
-    ///   message names the first differing column.
+    /// - [`Options`](PostgresErrorKind::Options) if the connection string or another option is invalid.
+    /// - [`Unavailable`](PostgresErrorKind::Unavailable) if the server cannot be reached.
+    /// - [`Table`](PostgresErrorKind::Table) if the table is missing, may not be read, or differs from [`Table::script`]. The message names
+    ///   the first differing column.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that connect.
@@ -145,10 +145,10 @@ impl PostgresSource {
     /// If the future is dropped, the statement is also cancelled on the server (best effort).
     ///
     /// # Errors
-    /// - [Transient](PostgresErrorKind::is_transient) kinds: a retry may succeed.
-    /// - [`Table`](PostgresErrorKind::Table) and [`Refused`](PostgresErrorKind::Refused): the table must be repaired.
-    /// - [`SearchRequest`](PostgresErrorKind::Request): the catalogue of the filter is not [within](Catalog::is_within) that of the
-    ///   table, or hides the field of the order.
+    /// - A [transient](PostgresErrorKind::is_transient) kind if a retry may succeed.
+    /// - [`Table`](PostgresErrorKind::Table) or [`Refused`](PostgresErrorKind::Refused) if the table must be repaired.
+    /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the table's, or hides
+    ///   the field of the order.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
@@ -184,7 +184,7 @@ impl PostgresSource {
     /// Checks that the table can be searched now.
     ///
     /// # Errors
-    /// As [`search`](Self::search).
+    /// Returns the errors of [`search`](Self::search).
     pub async fn ping(&self) -> Result<(), PostgresError> {
         let nothing = SearchRequest::new(Filter::none(self.catalog())).with_limit(0);
         self.find(&nothing, |_, _| ControlFlow::Continue(())).await.map(drop)
@@ -295,7 +295,7 @@ impl PreparedStatement {
     }
 }
 
-/// Runs page and count in one transaction. All four messages are pipelined, in this order.
+/// Runs the page and the count in one transaction. All four messages are pipelined, in this order.
 async fn page_and_count(
     client: &Client,
     page: &PreparedStatement,

@@ -31,7 +31,7 @@ pub(crate) struct Intervals {
 impl Intervals {
     /// Returns the union of ranges, which may be in any order, overlap or be empty.
     ///
-    /// Ranges that share a value become one. With `fuse`, adjacent ranges become one too, except for runs of points only. Those stay
+    /// Ranges that share a value become one. With `fuse`, adjacent ranges become one too, except for runs of points only. Such runs stay
     /// points, so that a printed criterion lists the same values as the client did.
     ///
     /// ```text
@@ -157,7 +157,7 @@ impl Intervals {
         self.ranges.iter().all(|(low, high)| {
             let from = other.ranges.partition_point(|(_, end)| end < low);
             let mut wanted = Some(*low);
-            // Usually one range covers this one; adjacent ranges may cover it together.
+            // Usually one range covers this range; adjacent ranges may cover it together.
             for (start, end) in other.ranges.iter().skip(from) {
                 if wanted.is_none_or(|wanted| *start > wanted) {
                     return false;

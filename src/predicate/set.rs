@@ -14,7 +14,7 @@ use crate::value::{Value, ValueClass};
 
 /// Returns the first eight bytes of a text as a number, padded with zeros.
 ///
-/// If the prefixes of two texts differ, their order is that of the texts. Comparing numbers first makes sorting faster.
+/// If the prefixes of two texts differ, they are in the same order as the texts. Comparing numbers first makes sorting faster.
 fn prefix(text: &str) -> u64 {
     let bytes = text.as_bytes();
     u64::from_be_bytes(bytes.first_chunk().copied().unwrap_or_else(|| {
@@ -94,7 +94,7 @@ impl Set {
 
     /// Returns the set of these strings. Returns `None` if there are none.
     pub(crate) fn of_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
-        // Sorting the borrowed strings moves and reads less memory than sorting owned ones.
+        // Sorting the borrowed strings moves and reads less memory than sorting owned strings.
         let mut texts: SmallVec<[(u64, &str); 4]> = texts.map(|text| (prefix(text), text)).collect();
         let sorted = texts.as_mut_slice();
         sorted.sort_unstable();
@@ -222,7 +222,7 @@ impl Set {
         }
     }
 
-    /// Returns the members. Only for a set of [points](Self::are_points); of a longer range, it returns the least value.
+    /// Returns the members. Only for a set of [points](Self::are_points): of a longer range, it returns the smallest value.
     pub(crate) fn points(&self) -> Vec<Value<'static>> {
         match self {
             Self::Strings(points) => {

@@ -35,7 +35,7 @@ pub(crate) type Children = SmallVec<[NodeId; 4]>;
 pub(crate) enum Node<L, B = Connective> {
     /// True for every case, or false for every case. In a normal form only the root can be a constant.
     Constant(bool),
-    /// A test of one field, or a criterion on one.
+    /// A test of one field, or a criterion on one field.
     Leaf(L),
     /// True when all children are true (`And`), or when any child is true (`Or`). A negation has one child.
     ///
@@ -48,8 +48,8 @@ pub(crate) enum Node<L, B = Connective> {
 ///
 /// Invariants, which [`validate`](Self::validate) checks:
 ///
-/// - There is at least one node, and the last one is the root.
-/// - The id of a child is smaller than that of its parent.
+/// - There is at least one node, and the last node is the root.
+/// - The id of a child is smaller than the id of its parent.
 ///
 /// A loop over the nodes in order therefore visits children before parents. Code that walks, clones or drops a tree does not
 /// recurse, so a deep filter cannot overflow the call stack. A node may have several parents: equal subtrees can share one node.
@@ -91,13 +91,13 @@ impl<L, B> Tree<L, B> {
     /// Returns the node with an id of this tree.
     #[expect(
         clippy::indexing_slicing,
-        reason = "an id is that of the root or of a child, which `validate` checks to be in the list"
+        reason = "an id is the root's or a child's; `validate` checks that it is in the list"
     )]
     pub(crate) fn node(&self, id: NodeId) -> &Node<L, B> {
         &self.nodes[id]
     }
 
-    /// Checks the invariants. The error describes the first one that does not hold.
+    /// Checks the invariants. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.nodes.is_empty() {
             return Err("a tree without a root".into());

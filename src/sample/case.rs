@@ -91,7 +91,7 @@ struct Applicant {
 }
 
 impl Applicant {
-    /// Draws an applicant. A quarter of the cases have one of a few thousand applicants, the others one of millions.
+    /// Draws an applicant. A quarter of the cases have one of a few thousand applicants. All other cases have one of millions.
     fn draw(seed: u64, draws: &mut Draws) -> Self {
         let number = if draws.percent(25) {
             let regulars = 40_000;

@@ -5,8 +5,8 @@ use super::draws::Draws;
 
 /// Sample cases, spread evenly over three years, oldest first.
 ///
-/// Each is the case with some [`number`](Cases::number), so each can be made without the others. For more than [`CASES_IN_THREE_YEARS`]
-/// cases the numbers are 0, 1, 2, … and the dates continue after the three years.
+/// Each is the case with some [`number`](Cases::number), so each can be created independently. For more than [`CASES_IN_THREE_YEARS`] cases
+/// the numbers are 0, 1, 2, … and the dates continue after the three years.
 #[derive(Clone, Debug)]
 pub struct Cases {
     pub(super) count: u64,

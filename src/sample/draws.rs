@@ -14,7 +14,7 @@ pub(super) fn mix(state: u64) -> u64 {
 }
 
 impl Draws {
-    /// Returns the draws for the thing with this number. Those of neighbouring numbers are unrelated.
+    /// Creates the draws for the item with this number. The draws of neighbouring numbers are unrelated.
     pub(super) fn new(number: u64, seed: u64) -> Self {
         Self(mix(mix(seed ^ GOLDEN).wrapping_add(number.wrapping_mul(GOLDEN))))
     }

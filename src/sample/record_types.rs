@@ -1,8 +1,8 @@
-//! The JSON types of sample records, and the members of a case that they are made from.
+//! The JSON types of sample records, and the members of a case that they are created from.
 
 use serde::{Deserialize, Serialize};
 
-/// The members of a case that records are made from.
+/// The members of a case that records are created from.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Case {
@@ -34,7 +34,7 @@ pub(super) struct Info {
     pub(super) last_name: String,
     pub(super) first_name_en: String,
     pub(super) last_name_en: String,
-    /// Milliseconds since 1970.
+    /// The date of birth in Unix milliseconds, as decimal text.
     pub(super) dob: Option<String>,
     pub(super) country: Option<String>,
 }

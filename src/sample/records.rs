@@ -19,11 +19,11 @@ use super::write::Json;
 pub enum SampleKind {
     /// Two levels: `basic` for individuals, `company` for companies.
     Levels,
-    /// The applicants of the cases, after `anna`, whose record has most members, and the company `firm`.
+    /// The applicants `anna`, whose record has the most members, and `firm`, a company; then the applicants of the sample cases.
     Applicants,
     /// Documents of most of the applicants, with reviews.
     Documents,
-    /// The AML cases of the cases, after one of `anna`.
+    /// One AML case of `anna`, then the AML cases of the sample cases.
     AmlCases,
 }
 
@@ -43,9 +43,9 @@ pub struct Records {
     cases: Cases,
     seed: u64,
     next: u64,
-    /// The applicants of the cases so far.
+    /// The applicants of the cases that were read so far.
     seen: HashSet<u128>,
-    /// The records of the current case that were not returned yet, in reverse order.
+    /// The records of the current case that have not been returned yet, in reverse order.
     pending: Vec<String>,
 }
 

@@ -1,3 +1,5 @@
+//! Tests of the sample cases and records: fixed bytes, validity, and distribution.
+
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;

@@ -36,7 +36,7 @@ pub(super) async fn answer(
     if !endpoint.survives_disconnect() {
         return answer_and_log(&shared, endpoint, applicant, request).await;
     }
-    // A write runs to its end, and is logged, even if the connection fails: hence a task of its own.
+    // A separate task: a write is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
     let write = async move { answer_and_log(&own, endpoint, applicant, request).await };
     tokio::spawn(write).await.unwrap_or_else(|error| {
@@ -71,7 +71,7 @@ async fn call(
     let memory = body::BodyMemory { is_buffered: can_be_valid, allowance, reservation };
     let body = body::read(body, &head.headers, &shared.options, memory, &mut signed).await?;
     if !can_be_valid {
-        // Rejected only after the body: an earlier 401 would tell which tokens exist.
+        // Rejected only after the body: an earlier 401 would reveal which tokens exist.
         return Err(signed.reject());
     }
     // Checks the timestamp again, because reading the body takes time.

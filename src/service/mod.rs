@@ -44,13 +44,12 @@
 //! are all members that no field describes. `filter` may use any field. It is [combined](crate::Filter::and) with each search
 //! after compilation, so criteria cannot bypass it, and totals count only matching cases.
 //!
-//! **Both restrict searches of cases only.** A token with permissions for operations 2 to 5 works for every applicant whose id
-//! or share token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens
-//! ([`TokenEntry::cautions`]).
+//! **`fields` and `filter` restrict searches of cases only.** Permissions for operations 2 to 5 apply to every applicant whose id or share
+//! token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens ([`TokenEntry::cautions`]).
 //!
-//! Objects and array elements without a visible field are removed as well, so their presence or number reveals nothing. A
-//! visible field may still reveal a hidden one: a case with `createdByRule.title` was created by a rule, which is the value of
-//! `createdByType`. Hide both, or neither.
+//! Objects and array elements without a visible field are removed as well, so their presence or number reveals nothing. A visible field may
+//! still reveal a hidden field: a case with `createdByRule.title` was created by a rule, which is the value of `createdByType`. Hide both,
+//! or neither.
 //!
 //! # Signatures
 //!
@@ -67,9 +66,8 @@
 //!
 //! All limits are in [`ServiceOptions`].
 //!
-//! - **Time.** A client has [`read_timeout`](ServiceOptions::read_timeout) to send the head, the same again for the body, and
-//!   [`write_timeout`](ServiceOptions::write_timeout) to receive the whole response. A head that does not arrive in time gets no
-//!   response.
+//! - **Time.** A client has [`read_timeout`](ServiceOptions::read_timeout) to send the head, the same time again to send the body, and
+//!   [`write_timeout`](ServiceOptions::write_timeout) to receive the whole response. A head that does not arrive in time gets no response.
 //! - **Request size.** A head well over 64 KiB or with more than 100 headers gets 431. A rejected head gets a response without
 //!   the error envelope. A body over the limit gets 413.
 //! - **Connections.** A connection over [`connections`](ServiceOptions::connections) or
@@ -79,9 +77,9 @@
 //!   of `concurrency`.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
 //!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. Larger bodies
-//!   use the other half. A token at one peer gets at most as much of it as remains free, and 503 beyond that. So a client that
-//!   knows a token but not its secret cannot exhaust it. A request that its head alone disqualifies (unknown token, timestamp
-//!   outside the window) uses none of this memory, but is rejected only after its body.
+//!   use the other half. A token at one peer gets at most as much of this half as remains free, and 503 beyond that. So a client that knows
+//!   a token but not its secret cannot exhaust the memory. A request that its head alone disqualifies (unknown token, timestamp outside the
+//!   window) uses none of this memory, but is rejected only after its body.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes), of which one token gets at most half; beyond
 //!   that it gets 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
 //!   its largest case. Operations 2 to 4 reserve three times the size of their records before they read them, until the response
@@ -98,13 +96,13 @@
 //!
 //! # Memory
 //!
-//! A service keeps in memory:
+//! A service has in memory:
 //!
 //! - the columns and indexes of its cases (`casefilter_memory_bytes`);
 //! - the cache of the file ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB);
 //! - compiled filters: 32 MiB, and 4 MiB for each token with its own `filter` or `fields`.
 //!
-//! Requests in flight add at most the sum of:
+//! Running requests add at most the sum of:
 //!
 //! | memory | limit | default |
 //! |---|---|---|
@@ -116,14 +114,14 @@
 //! | each backup, copy and compaction | a file cache as large as that of the database | 64 MiB |
 //!
 //! An allocator keeps some freed memory. On Linux with glibc, the command line uses jemalloc, which returns it to the system
-//! within about ten seconds. A host that embeds [`Service`] chooses its own allocator. With that of glibc, set
+//! within about ten seconds. A host that embeds [`Service`] chooses its own allocator. With the allocator of glibc, set
 //! `MALLOC_ARENA_MAX=1`: otherwise its arenas may keep several times the memory in use.
 //!
 //! # Threads
 //!
-//! Work that waits for the file or may take long runs on blocking threads, separate from those that serve connections: reads of
-//! records, searches, and updates (one at a time). Exception: a search that took less than 200 µs the last time (same body,
-//! query and token) runs on the connection's thread. Handing it over would cost about 10 µs, and most searches take 2 to 5 µs.
+//! Work that waits for the file or may take long runs on blocking threads, not on the threads that serve connections: reads of records,
+//! searches, and updates (one at a time). Exception: a search that took less than 200 µs the last time (same body, query and token) runs on
+//! the connection's thread. Moving it to another thread would cost about 10 µs, and most searches take 2 to 5 µs.
 //!
 //! A client may close its sending side and still receives its responses. A request continues if its client disconnects, and is
 //! logged and counted as usual. A request that is aborted, because its connection failed or the grace period of a shutdown
@@ -135,9 +133,9 @@
 //!
 //! 1. `/readyz` is 503 at once. The service still accepts connections for [`drain`](ServiceOptions::drain), so that load
 //!    balancers notice and send no more requests.
-//! 2. The port is closed. Connections without a request are closed after a quarter of a second, in which a request that has
-//!    already arrived is still read.
-//! 3. Requests in flight are answered, for at most [`grace`](ServiceOptions::grace). Then the store is checkpointed.
+//! 2. The port is closed. Connections without a request are closed after 250 ms. A request that has already arrived is still read in this
+//!   time.
+//! 3. Running requests are answered, for at most [`grace`](ServiceOptions::grace). Then the store is checkpointed.
 //!
 //! # TLS
 //!
@@ -161,32 +159,31 @@
 //! | `POST /backups` | `{"path":…}`, an absolute path: copies the database to a new file, as the service's user |
 //! | `POST /copies` | sends a copy of the database, from an unnamed file |
 //! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for the commit of an import |
-//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the limits for clients; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
+//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches with higher limits on filters, and without a maximum `limit`; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
 //!
-//! The body of an import is first spooled to an unnamed file beside the database. An incomplete body therefore leaves nothing
-//! stored, and a slow one blocks no other writes. Then it is imported as by `casefilter import`, in one transaction. Updates
-//! continue while cases are read. One import of cases runs at a time, and spools the documents to a second unnamed file. Updates
-//! wait only for the commit of an import of cases, but for the whole import of records. They wait up to
-//! [`turn_timeout`](ServiceOptions::turn_timeout) and get 503 after it; searches continue. The next request sees the imported
-//! data. An import is cancelled when its client disconnects.
+//! The body of an import is first spooled to an unnamed file in the folder of the database. An incomplete body therefore leaves nothing
+//! stored, and a slow one blocks no other writes. Then it is imported as by `casefilter import`, in one transaction. Updates continue while
+//! cases are read. One import of cases runs at a time, and spools the documents to a second unnamed file. Updates wait only for the commit
+//! of an import of cases, but for the whole import of records. They wait up to [`turn_timeout`](ServiceOptions::turn_timeout), then get
+//! 503. Searches continue. The next request sees the imported data. An import is cancelled when its client disconnects.
 //!
 //! A body with several files has the content type `application/vnd.casefilter.sources` and consists of frames. A frame is a type
 //! (1 byte), the length of its content (4 bytes, big-endian), and the content. The type is `T` for the name of a text file, `P`
 //! for the name of a Parquet file, and `D` for data of that file.
 //!
-//! The header `X-Casefilter-Database` may name the expected database, as device and inode number of its file with a `-` between.
-//! The request is rejected if the service has another database. Requests that change or copy data are logged at level `info` with
-//! the user id; searches at `debug`. A stale socket of a dead process is replaced, a live one is not.
+//! The header `X-Casefilter-Database` may name the expected database: the device number and the inode number of its file, separated by `-`.
+//! The request is rejected if the service has another database. Requests that change or copy data are logged at level `info` with the user
+//! id; searches at `debug`. A stale socket is replaced; a socket that a process listens on is not.
 //!
 //! # Logs and metrics
 //!
 //! Each response has an `X-Correlation-Id`, which is also in the error envelope and in the log. It is a part of a keyed hash, so
 //! it does not reveal the number of requests. [`tracing`] events have the correlation id, operation, status, time and token name.
-//! Their level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for all
-//! others. For each token (or none) and status there are at most 20 lines per second of `info` or `warn`; one line per second
-//! counts the suppressed ones. Bodies, queries, signatures and secrets are never logged.
+//! Their level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for all other
+//! requests. For each token (or none) and status there are at most 20 lines per second of `info` or `warn`; one line per second counts the
+//! suppressed lines. Bodies, queries, signatures and secrets are never logged.
 //!
-//! `/readyz` is 503 when searches are not answered: during a shutdown, and while the source of cases does not respond.
+//! `/readyz` is 503 while searches are not answered: during a shutdown, and while the source of cases does not respond.
 //!
 //! A failed write, for example on a full disk, stops updates but not searches. Then `/readyz` is 200 with `"writes":"failing"`,
 //! `casefilter_writes_failing` is 1, and updates get 503. The service reopens the file and retries every second, so updates
@@ -201,15 +198,15 @@
 //!
 //! # Query parameters
 //!
-//! An unknown query parameter is ignored, unless it looks like a misspelt known one: equal apart from case, or at most two edits
-//! away, such as `oder` or `Limit`. That is a 400 which suggests the known one. `unsetFields`, which clears members in other
+//! An unknown query parameter is ignored, unless it looks like a misspelt known parameter: it differs only in case, or by at most two
+//! edits, such as `oder` or `Limit`. This is a 400 that suggests the known parameter. `unsetFields`, which clears members in other
 //! services, is a 400 in operation 5: here, set the member to `null` in the body.
 //!
 //! # Errors
 //!
-//! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
-//! and `type` are those of the first one. They come from the following table ([`ErrorCode::ALL`]), both in the service and in
-//! `casefilter search --requests`. On the admin socket, `type` may be a name of the store, such as `refused`, without `errorCode`.
+//! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode` and
+//! `type` describe the first. They come from the following table ([`ErrorCode::ALL`]), both in the service and in `casefilter search
+//! --requests`. On the admin socket, `type` may be a name of the store, such as `refused`, without `errorCode`.
 //!
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|

@@ -15,19 +15,19 @@ use crate::limits::Limits;
 pub struct ServiceOptions {
     /// The limits on request bodies and on pages.
     pub limits: Limits,
-    /// The greatest difference between the timestamp of a request and the service's clock.
+    /// The maximum difference between the timestamp of a request and the service's clock.
     pub clock_window: Duration,
     /// True to accept each signature only once.
     pub refuses_replays: bool,
-    /// The number of signatures of one token that are remembered for that, about 70 bytes each. Further requests get 503.
+    /// The maximum number of remembered signatures for each token, of about 70 bytes each. Further requests get 503.
     pub remembered_signatures: usize,
-    /// The most connections at a time. Further ones get 503.
+    /// The maximum number of simultaneous connections. Further connections get 503.
     pub connections: usize,
-    /// The most connections at a time from one IPv4 address or one IPv6 /64 network. Further ones get 503.
+    /// The maximum number of simultaneous connections from one IPv4 address or IPv6 /64 network. Further connections get 503.
     ///
     /// If the service runs after a reverse proxy, all connections have the proxy's address: set this to `connections`.
     pub connections_per_peer: usize,
-    /// The most requests at a time that wait for the file or run a search on a blocking thread. Further ones get 503.
+    /// The maximum number of requests that wait for the file or search on blocking threads at a time. Further requests get 503.
     ///
     /// As many updates again may wait for other writes. If there are several tokens, each gets at most half.
     pub concurrency: usize,
@@ -56,7 +56,7 @@ pub struct ServiceOptions {
     ///
     /// It lets load balancers notice the shutdown. The default is 0, for a service without a load balancer.
     pub drain: Duration,
-    /// The time that requests in flight have to finish on shutdown.
+    /// The time that running requests get to finish on shutdown.
     pub grace: Duration,
 }
 

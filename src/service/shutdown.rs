@@ -16,7 +16,7 @@ impl ServiceState {
         self.is_cut_off.load(Ordering::Relaxed)
     }
 
-    /// Tells remaining work to stop.
+    /// Makes remaining work stop.
     pub(super) fn cut_off(&self) {
         self.is_cut_off.store(true, Ordering::Relaxed);
     }
@@ -25,7 +25,7 @@ impl ServiceState {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Waits until all connections are closed, for `timeout` at most.
+    /// Waits until all connections are closed, but not longer than `timeout`.
     pub(super) async fn wait_for_connections(&self, timeout: Duration) {
         const STEP: Duration = Duration::from_millis(2);
         let closed = async {

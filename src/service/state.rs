@@ -39,7 +39,7 @@ pub(super) struct ServiceState {
     pub(super) max_page_reads: usize,
     /// The single permit to write. Waiting for it blocks no thread.
     pub(super) write_lock: Arc<Semaphore>,
-    /// The single permit to import cases: an import holds its cases in memory.
+    /// The single permit to import cases: an import has its cases in memory.
     #[cfg(unix)]
     pub(super) import_lock: Arc<Semaphore>,
     /// A permit for each update that waits for `write_lock`.
@@ -50,7 +50,7 @@ pub(super) struct ServiceState {
     pub(super) body_allowance: usize,
     pub(super) outgoing: Outgoing,
     pub(super) is_draining: AtomicBool,
-    /// True once the grace period of a shutdown has ended.
+    /// True after the grace period of a shutdown.
     pub(super) is_cut_off: AtomicBool,
     /// The time and the result of the last check of the case source.
     source_check: tokio::sync::Mutex<Option<(Instant, bool)>>,
@@ -58,11 +58,11 @@ pub(super) struct ServiceState {
     pub(super) writes_fail: AtomicBool,
 }
 
-/// The least time between two checks of the case source: `/readyz` is public and may be requested often.
+/// The minimum time between two checks of the case source: `/readyz` is public and may be requested often.
 const SOURCE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ServiceState {
-    /// Creates the state of a service with counters for these operations.
+    /// Creates the state of a service, with counters for `operations`.
     pub(super) fn new(
         store: Store,
         tokens: Tokens,

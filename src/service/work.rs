@@ -40,7 +40,7 @@ impl ServiceState {
         self.spawn_blocking(work, (share, permit)).await
     }
 
-    /// Reads a part of a large page on a blocking thread, in fair turn with the parts of other pages.
+    /// Reads a part of a large page on a blocking thread. Waiting parts of all pages run in the order of their arrival.
     ///
     /// # Errors
     /// Returns the error of `work`, or 500 if `work` panics.
@@ -55,7 +55,7 @@ impl ServiceState {
     /// Runs an update on a blocking thread while no other write runs.
     ///
     /// # Errors
-    /// As [`run_on_worker`](Self::run_on_worker), and 503 if the update waits longer than
+    /// Returns the errors of [`run_on_worker`](Self::run_on_worker), and 503 if the update waits longer than
     /// [`turn_timeout`](crate::service::ServiceOptions::turn_timeout).
     pub(super) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
@@ -72,7 +72,7 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Runs a write of an operator while no other write runs. Waits for that without a timeout.
+    /// Runs a write of an operator while no other write runs. Waits for other writes without a timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or 500 if `work` panics.
@@ -85,8 +85,8 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), turn).await
     }
 
-    /// Runs an import of cases for an operator while no other one runs. `work` [takes the write lock](Self::wait_for_write_lock)
-    /// itself, for its commit.
+    /// Runs an import of cases for an operator while no other import of cases runs. `work` [takes the write
+    /// lock](Self::wait_for_write_lock) itself, for its commit.
     ///
     /// # Errors
     /// Returns the error of `work`, or 500 if `work` panics.
@@ -117,7 +117,7 @@ impl ServiceState {
         self.spawn_blocking(work, ()).await
     }
 
-    /// Runs `work` on a blocking thread. Its permits are released when it ends, even if the client disconnects before.
+    /// Runs `work` on a blocking thread. Releases `permits` when `work` ends, even if the client has disconnected.
     async fn spawn_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
@@ -133,7 +133,7 @@ impl ServiceState {
             .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
     }
 
-    /// Runs a write, and notes in `writes_fail` whether it failed because of the file.
+    /// Runs a write, and records in `writes_fail` whether it failed because of the file.
     pub(super) fn track_write<T>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Failure>,
@@ -150,7 +150,7 @@ impl ServiceState {
         result
     }
 
-    /// Reopens the file once a second after a failed write, until writes succeed again. Runs until it is dropped.
+    /// After a failed write, tries to reopen the file once per second until writes succeed. Runs until the future is dropped.
     pub(super) async fn recover(self: &Arc<Self>) {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {

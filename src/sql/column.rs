@@ -5,7 +5,7 @@ use crate::catalog::FieldId;
 
 /// A column of a [`Table`](super::Table).
 ///
-/// A column can hold nulls only if it has neither lists nor a default.
+/// A column is nullable only if it is not a list column and its field has no default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub(super) name: String,
@@ -40,7 +40,7 @@ impl Column {
         self.is_nullable
     }
 
-    /// Returns the field of the column; `None` for place and document.
+    /// Returns the field of the column; `None` for the columns `place` and `document`.
     #[must_use]
     pub fn field(&self) -> Option<FieldId> {
         self.field

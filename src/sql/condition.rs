@@ -1,7 +1,7 @@
 //! Writes predicates as SQL conditions.
 //!
-//! A test may be null where its column is null, if no absent field passes the test. Conditions are combined by `AND` and `OR`
-//! only, so a null acts as false wherever it occurs. A test that an absent field passes includes `IS NULL`.
+//! A test may be null if its column is null, provided that no absent field passes the test. Conditions are combined by `AND` and `OR` only,
+//! so a null acts as false wherever it occurs. A test that an absent field passes includes `IS NULL`.
 
 use super::column::Column;
 use super::datum::Datum;
@@ -105,10 +105,10 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     }
 }
 
-/// A range: the operator and value of each end that it has.
+/// A range: the operator and the value of each bound that it has.
 type Range = Vec<(&'static str, Value<'static>)>;
 
-/// Returns the single values of a set that a column can hold, and the ranges.
+/// Splits a set into points and ranges. Leaves out points that the column cannot store.
 fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) {
     match set {
         Set::Strings(_) | Set::Booleans(_) => {
@@ -137,7 +137,7 @@ fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) 
     }
 }
 
-/// Writes a test: the column has one of these values, or its list does.
+/// Writes a condition that is true if the column, or an element of the list column, equals one of `points`.
 fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statement: &mut Statement) {
     match points.as_slice() {
         [] => statement.push("FALSE"),
@@ -151,7 +151,7 @@ fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statemen
     }
 }
 
-/// Writes a test: the column has none of these values. There is at least one.
+/// Writes a condition that is true if the column has none of `points`. `points` must not be empty.
 fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statement: &mut Statement) {
     if is_nullable {
         statement.push(&format!("({name} IS NULL OR "));
@@ -167,7 +167,7 @@ fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statem
     }
 }
 
-/// Writes a list test, split into several if the dialect limits the length of lists.
+/// Writes a list test. Splits it into several tests if the dialect limits the length of lists.
 fn write_lists(test: ListTest, name: &str, points: Vec<Value<'static>>, statement: &mut Statement) {
     let between = match test {
         ListTest::Member | ListTest::Overlaps => " OR ",
@@ -189,7 +189,7 @@ fn write_lists(test: ListTest, name: &str, points: Vec<Value<'static>>, statemen
     }
 }
 
-/// Writes a test: a value or list element is in one of the ranges or equals one of the points.
+/// Writes a condition that is true if the value or a list element is in one of the ranges or equals one of the points.
 fn write_ranges(
     points: Vec<Value<'static>>,
     ranges: &[Range],
@@ -236,7 +236,7 @@ fn lists(values: Vec<Value<'static>>, most_bytes: usize) -> Vec<Datum<'static>> 
     let mut lists: Vec<Datum<'static>> = Vec::new();
     let mut bytes = 0_usize;
     for value in values {
-        // Twice the length is enough for a string of quotes and backslashes. No number takes more than 24 bytes.
+        // Twice the length is enough for a string that consists of quotes and backslashes. No number takes more than 24 bytes.
         let own = match &value {
             Value::String(text) => text.len().saturating_mul(2).saturating_add(4),
             _ => 28,

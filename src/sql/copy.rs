@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind};
 /// ```
 ///
 /// # Errors
-/// A string contains U+0000, which PostgreSQL cannot hold. The error has the path of the field. Nothing is appended then.
+/// Returns an error, and appends nothing, if a string contains U+0000, which PostgreSQL cannot store. The error has the path of the field.
 pub fn write_copy(table: &Table, row: &[Datum<'_>], out: &mut String) -> Result<(), Error> {
     let start = out.len();
     for (at, (column, datum)) in table.columns().iter().zip(row).enumerate() {

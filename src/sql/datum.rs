@@ -14,7 +14,7 @@ pub enum ColumnType {
     Text,
     /// IEEE doubles, all finite, none a negative zero.
     Number,
-    /// Integers of 64 bits: places, and instants in milliseconds since 1970-01-01 00:00:00 UTC.
+    /// Integers of 64 bits: insertion order, and instants in milliseconds since 1970-01-01 00:00:00 UTC.
     Integer,
     /// `true` and `false`.
     Boolean,
@@ -34,7 +34,7 @@ impl ColumnType {
 
 /// A value or a list of values, as a parameter of a statement or in a column of a row.
 ///
-/// It serialises as a plain JSON value: a string, a number, an array of strings.
+/// It serialises as a plain JSON value, such as a string, a number or an array of strings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Datum<'a> {

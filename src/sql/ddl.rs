@@ -1,4 +1,4 @@
-//! The script that creates a table.
+//! `Table::script`, which returns the script that creates a table. The scripts themselves are in the files of the dialects.
 
 use super::dialect::Dialect;
 use super::table::Table;
@@ -6,8 +6,8 @@ use super::table::Table;
 impl Table {
     /// Returns the script that creates this table and loads an export into it.
     ///
-    /// `file` is the export. For PostgreSQL it has rows as [`write_copy`](super::write_copy) writes them, for the others it is a
-    /// Parquet file with the columns of the table.
+    /// `file` is the export. For PostgreSQL, it is the output of [`write_copy`](super::write_copy). For other dialects, it is a Parquet
+    /// file with the columns of the table.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Dialect, Table}};

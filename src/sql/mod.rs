@@ -1,11 +1,10 @@
 //! Compiles requests to SQL, for databases that run on many machines.
 //!
-//! A [`Table`] describes the cases as a table of PostgreSQL (and Citus), ClickHouse, Spark or DuckDB: a column per field, the
-//! place in insertion order, and the document. It writes the script that creates the table and loads an export
-//! ([`Table::script`]), and the rows of that export ([`Table::row`], [`write_copy`]). It also compiles requests to [`Statement`]s
-//! ([`Table::page`], [`Table::count`]). They return the same cases, in the same order, with the same documents as
-//! [`Engine::search`](crate::Engine::search). `tests/sql/run` checks this on the databases themselves, with every conformance
-//! vector and with random requests.
+//! A [`Table`] describes the cases as a table of PostgreSQL (and Citus), ClickHouse, Spark or DuckDB: a column per field, the insertion
+//! order, and the document. It writes the script that creates the table and loads an export ([`Table::script`]), and the rows of the export
+//! ([`Table::row`], [`write_copy`]). It also compiles requests to [`Statement`]s ([`Table::page`], [`Table::count`]). They return the same
+//! cases, in the same order, with the same documents as [`Engine::search`](crate::Engine::search). `tests/sql/run` checks this on the
+//! databases themselves, with every conformance vector and with random requests.
 //!
 //! ```
 //! use casefilter::{Catalog, Filter, Order, SearchRequest, sql::{Dialect, Table}};
@@ -42,28 +41,27 @@
 //!   `AND` and `OR` only, where null acts as false. So only a test that an absent field passes mentions null. A default
 //!   (`priority`) is filled in when a case becomes a row, so its column has no nulls. Nulls inside lists are dropped, and
 //!   negative zero becomes zero.
-//! - **Timestamps are integers**, since no native type of these databases holds all of them. `DateTime64` of ClickHouse covers
+//! - **Timestamps are integers**, since no native type of these databases can represent all timestamps. `DateTime64` of ClickHouse covers
 //!   the years 1900 to 2299, PostgreSQL has no year 0000, and `applicantInfo.dob` may be any 64-bit number.
 //! - **Known values** are sorted by a `CASE` of their ranks, then unknown values by code point, then by `id`. Without an order,
 //!   rows are sorted by `place`, the insertion order, which the export contains.
 //! - **Zero characters.** PostgreSQL's `text` cannot hold U+0000. An export of such a value is an error that names the case and
 //!   the field, so the table has no such case. A statement therefore drops such values: `=` is false and `<>` is true. The
 //!   document is JSON, which escapes these characters. The other databases can hold them.
-//! - **Places** are those of the export, from 0. The scripts load `--flat` Parquet and `.tsv` files. The nested Parquet of
-//!   `casefilter export` has neither place nor document.
-//! - **Size.** Parentheses are nested as deep as the normal form, about 35 levels at the limits; parsers allow 1,000.
-//!   `tests/sql/run` runs 4,096 criteria and lists of 65,536 values on every database. Spark's compiler fails on some of them,
-//!   reports that, and interprets them: 17 seconds on average, on a busy machine. Only ClickHouse limits the length of a
-//!   statement, by `max_query_size` (256 KiB). Statements with parameters are far shorter. With literals, the connection has to
-//!   raise the limit.
+//! - **`place`** is the insertion order within the export, from 0. The scripts load `--flat` Parquet and `.tsv` files. The nested Parquet
+//!   of `casefilter export` has neither `place` nor `document`.
+//! - **Size.** Parentheses are nested as deeply as the normal form, about 35 levels at the limits; parsers allow 1,000. `tests/sql/run`
+//!   runs 4,096 criteria and lists of 65,536 values on every database. Spark's compiler fails on some of them, reports that, and interprets
+//!   them: 17 seconds on average, on a busy machine. Only ClickHouse limits the length of a statement, by `max_query_size` (256 KiB).
+//!   Statements with parameters are far shorter. With literals, the connection has to raise the limit.
 //!
 //! # Values in statements
 //!
 //! Values are bound, or written by one encoder per dialect (`literal` in its file), which escapes the characters that are special
-//! there. These are `'` and `\` (in DuckDB `'` only, since it has no escapes). U+0000 is escaped in ClickHouse (`\0`), DuckDB
-//! (`chr(0)`) and Spark (`\u0000`). Spark also gets `$` escaped, since it replaces `${…}` before it parses a statement. Characters that are
-//! special to a command-line tool are escaped too. These are line breaks and all other control characters for `spark-sql`, which
-//! reads line by line, and U+000D for DuckDB.
+//! there. These are `'` and `\` (in DuckDB only `'`, since it has no escapes). U+0000 is escaped in ClickHouse (`\0`), DuckDB (`chr(0)`)
+//! and Spark (`\u0000`). Spark also gets `$` escaped, since it replaces `${…}` before it parses a statement. Characters that are special to
+//! a command-line tool are escaped too. These are line breaks and all other control characters for `spark-sql`, which reads line by line,
+//! and U+000D for DuckDB.
 //!
 //! Names of tables must be ASCII words, and names of columns are made of ASCII words. `fuzz/fuzz_targets/sql.rs` fuzzes each
 //! statement against tokenisers that share no code with the encoders. It checks that the text is one statement, and that its
@@ -71,25 +69,25 @@
 //!
 //! # A billion cases
 //!
-//! Bytes are measured on 200,000 sample cases (on a million for PostgreSQL), loaded by the scripts. The figures for 10⁹ cases are
-//! computed from them. Times are computed too, unless a measurement is mentioned. In memory, a case takes 289 bytes in addition
-//! to its document (955 bytes of JSON). 10⁹ cases then take 289 GB, too much for one machine. With documents on disk (`Store`),
-//! one machine comfortably holds 10⁸ cases in 29 GB. Beyond that:
+//! Bytes are measured on 200,000 sample cases (on a million for PostgreSQL), loaded by the scripts. The figures for 10⁹ cases are computed
+//! from these measurements. Times are computed too, unless a measurement is mentioned. In memory, a case takes 289 bytes in addition to its
+//! document (955 bytes of JSON). 10⁹ cases then take 289 GB, too much for one machine. With documents on disk (`Store`), 10⁸ cases fit
+//! comfortably on one machine, in 29 GB. Beyond that:
 //!
 //! **Citus.** A row takes 1,618 bytes with its document, and the script's 21 indexes take 910 more. Of these, the primary
 //! key takes 50, each B-tree of a number or time with `id` 59, a known value with time 68 to 84. The hash index of applicants takes
 //! 33, and a GIN index 2 to 32. (Measured by `pg_table_size` and `pg_indexes_size` on PostgreSQL 15, for
-//! `casefilter generate --cases 1000000`.) In total that is 2.5 TB, or 158 GB on each of 16 workers.
+//! `casefilter generate --cases 1000000`.) In total this is 2.5 TB, or 158 GB on each of 16 workers.
 //!
 //! With 128 shards distributed by `id`, every worker has an equal share of every search, and `ids` are sent to their shards only.
 //! A page `status = open … order by -createdAt limit 100` reads 100 entries of `(case_review_status, created_at DESC, id)` per
-//! shard, without a sort. That took 0.2 ms for one shard in memory. The coordinator merges 12,800 rows, 10 to 30 ms in all. Ten
-//! times the rows take the same time.
+//! shard, without a sort. That took 0.2 ms for one shard in memory. The coordinator merges 12,800 rows, 10 to 30 ms in total. With ten
+//! times as many rows in the table, a page takes the same time.
 //!
-//! A filter that no index supports reads `created_at` in order and skips the cases that do not match. If one case in a thousand
-//! matches, that is 100,000 rows per shard, up to a second from a cold disk. A count is slower: if one case in five matches, it
-//! reads 12.5 million index entries per worker, about a second on 8 cores. If tenants search only their own cases, distribute by
-//! `client_id`. Every statement then runs on one worker, and the primary key is `(client_id, id)`.
+//! A filter that no index supports reads `created_at` in order and skips the cases that do not match. If one case in a thousand matches, it
+//! reads 100,000 rows per shard, which takes up to a second from a cold disk. A count is slower: if one case in five matches, it reads 12.5
+//! million index entries per worker, about a second on 8 cores. If tenants search only their own cases, distribute by `client_id`. Every
+//! statement then runs on one worker, and the primary key is `(client_id, id)`.
 //!
 //! **ClickHouse.** Ordered by `(created_at, id)`, a row takes 206 bytes compressed and its document 257: 463 GB, or 116 GB on
 //! each of four shards. One month out of three years is 28 million rows in 3,400 granules of 8,192, which the sorting key finds.
@@ -97,9 +95,9 @@
 //! on 16 cores each, at 0.3 GB/s per core.
 //!
 //! Without a range of time, a count of two statuses reads 1 GB over all shards, about 0.1 s. A page reads status, time and `id`
-//! of all rows and sorts the selected ones. It cannot use the sorting key, since absent times come last in both directions, so
-//! newest first is not the reverse of the key. That is 7 GB per shard: 1.5 s from memory, twice that from disk. Only the
-//! documents of the page are read. A dashboard should limit its range of time.
+//! of all rows and sorts the selected ones. It cannot use the sorting key: absent times come last in both directions, so newest first is
+//! not the reverse of the key. It reads 7 GB per shard: 1.5 s from memory, twice that from disk. Only the documents of the page are read. A
+//! dashboard should limit its range of time.
 //!
 //! The Bloom filter finds one applicant in 10 to 100 ms: of 122,000 granules, 1 in 100 is read in vain. That does not suit
 //! thousands of look-ups per second. Changed cases are inserted again, in batches and not one by one. Use `ReplacingMergeTree`
@@ -109,10 +107,10 @@
 //! interactive searches.
 //!
 //! **Limits of the embedded engine.** It answers in microseconds to a few milliseconds up to tens of millions of cases, and
-//! stores single writes as they come. `benches/README.md` compares it with PostgreSQL, ClickHouse and DuckDB on one machine; they
-//! are two orders of magnitude apart. Use a database if the cases exceed the memory of one machine, if several processes must
-//! write, or if you join cases with other tables. Citus suits pages, look-ups, single updates and tenants. ClickHouse suits
-//! counts and ranges over everything.
+//! stores single writes as they come. `benches/README.md` compares it with PostgreSQL, ClickHouse and DuckDB on one machine; it is faster
+//! by two orders of magnitude. Use a database if the cases exceed the memory of one machine, if several processes must write, or if you
+//! join cases with other tables. Citus suits pages, look-ups, single updates and tenants. ClickHouse suits counts and ranges over
+//! everything.
 
 mod column;
 mod condition;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::catalog::Field;
 
-/// An error: not a valid name of a table.
+/// The error for a text that is not a valid name of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableNameError(pub(super) String);
 
@@ -53,5 +53,5 @@ pub(super) fn snake_case(name: &str) -> String {
     snake
 }
 
-/// The longest name that every dialect accepts, in bytes: that of PostgreSQL.
+/// The maximum length of a name that every dialect accepts, in bytes: the limit of PostgreSQL.
 pub(super) const MAX_NAME_BYTES: usize = 63;

@@ -16,7 +16,7 @@ const TABLE: &str = "table";
 
 /// Methods that compile requests.
 impl Table {
-    /// Compiles the statement that returns `id` and document of the cases on a page.
+    /// Compiles the statement that returns the `id` and the document of each case on a page.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Order, SearchRequest, sql::{Dialect, Table}};
@@ -32,8 +32,8 @@ impl Table {
     /// The limit of the request is not checked.
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter belongs to a
-    /// catalogue that is not [within](crate::Catalog::is_within) the table's, or that hides the field of the order.
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host, if the catalogue of the filter is
+    /// not [within](crate::Catalog::is_within) the table's, or hides the field of the order.
     ///
     /// Complexity: linear in the normal form of the filter, also for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
@@ -51,7 +51,7 @@ impl Table {
     /// Compiles the statement that counts the cases that a filter selects.
     ///
     /// # Errors
-    /// Like [`page`](Self::page).
+    /// Returns the errors of [`page`](Self::page).
     pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
         filter.catalog().check_within(self.catalog(), TABLE)?;
         Ok(self.select(dialect, "SELECT count(*)", filter))
@@ -90,7 +90,7 @@ impl Table {
         };
         let mut out = String::new();
         if field.known_values().len() > 0 {
-            // Null for an absent field, so that it comes last in both directions.
+            // Null for an absent field, so that the case comes last in both directions.
             let name = quote(column.name(), "");
             out.push_str("CASE");
             if column.is_nullable() {

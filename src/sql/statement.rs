@@ -78,7 +78,7 @@ impl Statement {
     /// Returns the values of the parameters, in the order of their first use in the text.
     ///
     /// Parameters are named as the dialect requires: `$1`, `$2` and so on for PostgreSQL and DuckDB, `p1`, `p2` and so on for
-    /// ClickHouse, and a `?` each for Spark.
+    /// ClickHouse, and `?` for Spark.
     #[must_use]
     pub fn params(&self) -> &[Datum<'static>] {
         &self.params

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::ingest::read_case;
 use crate::limits::Limits;
 
-/// The name of the column with the place in insertion order.
+/// The name of the column with the insertion order.
 pub(super) const PLACE: &str = "place";
 
 /// The name of the column with the document.
@@ -19,8 +19,8 @@ pub(super) const DOCUMENT: &str = "document";
 
 /// A table of cases: `place`, a column for each field of a catalogue, and `document`.
 ///
-/// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would
-/// share a name, the later ones get a number. So a catalogue [with](Catalog::with) further fields keeps the existing names.
+/// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would share a
+/// name, all but the first get a number. So a catalogue [with](Catalog::with) further fields keeps the existing names.
 ///
 /// ```
 /// use casefilter::{Catalog, sql::Table};
@@ -31,10 +31,10 @@ pub(super) const DOCUMENT: &str = "document";
 #[derive(Clone, Debug)]
 pub struct Table {
     catalog: Catalog,
-    /// The words of the name: first the database and schema, if any, last the table.
+    /// The parts of the name: the database and the schema, if any, then the table.
     name: Vec<String>,
     columns: Vec<Column>,
-    /// The index of the column of each field, by field number.
+    /// For each field number: the index of the column of the field.
     by_field: Vec<Option<usize>>,
 }
 
@@ -84,7 +84,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// The name is not one to three words of ASCII letters, digits and underscores, joined by dots.
+    /// Returns an error if the name is not one to three words of ASCII letters, digits and underscores, joined by dots.
     pub fn named(self, name: &str) -> Result<Self, TableNameError> {
         let is_word = |word: &str| {
             word.len() <= MAX_NAME_BYTES
@@ -104,7 +104,7 @@ impl Table {
         &self.catalog
     }
 
-    /// Returns the qualified name, as [`named`](Self::named) takes it.
+    /// Returns the qualified name, in the form that [`named`](Self::named) accepts.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::Table};
@@ -121,7 +121,7 @@ impl Table {
         &self.columns
     }
 
-    /// Returns the words of the table's name.
+    /// Returns the parts of the table name, such as schema and table.
     pub(super) fn name(&self) -> &[String] {
         &self.name
     }
@@ -145,7 +145,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// The document is not a case: not JSON, not an object, without a usable `id`, or 1 GiB or larger.
+    /// Returns an error if the document is not a case: not JSON, not an object, without a usable `id`, or 1 GiB or larger.
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
         // The size of the case was checked when it was stored.
@@ -155,7 +155,7 @@ impl Table {
             Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),
             Some(field) => row.values(field).next().map_or(Datum::Null, Datum::of),
             None if column.kind == ColumnType::Integer => {
-                // Larger places would be equal. No export is that large.
+                // Larger values would be equal. No export is that large.
                 Datum::Integer(i64::try_from(place).unwrap_or(i64::MAX))
             }
             None => Datum::Text(document.into()),

@@ -1,7 +1,7 @@
 //! Atomic files: a file appears under its name whole, or not at all.
 //!
-//! A file is written without a name where the system has such files (`O_TMPFILE` of Linux). If the process ends before the file
-//! has its name, nothing is left of it. Elsewhere the file is written under a temporary name beside its target. Either way it is synced
+//! A file is written without a name if the system supports that (`O_TMPFILE` of Linux). If the process ends before the file has its name,
+//! nothing is left of it. On other systems the file is written under a temporary name in the folder of its target. Either way it is synced
 //! before it gets its name, and the folder afterwards.
 
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Mode of a new file: readable and writable by its owner alone.
+/// The mode of a new file: only its owner can read and write it.
 #[cfg(unix)]
 const PRIVATE_MODE: u32 = 0o600;
 
-/// Temporary files of this process that still have a name.
+/// The paths of the temporary files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Number of the next temporary name.
+/// The number of the next temporary name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -26,8 +26,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// A file that appears under its name whole and synced, or not at all.
 ///
-/// It is written through [`file`](Self::file) and gets its name by [`finish`](Self::finish). Dropped before, it leaves nothing. From its
-/// first moment only its owner can read it (mode 0600); one that replaces another file gets the mode of that file before its name.
+/// Write to it through [`file`](Self::file); [`finish`](Self::finish) gives it its name. If it is dropped before, nothing is left of it.
+/// Only its owner can read it (mode 0600). A file that replaces another gets the mode of the other before its name.
 ///
 /// ```
 /// use std::io::Write as _;
@@ -44,21 +44,21 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
-    /// Its name until it is finished, if it has one.
+    /// The temporary name; `None` for a file without a name.
     temporary: Option<Temporary>,
     target: PathBuf,
     replaces: bool,
 }
 
-/// A temporary name, which is removed when this is dropped.
+/// A temporary name. Dropping it removes the file.
 #[derive(Debug)]
 struct Temporary(PathBuf);
 
 impl AtomicFile {
-    /// Begins a file whose name must be free.
+    /// Creates a file whose name must be free.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when there is something under the name; when the folder cannot be written.
+    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name is in use. Returns an error if the folder cannot be written.
     pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         if fs::symlink_metadata(path).is_ok() {
@@ -67,13 +67,13 @@ impl AtomicFile {
         Self::begin(path.to_owned(), false)
     }
 
-    /// Begins a file that takes the place of the one under this name, if there is one.
+    /// Creates a file that replaces the file at `path`, if there is one.
     ///
-    /// It gets the mode of that file, and its owner and group where this process may give them. Of a symbolic link, the target
-    /// is replaced.
+    /// It gets the mode of the replaced file, and its owner and group if this process may set them. If `path` is a symbolic link, the
+    /// target of the link is replaced.
     ///
     /// # Errors
-    /// When the folder cannot be written, or something other than a file is there.
+    /// Returns an error if the folder cannot be written, or if `path` is not a file.
     pub fn replace(path: impl AsRef<Path>) -> io::Result<Self> {
         let target = Self::target_of(path)?;
         let found = match fs::metadata(&target) {
@@ -90,8 +90,8 @@ impl AtomicFile {
         Ok(own)
     }
 
-    /// Returns the path that [`replace`](Self::replace) writes: the end of the symbolic links at the end of this path, also if no file is
-    /// there.
+    /// Returns the path that [`replace`](Self::replace) writes: follows symbolic links at the end of `path`, even if the last target does
+    /// not exist.
     ///
     /// ```
     /// use casefilter::AtomicFile;
@@ -102,7 +102,7 @@ impl AtomicFile {
     /// ```
     ///
     /// # Errors
-    /// When a link cannot be read, and when there are more links than the system follows.
+    /// Returns an error if a link cannot be read, or if there are more links than the system follows.
     pub fn target_of(path: impl AsRef<Path>) -> io::Result<PathBuf> {
         /// The number of links that Linux follows.
         const MOST_LINKS: usize = 40;
@@ -128,13 +128,13 @@ impl AtomicFile {
         Ok(Self { file, temporary, target, replaces })
     }
 
-    /// The file to write.
+    /// Returns the file to write to.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The path of its name.
+    /// Returns the path that the file gets.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
@@ -142,14 +142,14 @@ impl AtomicFile {
     /// Syncs the file, gives it its name, and makes the name durable.
     ///
     /// # Errors
-    /// When the disk fails, or, after [`create_new`](Self::create_new), something has taken the name meanwhile; nothing of this file
-    /// is left then. An error after the file got its name, in syncing the folder, leaves it there, whole.
+    /// Returns an error if the disk fails, or if the name of a [new](Self::create_new) file is in use by now. Nothing of this file is left
+    /// then. If only syncing the folder fails, the complete file keeps its name.
     pub fn finish(self) -> io::Result<()> {
         self.file.sync_all()?;
         match (&self.temporary, self.replaces) {
             (None, false) => link(&self.file, &self.target)?,
             (None, true) => {
-                // A link takes no name that is in use, and a rename needs one.
+                // A link cannot replace a file; a rename can, but needs a name to rename from.
                 let temporary = Temporary::next(&self.target);
                 link(&self.file, &temporary.0)?;
                 fs::rename(&temporary.0, &self.target)?;
@@ -160,8 +160,7 @@ impl AtomicFile {
         sync_folder(&self.target)
     }
 
-    /// Removes the temporary names of unfinished files, for a process that is about to end by a signal. `end` runs while no file can
-    /// get its name.
+    /// Removes the temporary files of this process, which is about to be ended by a signal. Calls `end` while no file can get its name.
     ///
     /// ```
     /// casefilter::AtomicFile::abandon_all(|| {});
@@ -181,7 +180,7 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
-    /// Returns a name beside the target that this process has not used yet, and lists it before there is a file.
+    /// Returns a name in the folder of the target that this process has not used yet. Adds it to the list before the file exists.
     fn next(target: &Path) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".casefilter-{}-{number}.part", std::process::id());
@@ -191,7 +190,7 @@ impl Temporary {
     }
 
     fn create(target: &Path) -> io::Result<(File, Self)> {
-        /// An earlier process with the same id may have left such names.
+        /// The maximum number of attempts. An earlier process with the same id may have left files with such names.
         const MOST_TRIES: usize = 100;
         let mut tries = 0_usize;
         loop {
@@ -203,7 +202,7 @@ impl Temporary {
             match options.open(&own.0) {
                 Ok(file) => return Ok((file, own)),
                 Err(error) => {
-                    // The file under this name belongs to another process.
+                    // A file with this name belongs to another process.
                     own.forget();
                     tries = tries.saturating_add(1);
                     if error.kind() != io::ErrorKind::AlreadyExists || tries >= MOST_TRIES {
@@ -239,10 +238,10 @@ impl Drop for Temporary {
     }
 }
 
-/// Makes a file without a name in a folder, which only its owner can read; its space is free when it is closed.
+/// Creates a file without a name in a folder. Only its owner can read it, and closing it frees its space.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// Returns an error if the folder cannot be written.
 pub(super) fn unnamed_in(folder: &Path) -> io::Result<File> {
     match unnamed(folder) {
         Some(file) => Ok(file),
@@ -256,14 +255,14 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes a file without a name in a folder; `None` where the system or the file system has no such files.
+/// Creates a file without a name in a folder. Returns `None` if the system or the file system does not support such files.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = i32::try_from(rustix::fs::OFlags::TMPFILE.bits()).ok()?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(PRIVATE_MODE).custom_flags(flags);
-    // A link by way of /proc gives it its name, and /proc may not be mounted.
+    // The file gets its name by a link through /proc, which may not be mounted.
     options.open(folder).ok().filter(|file| fs::metadata(own_path(file)).is_ok())
 }
 
@@ -291,7 +290,7 @@ fn link(_file: &File, _name: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Sets the mode of a new file, which does not depend on the umask then.
+/// Sets the mode of a new file, independently of the umask.
 #[cfg(unix)]
 fn make_private(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -303,7 +302,7 @@ fn make_private(_file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a file the mode, and where that is permitted the owner and the group, of the one that it replaces.
+/// Copies the mode of the replaced file, and its owner and group if that is permitted.
 #[cfg(unix)]
 fn keep_rights(file: &File, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -349,7 +348,7 @@ mod tests {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
-    /// Makes a file under a temporary name, as on systems that have no files without one.
+    /// Creates a file under a temporary name, as on systems without unnamed files.
     fn named(target: &Path, replaces: bool) -> AtomicFile {
         let (file, temporary) = Temporary::create(target).unwrap();
         AtomicFile { file, temporary: Some(temporary), target: target.to_owned(), replaces }

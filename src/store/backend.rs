@@ -1,4 +1,4 @@
-//! Storage backends of redb: the whole pages of a file, such pages with all changes in memory, and a flag for failed syncs.
+//! Storage backends of redb: the whole pages of a file, an overlay that keeps all changes in memory, and a flag for failed syncs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,13 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use redb::backends::FileBackend;
 use redb::{BackendError, DatabaseError, StorageBackend};
 
-/// Size of a page of redb, in bytes.
+/// The size of a page of redb, in bytes.
 pub(super) const PAGE_BYTES: u64 = 4096;
 
 /// Returns the length of a file without the bytes after its last whole page.
 ///
-/// redb makes files of whole pages only, and takes any other length for damage. So a few bytes at the end, as an editor or a copying
-/// tool may add, do no harm. The length of a file shorter than a page is kept: redb would make a new database in an empty file.
+/// redb files consist of whole pages, and redb reports any other length as damage. An editor or a copying tool may add a few bytes at the
+/// end; cutting them off makes them harmless. The length of a file shorter than a page is kept: redb would create a new database in an
+/// empty file.
 fn whole_pages(len: u64) -> u64 {
     if len < PAGE_BYTES { len } else { len.saturating_sub(len.checked_rem(PAGE_BYTES).unwrap_or(0)) }
 }
@@ -85,7 +86,7 @@ impl StorageBackend for WholePages {
 /// The whole pages of a file that is only read: a copy-on-write overlay. Pages that redb writes, such as repairs after a crash, stay in
 /// memory.
 ///
-/// It takes the lock of a reader, so that other processes may read the file at the same time, and none may write it.
+/// It takes the lock of a reader: other processes may read the file at the same time, but not write it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: FileBackend,
@@ -141,7 +142,7 @@ impl Overlay {
     }
 }
 
-/// Returns the range that a reader locks in place of a writer's: without the last byte, which other readers probe for writers.
+/// Returns the range that a reader locks: the range of a writer without the last byte. Other readers probe that byte for writers.
 fn reader_range(start: Bound<u64>, end: Bound<u64>) -> (Bound<u64>, Bound<u64>) {
     match end {
         Bound::Included(last) => (start, Bound::Excluded(last)),
@@ -243,7 +244,7 @@ impl StorageBackend for Overlay {
     }
 }
 
-/// A flag that is set once the system could not sync a file.
+/// A flag that is set after a failed sync of a file.
 ///
 /// The system may drop the data that it could not write, and still show it to readers. A later sync does not report it again.
 #[derive(Clone, Debug, Default)]

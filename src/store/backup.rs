@@ -1,4 +1,4 @@
-//! Backups: copies of one moment, while searches and writes go on.
+//! Backups: consistent copies of the store, made while searches and writes continue.
 
 use std::path::Path;
 
@@ -11,26 +11,26 @@ use super::record_table;
 use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED};
 
 impl Store {
-    /// Copies the store at this moment into a new file, while searches and writes go on. After a failed write it copies the contents of
+    /// Copies the store at this moment into a new file, while searches and writes continue. After a failed write, it copies the contents of
     /// the file.
     ///
     /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file by other means is
     /// only safe while no store has it open.
     ///
     /// # Errors
-    /// As [`create`](Self::create) for the new file, and faults of either.
+    /// Returns the errors of [`create`](Self::create) for the new file, and an error if either file cannot be read or written.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
         self.backup_while(path.as_ref(), &|| true)
     }
 
-    /// Like [`backup`](Self::backup), but gives up when `goes_on` returns false. It is called for each entry.
+    /// Like [`backup`](Self::backup), but stops when `goes_on` returns false. `goes_on` is called for each entry.
     pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
         let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
         self.copy(copy, &name, goes_on)
     }
 
-    /// Like [`backup_while`](Self::backup_while), into an empty file that may have no name. Errors call it `name`.
+    /// Like [`backup_while`](Self::backup_while), but writes to an empty `file`, which may be unnamed. Error messages use `name` for it.
     #[cfg(all(feature = "service", unix))]
     pub(crate) fn copy_while(
         &self,
@@ -61,7 +61,7 @@ impl Store {
     }
 }
 
-/// Copies every table, at the last commit.
+/// Copies every table as of the last commit.
 pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
     let read = from.read()?;
     let write = to.write(true)?;

@@ -38,7 +38,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Stores which rows of a batch are live.
+/// Stores the live rows of a batch.
 pub(super) fn write_live(
     transaction: &WriteTransaction,
     number: u64,
@@ -91,7 +91,7 @@ pub(super) fn read(
     })
 }
 
-/// Reads which of a batch's rows are live.
+/// Reads the live rows of a batch.
 pub(super) fn read_live(
     live: &impl ReadableTable<u64, &'static [u8]>,
     number: u64,

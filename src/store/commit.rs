@@ -62,7 +62,7 @@ impl Store {
     }
 
     /// Ends a transaction that has the new documents of a write: removes released documents, makes a checkpoint if one is due, commits, and
-    /// publishes.
+    /// publishes the snapshot.
     pub(super) fn finish(
         &self,
         log: &mut Log,
@@ -114,8 +114,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a checkpoint: stores batches that the file does not have and live rows that changed, and removes batches that no longer
-    /// exist. The few rows of the head are not stored; their documents are the log.
+    /// Makes a checkpoint: stores new batches and changed live rows, and removes batches that no longer exist. The rows of the head, the
+    /// buffer of recent single writes, are not stored; their documents are the log.
     fn write_checkpoint(
         &self,
         transaction: &WriteTransaction,
@@ -130,7 +130,7 @@ impl Store {
             let number = slot.id.0;
             let rows = slot.batch.rows();
             let before = stored.get(&number);
-            // A batch to which heads were joined has more rows than the stored one.
+            // A batch that heads were merged into has more rows than its stored version.
             if before.is_none_or(|before| before.rows != rows) {
                 if before.is_some() {
                     batches::remove(transaction, number)?;

@@ -1,9 +1,9 @@
-//! Compaction, of a store alone and beside searches.
+//! Compaction of a store, with exclusive access or concurrently with searches.
 //!
-//! Beside searches, a copy without free pages replaces the file. The copy is a file without a name in the folder of the database. It is
-//! compacted, synced, and renamed to the database in one step: a crash leaves either the old file or the new one, whole. Searches that
-//! began before read from the old file, whose space is free when the last of them ends. Until then the disk needs room for both.
-//! Writes wait until the copy has replaced the file.
+//! Concurrently with searches, a copy without free pages replaces the file. The copy is a file without a name in the folder of the
+//! database. It is compacted, synced, and renamed to the database in one step: a crash leaves either the complete old file or the complete
+//! new file. Earlier searches read from the old file, whose space is freed when the last of these searches ends. Until then the disk needs
+//! space for both files. Writes wait until the copy has replaced the file.
 
 use std::fs;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 
-/// The length of a file before and after it was compacted, in bytes.
+/// The length of a file before and after compaction, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactReport {
-    /// The length before.
+    /// The length before compaction, in bytes.
     pub bytes_before: u64,
-    /// The length after.
+    /// The length after compaction, in bytes.
     pub bytes_after: u64,
 }
 
 impl Store {
-    /// Replaces the file with a copy that has no free pages, while searches go on and writes wait.
+    /// Replaces the file with a copy that has no free pages. Searches continue, and writes wait.
     ///
-    /// The copy is made in the same folder, which needs room for it, and becomes the database in one step: a crash leaves either the old
-    /// file or the new one. The inode changes. [`compact`](Self::compact) needs no second file, but exclusive access to the store.
+    /// The copy is created in the same folder, whose disk needs space for it. It becomes the database in one step: a crash leaves either
+    /// the old file or the new file. The inode changes. [`compact`](Self::compact) needs no second file, but exclusive access to the store.
     ///
     /// ```
     /// # use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -42,8 +42,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Faults of the file; a folder that has no room or cannot be written; a file with a second name (a hard link), which would keep the
-    /// old contents. The database is unchanged then.
+    /// Returns an error if the file cannot be read, or if the folder has no space or cannot be written. Returns an error if the file has a
+    /// second name (a hard link), which would keep the old contents. The database is then unchanged.
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -60,7 +60,7 @@ impl Store {
     /// Moves all pages to the front of the file and cuts off the rest. Returns false if there was nothing to move.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert).
+    /// Returns an error if the file cannot be read or written.
     pub fn compact(&mut self) -> Result<bool, StoreError> {
         self.checkpoint()?;
         // A reader of documents borrows the store, so there is none now.
@@ -82,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Replaces the file with a compacted copy. No write is under way.
+    /// Replaces the file with a compacted copy. No write may be in progress.
     fn exchange(&self) -> Result<CompactReport, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
@@ -97,7 +97,7 @@ impl Store {
         let mut copy = File::prepare_exchange(&new, self.catalog(), self.options.cache_bytes)?;
         let bytes_after = guarded(|| {
             copy_into(&self.file, &copy, &|| true)?;
-            // After one pass there may be more to move.
+            // One pass may not move all pages.
             while copy.compact()? {}
             Ok(new.file().metadata()?.len())
         })?;
@@ -111,7 +111,7 @@ impl Store {
             self.engine.attach(Arc::new(documents));
         }
         finished.map_err(|error| {
-            // After a crash the old file may be there, without the writes to come.
+            // After a crash, the old file may be back, without later writes.
             self.file.sync_failed().set();
             Fault::from(error)
         })?;

@@ -1,4 +1,4 @@
-//! The store: its parts, and how it is made and opened.
+//! The store: its parts, and how it is created and opened.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::lock::{Held, Lock};
 pub struct Store {
     /// The name of the file in errors.
     pub(super) name: String,
-    /// The state that one write hands on to the next. Only the writer has it.
+    /// The state that one write passes to the next. Only the writer holds this lock.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
     pub(super) file: File,
@@ -26,10 +26,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes a store in a new file, which only its owner can read.
+    /// Creates a store in a new file that only its owner can read.
     ///
     /// # Errors
-    /// When there is a file already, or it cannot be made.
+    /// Returns an error if the file exists or cannot be created.
     pub fn create(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -39,7 +39,7 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
-    /// Makes a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process ends
+    /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process ends
     /// before, nothing is left of it.
     ///
     /// ```
@@ -55,7 +55,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`close`](Self::close) fails with [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) when another file took the name.
+    /// Returns the errors of [`create`](Self::create). [`close`](Self::close) fails with
+    /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file took the name.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -65,8 +66,8 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
-    /// Opens the store in a file that is open for reading and may have no name. Errors call it `name`. Nothing is written to the file:
-    /// repairs after a crash are made in memory.
+    /// Opens the store in `file`, which is open for reading and may be unnamed. Error messages use `name` for it. Nothing is written to the
+    /// file: repairs after a crash are made in memory.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -80,7 +81,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn open_file(
         file: std::fs::File,
         name: &str,
@@ -94,19 +95,19 @@ impl Store {
     /// Opens the store in a file.
     ///
     /// # Errors
-    /// See [`StoreErrorKind`](super::StoreErrorKind): no such file, in use, no database of cases, of another version or for another
-    /// catalogue, damaged.
+    /// Returns an error if the file does not exist, is in use, is damaged, is not a database of cases, or has another version or catalogue.
+    /// See [`StoreErrorKind`](super::StoreErrorKind).
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
 
-    /// Opens the store in a file for reading alone. Nothing is written to the file: the user needs no right to write it, and other
+    /// Opens the store in a file for reading only. Nothing is written to the file: the user needs no permission to write it, and other
     /// processes may read it at the same time. Writes fail with [`StoreErrorKind::ReadOnly`](super::StoreErrorKind::ReadOnly).
     ///
     /// # Errors
-    /// Like [`open`](Self::open). [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) if the file is open for writing.
-    /// [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) if its last writer did not close it, as after a crash: a process that may
-    /// write the file has to open it once.
+    /// Returns the errors of [`open`](Self::open). Returns [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) if the file is open for
+    /// writing. Returns [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) if its last writer did not close it, as after a crash: a
+    /// process that may write the file has to open it once.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -139,7 +140,7 @@ impl Store {
         Ok(Self { name, log, engine, file, options })
     }
 
-    /// Returns the numbers of the device and the inode of the file.
+    /// Returns the device number and the inode number of the file.
     #[cfg(all(unix, feature = "service"))]
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         self.file.identity()
@@ -197,14 +198,14 @@ impl Store {
         self.engine.is_empty()
     }
 
-    /// Returns the memory that the cases take. Their documents are in the file.
+    /// Returns the memory usage of the cases, without their documents, which are in the file.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
         self.engine.memory()
     }
 
     pub(super) fn lock_log(&self) -> Held<'_, Log> {
-        // A write changes the log in one step at its end, so a panic before leaves it whole.
+        // A write changes the log in one step at its end. An earlier panic leaves it consistent.
         self.log.lock()
     }
 
@@ -214,7 +215,7 @@ impl Store {
         StoreError::refused(&self.name, refusal)
     }
 
-    /// Returns the error for a stored record that cannot be read as one.
+    /// Returns the error for a stored record that cannot be decoded.
     #[cfg(feature = "service")]
     pub(crate) fn corrupt_record(&self, detail: &str) -> StoreError {
         self.error(Fault::corrupt(format!("a record that cannot be read: {detail}")))
@@ -227,7 +228,7 @@ impl Store {
     /// Checks the invariants of the cases in memory, for tests and fuzzers.
     ///
     /// # Errors
-    /// A sentence about the first invariant that does not hold.
+    /// Returns a description of the first violated invariant.
     pub fn validate(&self) -> Result<(), String> {
         self.engine.validate()
     }

@@ -8,27 +8,27 @@ use super::error::{Fault, Guarded};
 use super::file::{File, Opened};
 use super::tables::{DOCUMENTS, Stored};
 
-/// The documents of a snapshot: a read transaction of the moment of the snapshot.
+/// The documents of a snapshot: a read transaction that was opened with the snapshot.
 ///
-/// As long as it lives, the file is not compacted and the pages of these documents are not reused.
+/// While it exists, the file is not compacted, and the pages of the documents are not reused.
 #[derive(Debug)]
 pub(crate) struct Documents {
     table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
-    /// The generation of the file that they are read from.
+    /// The generation of the file that the documents are read from.
     pub(super) generation: u64,
-    /// It is dropped last.
+    /// Keeps the database open. Dropped last.
     _opened: Option<Arc<Opened>>,
 }
 
 impl Documents {
-    /// Returns the documents at the last commit.
+    /// Returns the documents as of the last commit.
     pub(super) fn of(file: &File) -> Result<Self, Fault> {
         let reading = file.read()?;
         let table = Guarded::new(reading.open_table(DOCUMENTS)?);
         Ok(Self { table, generation: reading.generation(), _opened: reading.keep() })
     }
 
-    /// Passes the document of a number to `take`.
+    /// Passes the document with a number to `take`.
     pub(super) fn read<T>(&self, number: Option<u64>, take: impl FnOnce(&str) -> T) -> Result<T, Fault> {
         let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
         let bytes =

@@ -14,27 +14,27 @@ use crate::error::Error;
 pub enum StoreErrorKind {
     /// There is no such file.
     NotFound,
-    /// A file that was to be made is there already.
+    /// The file to create exists already.
     Exists,
-    /// Another store, here or in another process, has the file open, or readers hold it.
+    /// Another store has the file open, in this process or in another, or readers have it open.
     InUse,
     /// The file is not a database of cases.
     NotADatabase,
-    /// The file was written by a version that this one does not know.
+    /// The file has a format version that this library does not know.
     UnknownVersion,
-    /// The file holds cases of another catalogue.
+    /// The file has cases of another catalogue.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,
     /// The system could not read or write: disk full, no permission.
     Io,
-    /// An earlier write failed, or the last writer did not close the file. Opening the file again for writing tells what is on disk.
+    /// An earlier write failed, or the last writer did not close the file. Open the file again for writing to find out what is on disk.
     Failed,
-    /// The store was opened for reading alone.
+    /// The store was opened for reading only.
     ReadOnly,
     /// A case was rejected; nothing was stored.
     Refused,
-    /// The request does not fit the store: its filter or order is of another catalogue, or its page too large.
+    /// The request does not fit the store: its filter or order is of another catalogue, or its page is too large.
     Request,
 }
 
@@ -59,7 +59,7 @@ impl StoreErrorKind {
     }
 }
 
-/// An error of a store. It names the file.
+/// An error of a store. Its message names the file.
 #[derive(Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
@@ -91,13 +91,13 @@ impl StoreError {
         self.kind
     }
 
-    /// Returns the rejected case of an error of the kind [`Refused`](StoreErrorKind::Refused).
+    /// Returns the rejected case if the kind is [`Refused`](StoreErrorKind::Refused).
     #[must_use]
     pub fn refusal(&self) -> Option<&ImportError> {
         self.refusal.as_deref()
     }
 
-    /// Returns the error of the request of an error of the kind [`Request`](StoreErrorKind::Request).
+    /// Returns the error of the request if the kind is [`Request`](StoreErrorKind::Request).
     #[must_use]
     pub fn request_error(&self) -> Option<&Error> {
         self.request.as_deref()
@@ -115,7 +115,7 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A fault that does not know the name of its file yet.
+/// An error without the name of its file.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) kind: StoreErrorKind,
@@ -137,7 +137,7 @@ impl Fault {
     }
 }
 
-/// From the description of a decoding error.
+/// Converts the description of a decoding error.
 impl From<String> for Fault {
     fn from(detail: String) -> Self {
         Self::corrupt(detail)
@@ -178,7 +178,7 @@ impl From<redb::Error> for Fault {
             Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {}", of_pages(detail))),
             Error::TransactionInProgress => StoreErrorKind::InUse,
             Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,
-            // Tables of other names and types, values out of range: no sound file leads to such errors.
+            // Tables with other names or types, or values out of range. An undamaged file causes no such errors.
             _ => return Self::corrupt(of_pages(error.to_string())),
         };
         Self::new(kind, error.to_string())
@@ -223,13 +223,13 @@ pub(super) fn catches_panics() -> bool {
     GUARDED.try_with(|depth| depth.get() > 0).unwrap_or(false)
 }
 
-/// Runs code that calls redb, and turns a panic into a fault: redb panics on some damage.
+/// Runs code that calls redb, and converts a panic into a [`Fault`]: redb panics on some damage.
 ///
-/// Unwind safety: values that a panic leaves inconsistent are dropped with the closure or not used again. The caller gives up the
+/// Unwind safety: values that a panic leaves inconsistent are dropped with the closure or not used again. The caller abandons the
 /// transaction, and after a failed write the whole store.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     let count = |change: fn(u32) -> u32| {
-        // A thread that ends counts nothing.
+        // The counter is not available while the thread ends.
         let _ = GUARDED.try_with(|depth| depth.set(change(depth.get())));
     };
     count(|depth| depth.saturating_add(1));
@@ -239,7 +239,7 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
     result.unwrap_or_else(|_panic| Err(Fault::corrupt(format!("damaged: {CONTRADICTION}"))))
 }
 
-/// A value of redb, such as a transaction or a table, that is dropped without a panic.
+/// A value of redb, such as a transaction or a table. A panic while it is dropped is caught.
 #[derive(Debug)]
 pub(super) struct Guarded<T>(Option<T>);
 

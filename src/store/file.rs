@@ -30,26 +30,26 @@ pub(super) use origin::is_store;
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
-    /// The flag of the file that is open now.
+    /// The flag of the file that is currently open.
     sync_failed: RwLock<SyncFailed>,
     /// A new file that gets its name when it is closed.
     new: Option<AtomicFile>,
 }
 
 impl File {
-    /// Makes a new file, which appears under its name complete, or not at all.
+    /// Creates a new file, which appears under its name complete, or not at all.
     pub(super) fn create(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
         let sync_failed = SyncFailed::default();
         let database = create_in(new.file().try_clone()?, catalog, cache_bytes, &sync_failed)?;
         let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
-        // Another file may take its name later, so the identity is taken before.
+        // The identity is read before the file gets its name: later, another file may have that name.
         own.origin = Origin::of(path, cache_bytes, identity_of(&new.file().metadata()?));
         new.finish()?;
         Ok(own)
     }
 
-    /// Makes a new file that gets its name when it is closed.
+    /// Creates a new file that gets its name when it is closed.
     pub(super) fn prepare(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
         let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
@@ -57,7 +57,7 @@ impl File {
         Ok(own)
     }
 
-    /// Makes a database in a file that will replace another one.
+    /// Creates a database in a file that will replace another file.
     pub(super) fn prepare_exchange(
         new: &AtomicFile,
         catalog: &Catalog,
@@ -68,14 +68,14 @@ impl File {
         Ok(own)
     }
 
-    /// Returns true if the file at a path is known to be this one; false where the system has no file identities.
+    /// Returns true if `path` is known to be this file. Returns false if the system has no file identities.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         let Origin::File { identity, .. } = &self.origin else { return false };
         let own = *identity.lock().unwrap_or_else(PoisonError::into_inner);
         own.is_some() && fs::metadata(path).is_ok_and(|found| identity_of(&found) == own)
     }
 
-    /// Makes a database in an empty file that may have no name.
+    /// Creates a database in an empty file, which may be unnamed.
     #[cfg(all(feature = "service", unix))]
     pub(super) fn create_in_file(
         file: fs::File,
@@ -112,13 +112,13 @@ impl File {
         })
     }
 
-    /// Opens an existing file for reading alone, beside other readers. It must have been closed in order.
+    /// Opens an existing file for reading only, as other readers may at the same time. It must have been closed properly.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         let (mut own, identity) = settled(path, || {
             let file = fs::File::open(path)?;
             check_start(&file)?;
-            // redb takes a length that is not a multiple of the page size for damage.
+            // redb reports a length that is not a multiple of the page size as damage.
             if file.metadata()?.len().checked_rem(PAGE_BYTES) != Some(0) {
                 return Self::of_file(file, cache_bytes);
             }
@@ -131,7 +131,7 @@ impl File {
         Ok(own)
     }
 
-    /// Opens a file for reading alone, also one that was not closed in order: it is repaired in memory.
+    /// Opens a file for reading only. A file that was not closed properly is repaired in memory.
     pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         Ok(settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))?.0)
@@ -151,7 +151,7 @@ impl File {
         })
     }
 
-    /// Opens or makes a database in a storage backend.
+    /// Opens or creates a database in a storage backend.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
     pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
@@ -177,22 +177,22 @@ impl File {
         self.handle.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the file is open for reading alone.
+    /// Returns true if the file is open for reading only.
     pub(super) fn is_read_only(&self) -> bool {
         matches!(&*self.handle(), Handle::ReadOnly(_) | Handle::Overlay { .. })
     }
 
-    /// Returns how often the file has been reopened or exchanged.
+    /// Returns the number of times that the file has been reopened or exchanged.
     pub(super) fn generation(&self) -> u64 {
         self.handle().generation()
     }
 
-    /// Returns the flag that is set when a sync failed, so that the contents may not be on disk.
+    /// Returns the flag that is set after a failed sync. The contents may then not be on disk.
     pub(super) fn sync_failed(&self) -> SyncFailed {
         self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the identity of the file, where the system has one.
+    /// Returns the identity of the file, if the system has file identities.
     #[cfg(all(unix, feature = "service"))]
     pub(super) fn identity(&self) -> Option<Identity> {
         match &self.origin {
@@ -201,12 +201,12 @@ impl File {
         }
     }
 
-    /// Returns the path that the file has, or gets when it is closed; `None` if the database is not in a file.
+    /// Returns the current path of the file, or the path that it gets on closing; `None` if the database is not in a file.
     pub(super) fn target(&self) -> Option<&Path> {
         self.new.as_ref().map(AtomicFile::target).or_else(|| self.path())
     }
 
-    /// Returns the path of the file; `None` if it has none yet, or the database is not in a file.
+    /// Returns the path of the file; `None` if it has no name yet, or if the database is not in a file.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File { path, .. } => Some(path),
@@ -214,10 +214,10 @@ impl File {
         }
     }
 
-    /// Closes the file and opens it again, which redb requires once a read or a write has failed. Returns the state found in it. No
-    /// write is under way. The file stays closed if it cannot be opened.
+    /// Closes the file and opens it again, which redb requires after a failed read or write. Returns the state that it contains. No write
+    /// may be in progress. The file stays closed if it cannot be opened.
     ///
-    /// Earlier read transactions cannot be used any more.
+    /// Earlier read transactions can no longer be used.
     pub(super) fn reopen(&self, catalog: &Catalog) -> Result<State, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +246,7 @@ impl File {
         }
     }
 
-    /// Takes over the database of another file, which was renamed to the path of this one. Readers of the old file go on.
+    /// Takes over the database of `other`, whose file was renamed to the path of this file. Readers of the old file continue.
     pub(super) fn exchange(&self, other: &Self) {
         let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
         let own = handle.generation();
@@ -266,7 +266,7 @@ impl File {
         }
     }
 
-    /// Begins a read transaction at the last commit.
+    /// Starts a read transaction on the last commit.
     pub(super) fn read(&self) -> Result<Reading, Fault> {
         match &*self.handle() {
             Handle::Open(opened) => {
@@ -281,7 +281,7 @@ impl File {
         }
     }
 
-    /// Begins the only write transaction. If it is `synced`, it is on disk when its commit returns, otherwise with the next synced one.
+    /// Starts the only write transaction. If it is `synced`, it is on disk when its commit returns; otherwise with the next synced commit.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
             Handle::Open(opened) => opened.with(|database| Ok(database.begin_write()?))?,
@@ -294,7 +294,7 @@ impl File {
         Ok(transaction)
     }
 
-    /// Lets redb check the checksum of every page, and repair the file. Returns false if a repair was necessary.
+    /// Checks the checksum of every page, and repairs the file, by redb. Returns false if a repair was necessary.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.check_integrity()?)),
@@ -304,7 +304,7 @@ impl File {
         })
     }
 
-    /// Moves all pages to the front and shortens the file. No read transaction is open.
+    /// Moves all pages to the front and shortens the file. No read transaction may be open.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.compact()?)),
@@ -313,17 +313,18 @@ impl File {
         })
     }
 
-    /// Closes the file, and gives a new one its name.
+    /// Closes the file. A new file then gets its name.
     ///
     /// # Errors
-    /// When the last write of redb failed, so that the next opening has to repair the file; when a new file cannot get its name.
+    /// Returns an error if the last write of redb failed, so that the next opening has to repair the file. Returns an error if a new file
+    /// cannot get its name.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let is_written = matches!(handle, Handle::Open(_));
         close_handle(handle)?;
         let closed = match (&self.new, &self.origin) {
             (Some(new), _) => Some(new.file().try_clone()?),
-            // Another file may have its name by now.
+            // Its name may belong to another file by now.
             (None, Origin::File { path, identity, .. }) if is_written => {
                 let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
                 let file = fs::File::open(path).ok();

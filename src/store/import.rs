@@ -1,4 +1,4 @@
-//! Imports into a store: one transaction of any size, which begins when the import is committed.
+//! Imports into a store: one transaction of any size, which starts when the import is committed.
 //!
 //! # Design
 //!
@@ -7,20 +7,19 @@
 //!
 //! | | before the commit | at the commit, with the right to write |
 //! |---|---|---|
-//! | cases | read, and put into batches, by the [`Import`] of the engine | looked up again if another write came in between: replaced cases, places |
-//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, and inserted with their places |
+//! | cases | parsed into batches by the [`Import`] of the engine | looked up again after another write: replaced cases, insertion order |
+//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, inserted with their insertion order |
 //! | file | not touched | one redb transaction, with the documents, what they replace, a checkpoint if one is due, and the counters |
 //!
-//! So an import replaces what is stored at its commit, as one of an engine does. Numbers are given at the commit because a
-//! document must not have a smaller number than a checkpoint that was made in between. The documents of a batch are
-//! numbered in order, so that only the first number of a batch changes, as a rule.
+//! So an import replaces the cases that are stored at its commit, as an import of an engine does. Documents are numbered at the commit
+//! because a document must not have a smaller number than a checkpoint that was made in between. The documents of a batch are numbered in
+//! order, so that only the first number of a batch changes, as a rule.
 //!
-//! Nothing of an import is in the database before its transaction is committed. A spool that cannot be written, as on a full disk, ends
-//! the import, and nothing else: the database was not touched. Memory holds the columns of the import, as in an engine, and a MiB of
-//! documents.
+//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written, as on a full disk, the
+//! import fails, and the database is unchanged. The columns of the import are in memory, as in an engine, and up to 1 MiB of documents.
 //!
-//! Documents are written twice: once to the spool, which is not synced and often never leaves the system's cache, and once to the
-//! database. `benches/store.rs` imports cases.
+//! Documents are written twice: once to the spool, which is not synced and often stays in the system's cache, and once to the database.
+//! `benches/store.rs` measures imports.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,13 +30,13 @@ use super::spool::Spool;
 use super::tables::State;
 use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
-/// An import into a [`Store`] under way: nothing of it is visible, or in the database, until [`commit`](Self::commit).
+/// A running import into a [`Store`]. Nothing of it is visible, or in the database, until [`commit`](Self::commit).
 ///
-/// Cases go in through [`cases`](Self::cases). Their documents are put aside in a temporary file without a name beside the database
-/// as they come, which takes about as much room as they do. Dropping the import, or the end of the process, leaves nothing of them.
+/// Add cases through [`cases`](Self::cases). Their documents are written to an unnamed temporary file in the folder of the database, of
+/// about their total size. The file is freed when the import is dropped or the process ends.
 ///
-/// It is `Send`, and keeps no other write and no other import waiting before its commit. The commit writes all documents to the
-/// database; other writes wait for that, searches go on. The cases replace what is stored at that moment.
+/// It is `Send`, and blocks no other write or import before its commit. The commit writes all documents to the database; other writes wait
+/// for it, and searches continue. The cases replace the cases that are stored at that moment.
 ///
 /// ```
 /// use casefilter::{Catalog, Durability, ImportMode, Store, StoreOptions};
@@ -54,16 +53,17 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 pub struct StoreImport<'s> {
     store: &'s Store,
     import: Import<'s>,
-    /// Shared with the import, which puts documents there.
+    /// The spool. The import has a clone, and writes documents to it.
     spool: Arc<Mutex<Option<Spool>>>,
 }
 
 impl Store {
-    /// Begins an import. It keeps no other write waiting until it is [committed](StoreImport::commit).
+    /// Starts an import. It blocks no other write until it is [committed](StoreImport::commit).
     ///
     /// # Errors
-    /// [`ReadOnly`](StoreErrorKind::ReadOnly); [`Failed`](StoreErrorKind::Failed) when an earlier write failed, and the file cannot
-    /// be written yet. While another write is under way, that is found at the commit.
+    /// Returns [`ReadOnly`](StoreErrorKind::ReadOnly) if the store was opened for reading only. Returns [`Failed`](StoreErrorKind::Failed)
+    /// if an earlier write failed, and the file cannot be written yet. While another write is in progress, the commit reports that failure
+    /// instead.
     pub fn import(&self, mode: ImportMode) -> Result<StoreImport<'_>, StoreError> {
         if self.file.is_read_only() {
             return Err(self.error(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")));
@@ -74,7 +74,7 @@ impl Store {
         Ok(self.import_over(mode, Spool::beside(self.file.target())))
     }
 
-    /// Begins an import with this spool.
+    /// Starts an import with this spool.
     pub(super) fn import_over(&self, mode: ImportMode, spool: Spool) -> StoreImport<'_> {
         let spool = Arc::new(Mutex::new(Some(spool)));
         let own = Arc::clone(&spool);
@@ -93,34 +93,35 @@ fn lock(spool: &Mutex<Option<Spool>>) -> MutexGuard<'_, Option<Spool>> {
 }
 
 impl<'s> StoreImport<'s> {
-    /// Returns the import of the engine, which takes in the cases.
+    /// Returns the import of the engine, to which cases are added.
     pub fn cases(&mut self) -> &mut Import<'s> {
         &mut self.import
     }
 
-    /// Begins another source; see [`Import::begin_source`].
+    /// Starts another source; see [`Import::begin_source`].
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// Returns the errors of [`push`](Self::push).
     pub fn begin_source(&mut self, name: &str) -> Result<(), StoreError> {
         let result = self.import.begin_source(name);
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
-    /// Takes the next bytes of the source, parted anywhere; see [`Import::push`].
+    /// Adds the next bytes of the source, which may be split anywhere; see [`Import::push`].
     ///
     /// # Errors
-    /// A malformed case, and documents that cannot be put aside.
+    /// Returns an error if a case is malformed, or if documents cannot be written to the temporary file.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let result = self.import.push(bytes);
         self.check()?;
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
-    /// Returns early the error of documents that could not be put aside, which [`commit`](Self::commit) returns as well.
+    /// Returns early the error of a failed write to the temporary file. [`commit`](Self::commit) returns it as well.
     ///
     /// # Errors
-    /// [`Io`](StoreErrorKind::Io), such as for want of room. The database was not touched, and takes other writes.
+    /// Returns [`Io`](StoreErrorKind::Io) if documents could not be written, as on a full disk. The database is unchanged and accepts other
+    /// writes.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let spool = lock(&self.spool);
         match spool.as_ref().and_then(Spool::fault) {
@@ -129,10 +130,11 @@ impl<'s> StoreImport<'s> {
         }
     }
 
-    /// Waits for writes that are under way, then makes the cases durable and visible, all at once.
+    /// Waits for running writes, then makes all cases durable and visible at once.
     ///
     /// # Errors
-    /// What the last source ended with; documents that could not be put aside; faults of the file. Nothing is visible then.
+    /// Returns an error if the last source ends with a malformed case, if the temporary file could not be written, or if the database
+    /// cannot be written. No case of the import is visible then.
     pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);
@@ -148,8 +150,8 @@ impl<'s> StoreImport<'s> {
         let next_document = first.saturating_add(documents.next_number());
         let (state, added) = (State { next_document, ..log.state }, documents.documents());
         let begun = guarded(|| {
-            // redb uses the pages that a write gave up again once the write after it has ended. Without one, what the import before
-            // replaced would stay free beside what this one writes.
+            // redb reuses the pages that a write freed only after the next write has ended. Without an empty write here, the pages that the
+            // previous import freed would stay unused.
             store.file.write(true)?.commit()?;
             let transaction = Guarded::new(store.file.write(true)?);
             documents.store(transaction.get()?, first, txn.documents())?;

@@ -26,11 +26,12 @@ pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: State,
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// The number of documents that were parsed because no stored batch has them.
+    /// The number of documents that were parsed because they are in no stored batch.
     pub(super) replayed: u64,
 }
 
-/// Reads everything but the documents of stored batches. `hasher` is that of the engine whose cases will be replaced, if there is one.
+/// Reads everything but the documents of stored batches. `hasher` is the hasher of the engine whose cases will be replaced, if there is
+/// one.
 pub(super) fn load(
     file: &File,
     catalog: &Catalog,
@@ -138,7 +139,7 @@ pub(super) fn load(
     })
 }
 
-/// Returns the documents released since the last checkpoint, ascending.
+/// Returns the numbers of the documents released since the last checkpoint, ascending.
 fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<Vec<u64>, Fault> {
     let count = table.len()?;
     if count != state.released {

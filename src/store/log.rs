@@ -1,4 +1,4 @@
-//! The log: the state of the file that one write hands on to the next.
+//! The log: the state of the file that one write passes to the next.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -13,7 +13,7 @@ pub(super) struct Log {
     pub(super) state: State,
     /// The stored batches, by number.
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// The number of cases stored or deleted since the last checkpoint; `u64::MAX` if the next write has to make one.
+    /// The number of cases stored or deleted since the last checkpoint; `u64::MAX` if the next write has to make a checkpoint.
     pub(super) since_checkpoint: u64,
     /// True after a failed write: memory may differ from the file.
     pub(super) failed: bool,
@@ -48,13 +48,13 @@ impl Log {
         }
     }
 
-    /// Notes that all writes so far are on disk.
+    /// Records that all previous writes are on disk.
     pub(super) fn synced(&mut self) {
         self.is_unsynced = false;
         self.reopenings = 0;
     }
 
-    /// Notes that a write failed.
+    /// Records that a write failed.
     pub(super) fn fail(&mut self) {
         self.failed = true;
     }

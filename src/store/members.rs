@@ -1,8 +1,8 @@
-//! Members of stored cases that are no field, but look like a field that a filter names.
+//! Members of stored cases that are not fields, but look like a field of a filter.
 //!
-//! No count of them is kept: a case that is replaced or deleted would have to be read again to lower it. A filter is held to a sample of the
-//! cases that are stored now, which is all of them in a small store. So the numbers are right for what they say they are, in files of
-//! every version, and a member that few cases have may be missed.
+//! The store keeps no counts of such members: to update them, each replaced or deleted case would have to be read again. Instead, a sample
+//! of the stored cases is read, or all cases of a small store. So a member that few cases have may be missed. This works for files of every
+//! version.
 
 use super::database::Store;
 use super::documents::Documents;
@@ -14,19 +14,18 @@ use crate::filter::{Filter, Warning, WarningKind};
 use crate::ingest::{DocumentTemplate, read_by_template};
 use crate::limits::Limits;
 
-/// About the least number of cases in a sample. A sample has fewer than twice as many.
+/// The approximate minimum number of cases in a sample. A sample has fewer than twice as many.
 const SAMPLE_CASES: usize = 1000;
 
-/// A sample ends when its documents reach this size in bytes, however few they are.
+/// A sample ends when the total size of its documents reaches this number of bytes.
 const SAMPLE_BYTES: usize = 16 << 20;
 
 impl Store {
-    /// Returns hints about members of stored cases that are no field, and so are not searched, but look like a field that the filter
-    /// names.
+    /// Returns hints about members of stored cases that are not searched, because they are not fields, but look like a field of the filter.
     ///
-    /// About 1,000 to 2,000 cases are read for it, spread evenly over all, or as many as have 16 MiB together. A hint says
-    /// how many of them have the member. There is none if the file cannot be read, nor of a filter joined of [two](Filter::and), whose
-    /// author may not be the one who sees the hint. An import [notes](crate::ImportReport::notes) all such members with exact counts.
+    /// Reads a sample of 1,000 to 2,000 evenly distributed cases, but at most about 16 MiB. A hint says how many cases of the sample have
+    /// the member. There are no hints if the file cannot be read, or for a [joined](Filter::and) filter: the author of a part may not be
+    /// the reader of the hint. An import [notes](crate::ImportReport::notes) all such members with exact counts.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, Store, StoreOptions, WarningKind};
@@ -74,7 +73,7 @@ impl Store {
         hints
     }
 
-    /// Reads a sample of the cases. Returns how many were read, and the notes on them.
+    /// Reads a sample of the cases. Returns the number of cases and the notes on them.
     fn notes_on_sample(&self) -> (u64, Vec<DocumentNote>) {
         let (numbers, attachment) = self.engine.sample(SAMPLE_CASES);
         let Some(documents) = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>()) else {

@@ -7,15 +7,15 @@ use crate::limits::Limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Before the call returns.
+    /// The write is on disk before the call returns.
     #[default]
     Synced,
-    /// With the next synced write, the next [`Store::sync`](super::Store::sync), or when the store is closed. A crash before loses the
-    /// whole write.
+    /// The write is on disk with the next synced write, the next [`Store::sync`](super::Store::sync), or when the store is closed. An
+    /// earlier crash loses the whole write.
     Grouped,
 }
 
-/// The options of a store that is opened.
+/// Options for creating or opening a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
     pub(super) limits: Limits,
@@ -42,7 +42,7 @@ impl StoreOptions {
         Self { limits, ..self }
     }
 
-    /// Sets the size of the cache of the file in bytes, beside the columns. The default is 64 MiB.
+    /// Sets the size of the cache of the file in bytes. Columns are not part of it. The default is 64 MiB.
     #[must_use]
     pub fn cache_bytes(self, cache_bytes: usize) -> Self {
         Self { cache_bytes, ..self }
@@ -54,7 +54,7 @@ impl StoreOptions {
         Self { checkpoint_every: cases.max(1), ..self }
     }
 
-    /// Sets the most cases of a batch. The default is 65,536; fewer are for tests.
+    /// Sets the maximum number of cases in a batch. The default is 65,536; smaller values are for tests.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }

@@ -6,9 +6,9 @@ use super::error::{Fault, StoreError};
 use crate::engine::FoundRows;
 use crate::filter::SearchRequest;
 
-/// The page of cases that a search found, all of one moment. Their documents are not read yet.
+/// The page of cases that a search found. Their documents are not read yet.
 ///
-/// Later writes do not change it. As long as it lives, the file cannot reuse the pages of its documents.
+/// Later writes do not change it. While it exists, the file cannot reuse the pages of its documents.
 pub(crate) struct FoundPage {
     rows: FoundRows,
 }
@@ -24,7 +24,7 @@ impl FoundPage {
         self.rows.total
     }
 
-    /// Like [`SearchAnswer::examined`](crate::SearchAnswer::examined).
+    /// Returns the same number as [`SearchAnswer::examined`](crate::SearchAnswer::examined).
     pub(crate) fn examined(&self) -> u64 {
         self.rows.examined
     }
@@ -35,7 +35,7 @@ impl Store {
     /// on the page.
     ///
     /// # Errors
-    /// As [`search`](Self::search).
+    /// Returns the errors of [`search`](Self::search).
     pub(crate) fn find_page<T>(
         &self,
         request: &SearchRequest,
@@ -51,12 +51,13 @@ impl Store {
         Ok((FoundPage { rows }, part))
     }
 
-    /// Passes the documents of a page from index `from` on to `take`, in order, until that returns false or the page ends.
+    /// Passes the documents of a page to `take`, in order, starting at index `from`. Stops when `take` returns false.
     ///
-    /// If the file has to be reopened, reading begins again with another `new`.
+    /// If the file has to be reopened, reading starts again with another value of `new`.
     ///
     /// # Errors
-    /// When the file cannot be read, or a document is damaged; when the file was reopened, and a document was replaced in between.
+    /// Returns an error if the file cannot be read, if a document is damaged, or if the file was reopened and a document was replaced in
+    /// between.
     pub(crate) fn read_page<T>(
         &self,
         page: &FoundPage,
@@ -72,7 +73,7 @@ impl Store {
     }
 }
 
-/// Reads documents from index `from` on.
+/// Reads documents, starting at index `from`.
 fn read<T>(
     rows: &FoundRows,
     documents: &Documents,

@@ -17,13 +17,13 @@ pub(super) type Bytes = &'static [u8];
 #[cfg(feature = "service")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RecordSizes {
-    /// All of them together.
+    /// The total size of the records.
     pub(crate) all: usize,
     pub(crate) largest: usize,
 }
 
-/// Stores the number of records and the format version that has records, then commits. A library of the older version would leave the
-/// records out of its copies.
+/// Stores the number of records and the format version of files with records, then commits. The version keeps older libraries out, which
+/// would not copy records.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     let count = transaction.open_table(RECORDS)?.len()?;
     {
@@ -43,7 +43,7 @@ pub(super) fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>
     }
 }
 
-/// Checks that there are as many records as `counted`, without reading one.
+/// Checks that the table has `counted` records, without reading them.
 pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
     let found = match open(&file.read()?)? {
         Some(table) => table.len()?,
@@ -137,13 +137,13 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Returns the bytes of a record, without copying it; 0 if there is none.
+/// Returns the size of a record in bytes, or 0 if there is no such record.
 #[cfg(feature = "service")]
 pub(super) fn size(table: &impl ReadableTable<Key, Bytes>, kind: &str, key: &str) -> Result<usize, Fault> {
     Ok(table.get((kind, key))?.map_or(0, |bytes| bytes.value().len()))
 }
 
-/// Returns the bytes of the records whose keys begin with `prefix`, without copying them.
+/// Returns the sizes of the records whose keys begin with `prefix`, without copying the records.
 #[cfg(feature = "service")]
 pub(super) fn sizes(
     table: &impl ReadableTable<Key, Bytes>,

@@ -1,4 +1,4 @@
-//! Records beside the cases: text under a kind and a key.
+//! Records, which a host stores in addition to cases: text under a kind and a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::record_table::{Bytes, Key, commit, get, open, page, with_prefix};
 use super::record_table::{RecordSizes, size, sizes};
 use super::tables::{RECORDS, record_to_bytes};
 
-/// The records of one moment; see [`Store::records`].
+/// A consistent, read-only view of the records; see [`Store::records`].
 pub struct Records<'s> {
     store: &'s Store,
-    /// The generation of the file that has the table.
+    /// The generation of the file that the table is read from.
     generation: u64,
-    /// `None` in a file that never had a record.
+    /// The table; `None` if the file never had a record.
     table: Option<Guarded<ReadOnlyTable<Key, Bytes>>>,
-    /// It is dropped last.
+    /// Keeps the database open. Dropped last.
     _opened: Option<Arc<Opened>>,
 }
 
-/// A write of records under way; see [`Store::write_records`].
+/// A transaction that writes records; see [`Store::write_records`].
 pub struct RecordWrite<'t> {
     name: &'t str,
     table: Guarded<Table<'t, Key, Bytes>>,
     log: &'t mut Log,
-    /// True once a record was put or removed.
+    /// True if the transaction has stored or removed a record.
     is_changed: bool,
 }
 
@@ -55,7 +55,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged.
+    /// Returns an error if the file cannot be read or is damaged.
     pub fn records(&self) -> Result<Records<'_>, StoreError> {
         let open = || {
             let reading = self.file.read()?;
@@ -69,13 +69,13 @@ impl Store {
         self.reading(self.file.generation(), open, open)
     }
 
-    /// Reads and writes records in one transaction: it is atomic, on disk when the call returns, and no other write comes
-    /// between. If the closure returns an error, nothing is written.
+    /// Reads and writes records in one transaction. It is atomic, isolated from other writes, and on disk when the call returns. If the
+    /// closure returns an error, nothing is written.
     ///
-    /// The closure must not call methods of this store that write: they would wait for it for ever.
+    /// The closure must not call methods of this store that write: they would deadlock.
     ///
     /// # Errors
-    /// The error of the closure, and faults of the file, as [`upsert`](Self::upsert).
+    /// Returns the error of the closure, or an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
     pub fn write_records<T, E: From<StoreError>>(
         &self,
         write: impl FnOnce(&mut RecordWrite<'_>) -> Result<T, E>,
@@ -91,7 +91,7 @@ impl Store {
             let outcome = write(&mut records)?;
             let is_changed = records.is_changed;
             drop(records);
-            // The closure may have ignored a fault.
+            // The closure may have ignored an error.
             log.check().map_err(|fault| self.error(fault))?;
             if !is_changed {
                 return Ok(outcome);
@@ -109,7 +109,7 @@ impl Records<'_> {
     /// Returns the record of a key.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged there.
+    /// Returns an error if the file cannot be read, or if the record is damaged.
     pub fn get(&self, kind: &str, key: &str) -> Result<Option<String>, StoreError> {
         self.read(|table| get(table, kind, key))
     }
@@ -117,15 +117,15 @@ impl Records<'_> {
     /// Returns the records whose keys begin with `prefix`, with their keys, in key order.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Returns the errors of [`get`](Self::get).
     pub fn with_prefix(&self, kind: &str, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.read(|table| with_prefix(table, kind, prefix))
     }
 
-    /// Returns the first `most` records of a kind, or those after a key, with their keys, in key order.
+    /// Returns at most `most` records of a kind with their keys, in key order. Starts after the key `after`, if it is given.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Returns the errors of [`get`](Self::get).
     pub fn page(
         &self,
         kind: &str,
@@ -135,25 +135,25 @@ impl Records<'_> {
         self.read(|table| page(table, kind, after, most))
     }
 
-    /// Returns the size of a record in bytes, which is not copied; 0 if there is none.
+    /// Returns the size of a record in bytes, or 0 if there is no such record.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     #[cfg(feature = "service")]
     pub(crate) fn size(&self, kind: &str, key: &str) -> Result<usize, StoreError> {
         self.read(|table| size(table, kind, key))
     }
 
-    /// Returns the sizes of the records whose keys begin with `prefix`; none of them is copied.
+    /// Returns the sizes of the records whose keys begin with `prefix`, without copying the records.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     #[cfg(feature = "service")]
     pub(crate) fn sizes(&self, kind: &str, prefix: &str) -> Result<RecordSizes, StoreError> {
         self.read(|table| sizes(table, kind, prefix))
     }
 
-    /// Reads from the table; returns the default without one.
+    /// Reads from the table. Returns the default value if there is no table.
     fn read<T: Default>(
         &self,
         read: impl Fn(&ReadOnlyTable<Key, Bytes>) -> Result<T, Fault>,
@@ -168,7 +168,7 @@ impl Records<'_> {
 }
 
 impl RecordWrite<'_> {
-    /// Runs a call of redb. After a fault, nothing of this write is kept.
+    /// Runs a call of redb. If it fails, the whole transaction is dropped.
     fn run<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, StoreError> {
         guarded(|| call(self)).map_err(|fault| {
             self.log.fail();
@@ -176,10 +176,10 @@ impl RecordWrite<'_> {
         })
     }
 
-    /// Returns the record of a key, with the changes of this write so far.
+    /// Returns the record of a key. Sees earlier changes of this transaction.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged there.
+    /// Returns an error if the file cannot be read, or if the record is damaged.
     pub fn get(&mut self, kind: &str, key: &str) -> Result<Option<String>, StoreError> {
         self.run(|own| get(own.table.get()?, kind, key))
     }
@@ -187,34 +187,34 @@ impl RecordWrite<'_> {
     /// Returns the records whose keys begin with `prefix`, like [`Records::with_prefix`].
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Returns the errors of [`get`](Self::get).
     pub fn with_prefix(&mut self, kind: &str, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.run(|own| with_prefix(own.table.get()?, kind, prefix))
     }
 
-    /// Passes every record of a kind to `take`, in key order, with the changes of this write so far. One record is in memory at a time.
+    /// Passes every record of a kind to `take`, in key order. Sees earlier changes of this transaction. One record is in memory at a time.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Returns the errors of [`get`](Self::get).
     #[cfg(feature = "service")]
     pub(crate) fn each(&mut self, kind: &str, take: impl FnMut(&str)) -> Result<(), StoreError> {
         self.run(|own| super::record_table::each(own.table.get()?, kind, take))
     }
 
-    /// Stores a record. Returns true if it replaced one.
+    /// Stores a record. Returns true if it replaced a record.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn put(&mut self, kind: &str, key: &str, text: &str) -> Result<bool, StoreError> {
         self.is_changed = true;
         let bytes = record_to_bytes(kind, key, text);
         self.run(|own| Ok(own.table.get_mut()?.insert((kind, key), bytes.as_slice())?.is_some()))
     }
 
-    /// Removes a record. Returns false if there is none.
+    /// Removes a record. Returns false if there is no such record.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn remove(&mut self, kind: &str, key: &str) -> Result<bool, StoreError> {
         self.is_changed = true;
         self.run(|own| Ok(own.table.get_mut()?.remove((kind, key))?.is_some()))

@@ -1,10 +1,10 @@
 //! Recovery after a fault of the file: reopening it for reading and for writing.
 //!
-//! redb stops using a file once a read or a write failed, for example for want of room. Reopening the file gives the last commit. That
-//! is the state in memory, or the state after a write that was reported as failed and is on disk all the same; then the cases are loaded
-//! anew. No acknowledged write is lost:
+//! redb stops using a file after a failed read or write, for example on a full disk. Reopening the file shows the last commit. Usually that
+//! is the state in memory. If it contains a write that was reported as failed but is on disk, the cases are loaded again. No acknowledged
+//! write is lost silently:
 //!
-//! - grouped writes that were not synced are lost with the closed file: the store has to be opened anew then;
+//! - grouped writes that were not synced are lost when the file is closed: then the store must be opened again;
 //! - after a failed sync, the system may show data that is not on disk: writes keep failing.
 
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use super::load::{Loaded, load};
 use super::log::Log;
 use super::tables::State;
 
-/// The most reopenings for readers in a row: opening a file that was not closed in order reads all of it.
+/// The maximum number of reopenings for readers between two synced writes. Opening a file that was not closed properly reads all of it.
 const MOST_REOPENINGS: u64 = 8;
 
-/// Recovery takes at most one part in this many of the time while the disk stays full.
+/// While the disk stays full, recovery attempts take at most 1 / `PART_OF_TIME` of the time.
 const PART_OF_TIME: u32 = 5;
 
 impl Store {
-    /// Makes the store accept writes again after a failed one, as when a disk is no longer full. Does nothing otherwise.
+    /// Makes the store accept writes again after a failed write, as when a disk is no longer full. Otherwise does nothing.
     ///
-    /// Each write does this first, so a host needs it only to know early. An attempt may read the whole file.
-    /// Attempts take at most a fifth of the time; an error in between says so.
+    /// Each write does this first, so a host needs it only to find out early. An attempt may read the whole file. Attempts take at most a
+    /// fifth of the time; a call in between returns an error.
     ///
     /// ```
     /// # use casefilter::{Catalog, Store, StoreOptions};
@@ -38,13 +38,13 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Failed`](StoreErrorKind::Failed) when the file cannot be written yet, or when the store has to be opened again to find what is on
-    /// disk; [`ReadOnly`](StoreErrorKind::ReadOnly).
+    /// Returns [`Failed`](StoreErrorKind::Failed) if the file cannot be written yet, or if the store must be opened again to find out what
+    /// is on disk. Returns [`ReadOnly`](StoreErrorKind::ReadOnly) if the store was opened for reading only.
     pub fn recover(&self) -> Result<(), StoreError> {
         self.ready(&mut self.lock_log())
     }
 
-    /// Checks that a write may begin. After a failed write, reopens the file first.
+    /// Checks that a write may start. After a failed write, reopens the file first.
     pub(super) fn ready(&self, log: &mut Log) -> Result<(), StoreError> {
         if log.failed && !log.is_read_only {
             self.take_up(log).map_err(|fault| self.error(fault))?;
@@ -81,7 +81,7 @@ impl Store {
         }
     }
 
-    /// Reopens the file, and makes memory show its contents.
+    /// Reopens the file, and loads its cases if they differ from the cases in memory.
     fn open_again(&self, log: &mut Log) -> Result<(), Fault> {
         let found = self.file.reopen(self.catalog())?;
         if !log.is_ahead && is_same(&found, &log.state) {
@@ -105,8 +105,8 @@ impl Store {
         Ok(())
     }
 
-    /// Calls `read`, which reads from the file of this generation. If an earlier fault keeps redb from reading, reopens the file and calls
-    /// `again`.
+    /// Calls `read`, which reads from the file of this generation. If redb cannot read because of an earlier error, reopens the file and
+    /// calls `again`.
     pub(super) fn reading<T>(
         &self,
         generation: u64,
@@ -120,10 +120,10 @@ impl Store {
         result.map_err(|fault| self.error(fault))
     }
 
-    /// Reopens the file for readers after a fault, unless that was done since this generation. Returns true if the caller should read
+    /// Reopens the file for readers after an error, unless it was reopened after this generation. Returns true if the caller should read
     /// again.
     ///
-    /// The next write reopens it once more: writes that were not synced are lost with the closed file.
+    /// The next write reopens the file once more: writes that were not synced are lost with the closed file.
     pub(super) fn reopen(&self, generation: u64) -> bool {
         // The holder of the log may be reopening the file, or may be a write that waits for this read.
         let Some(mut log) = self.log.try_lock() else { return true };
@@ -150,7 +150,8 @@ impl Store {
     }
 }
 
-/// Returns true if the states of the file and of memory are equal. Batch numbers do not count: loading numbers the batches that it makes.
+/// Returns true if the states of the file and of memory are equal. Ignores batch numbers: loading assigns numbers to the batches that it
+/// creates.
 fn is_same(found: &State, shown: &State) -> bool {
     let numbered = |state: &State| State { next_batch: 0, ..*state };
     numbered(found) == numbered(shown)

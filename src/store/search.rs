@@ -17,7 +17,7 @@ impl Store {
     /// Returns the number of cases that the filter selects.
     ///
     /// # Errors
-    /// As [`Engine::count`](crate::Engine::count).
+    /// Returns the errors of [`Engine::count`](crate::Engine::count).
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         self.engine.count(filter)
     }
@@ -34,7 +34,7 @@ impl Store {
     /// Returns the plan of a request, like [`Engine::explain`](crate::Engine::explain). The file is not read.
     ///
     /// # Errors
-    /// As [`Engine::explain`](crate::Engine::explain).
+    /// Returns the errors of [`Engine::explain`](crate::Engine::explain).
     pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, Error> {
         self.engine.explain(request)
     }
@@ -43,7 +43,7 @@ impl Store {
     /// reading them is not measured.
     ///
     /// # Errors
-    /// As [`Engine::analyze`](crate::Engine::analyze).
+    /// Returns the errors of [`Engine::analyze`](crate::Engine::analyze).
     pub fn analyze(
         &self,
         request: &SearchRequest,
@@ -52,11 +52,11 @@ impl Store {
         self.engine.analyze(request, clock)
     }
 
-    /// Answers a request from the cases of one moment. The documents of the page are read from the file.
+    /// Answers a request on a consistent snapshot. Reads the documents of the page from the file.
     ///
     /// # Errors
-    /// When the file cannot be read, or a document is damaged; [`StoreErrorKind::Request`] for a request that
-    /// [`Engine::search`](crate::Engine::search) rejects.
+    /// Returns an error if the file cannot be read, or if a document is damaged. Returns [`StoreErrorKind::Request`] if
+    /// [`Engine::search`](crate::Engine::search) rejects the request.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let (rows, page) = self.find(request, |rows, documents| {
             let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
@@ -85,7 +85,7 @@ impl Store {
         };
         let mut anew = None;
         let again = || {
-            // Waits for a thread that reopens the file. The search is repeated, since writes in between have other documents.
+            // Waits for a thread that reopens the file. The search is repeated, since writes in between have replaced documents.
             let now = Documents::of(&self.file)?;
             let Ok(answer) = self.engine.find(request) else {
                 return Err(Fault::new(
@@ -129,14 +129,15 @@ impl Store {
     /// Returns the ids of the cases on the page of a request, in order. The file is not read.
     ///
     /// # Errors
-    /// As [`Engine::search`](crate::Engine::search).
+    /// Returns the errors of [`Engine::search`](crate::Engine::search).
     pub fn ids(&self, request: &SearchRequest) -> Result<Vec<String>, Error> {
         Ok(self.engine.find(request)?.ids().map(str::to_owned).collect())
     }
 
-    /// Passes the ids of the cases on the page of a request to `take`, all of one moment. The file is not read.
+    /// Passes the ids of the cases on the page of a request to `take`, from one snapshot. The file is not read.
     ///
-    /// No list of them is made, and the limit of the request may be above [`Limits::page`](crate::Limits::page), as for [`documents`](Self::documents).
+    /// The ids are not collected in a list, so the limit of the request may exceed [`Limits::page`](crate::Limits::page), as for
+    /// [`documents`](Self::documents).
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Error, Filter, SearchRequest, Store, StoreOptions};
@@ -154,7 +155,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// The error of `take`; [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
+    /// Returns the error of `take`. Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of
+    /// [`Engine::search`](crate::Engine::search).
     pub fn each_id<E: From<Error>>(
         &self,
         request: &SearchRequest,
@@ -163,24 +165,24 @@ impl Store {
         self.engine.find_any_page(request)?.ids().try_for_each(take)
     }
 
-    /// Returns an iterator over the documents of the cases on the page of a request, all of one moment.
+    /// Returns an iterator over the documents of the cases on the page of a request, from one snapshot.
     ///
-    /// Since one document is in memory at a time, the limit of the request may be above [`Limits::page`](crate::Limits::page).
+    /// Since one document is in memory at a time, the limit of the request may exceed [`Limits::page`](crate::Limits::page).
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`Engine::search`](crate::Engine::search).
     pub fn documents(&self, request: &SearchRequest) -> Result<StoredDocuments<'_>, Error> {
         let rows = self.engine.find_any_page(request)?;
         Ok(StoredDocuments { store: self, rows, next: 0 })
     }
 }
 
-/// An iterator over documents of a [`Store`], which reads one at a time; see [`Store::documents`].
+/// An iterator over documents of a [`Store`]. It reads one document at a time; see [`Store::documents`].
 #[derive(Debug)]
 pub struct StoredDocuments<'s> {
     store: &'s Store,
     rows: FoundRows,
-    /// The place of the next document.
+    /// The index of the next document.
     next: usize,
 }
 
@@ -191,12 +193,12 @@ impl StoredDocuments<'_> {
         self.rows.total
     }
 
-    /// Returns the number of documents to come.
+    /// Returns the number of remaining documents.
     pub(crate) fn left(&self) -> usize {
         self.rows.len().saturating_sub(self.next)
     }
 
-    /// Returns the id of the case whose document is next.
+    /// Returns the id of the case of the next document.
     pub(crate) fn next_id(&self) -> Option<&str> {
         (self.left() > 0).then(|| self.rows.id(self.next))
     }

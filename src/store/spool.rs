@@ -1,6 +1,6 @@
 //! The spool: a temporary file for the documents of an import that is not committed yet.
 //!
-//! Documents come in the order of their numbers, and are read back in the same order. Each is a record:
+//! Documents are written in the order of their numbers, and read in the same order. Each document is an entry:
 //!
 //! | field | bytes |
 //! |---|---|
@@ -9,10 +9,9 @@
 //! | checksum | XXH3 of the document, seed: the number |
 //! | document | UTF-8 |
 //!
-//! The last [`BUFFER_BYTES`] are in memory. What comes before them is in a file without a name, which only its owner can read, in the
-//! folder of the database; in the temporary folder of the system if that one cannot be written. The system frees its space when
-//! the spool is dropped, and also when the process dies. The spool of a small import has no file, nor has that of a store that is in
-//! no file: it stays in memory.
+//! The last [`BUFFER_BYTES`] are in memory. Earlier bytes are in an unnamed file that only its owner can read. It is in the folder of the
+//! database, or in the temporary folder of the system if the folder of the database cannot be written. The system frees its space when the
+//! spool is dropped or the process ends. A small import needs no file. If the store itself is not in a file, the whole spool is in memory.
 
 use std::env;
 use std::fs::{self, File};
@@ -27,30 +26,30 @@ use super::error::{Fault, StoreErrorKind};
 use super::tables::{DOCUMENTS, Stored};
 use crate::json;
 
-/// The bytes that are kept in memory, and the size of a write to the file.
+/// The size of the buffer in memory, and of a write to the file, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The documents of an import, as far as they came.
+/// The documents that an import has added so far.
 pub(super) struct Spool {
     target: Target,
     buffer: Vec<u8>,
     documents: u64,
-    /// The number after the last document's.
+    /// The number of the last document plus 1.
     next_number: u64,
-    /// The reason why no more is written.
+    /// The first error of a write. Nothing is written after it.
     fault: Option<Fault>,
 }
 
-/// The place of what does not fit the buffer.
+/// The destination of documents that do not fit the buffer.
 enum Target {
-    /// A file that is made in this folder when it is needed.
+    /// A file that is created in this folder when it is needed.
     Folder(PathBuf),
     File(File),
     Memory,
 }
 
 impl Spool {
-    /// Begins the spool of an import into the database at this path; in memory without a path.
+    /// Creates the spool of an import into the database at this path. Without a path, the spool is in memory.
     pub(super) fn beside(database: Option<&Path>) -> Self {
         let target = database.map_or(Target::Memory, |path| {
             // The file of a symbolic link may be on another disk.
@@ -61,7 +60,7 @@ impl Spool {
         Self::to(target)
     }
 
-    /// Begins a spool in this file.
+    /// Creates a spool in this file.
     #[cfg(test)]
     pub(super) fn over(file: File) -> Self {
         Self::to(Target::File(file))
@@ -89,7 +88,7 @@ impl Spool {
         }
     }
 
-    /// Returns why documents could not be written, if one could not.
+    /// Returns the error of the first document that could not be written, if there is one.
     pub(super) fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
@@ -105,10 +104,10 @@ impl Spool {
         Ok(())
     }
 
-    /// Ends writing.
+    /// Ends writing, and returns the spool for reading.
     ///
     /// # Errors
-    /// The fault of an earlier write.
+    /// Returns the error of an earlier write.
     pub(super) fn finish(self) -> Result<Spooled, Fault> {
         let Self { target, buffer, documents, next_number, fault } = self;
         if let Some(fault) = fault {
@@ -126,7 +125,7 @@ impl Spool {
     }
 }
 
-/// A spool that is written, and not read yet.
+/// A completely written spool, which can be read once.
 pub(super) struct Spooled {
     records: Box<dyn Read + Send>,
     documents: u64,
@@ -139,15 +138,15 @@ impl Spooled {
         self.documents
     }
 
-    /// Returns the number after the last document's.
+    /// Returns the number of the last document plus 1.
     pub(super) fn next_number(&self) -> u64 {
         self.next_number
     }
 
-    /// Stores the documents, their numbers counted from `first`. `places` are the numbers and places of all, in the same order.
+    /// Stores the documents, numbered from `first`. `places` has the number and the insertion order of each document.
     ///
     /// # Errors
-    /// When the spool cannot be read, or holds something else than was put there; faults of the database.
+    /// Returns an error if the spool cannot be read or was changed, or if the database fails.
     pub(super) fn store(
         mut self,
         transaction: &WriteTransaction,
@@ -167,7 +166,7 @@ impl Spooled {
         if stored == self.documents { Ok(()) } else { Err(changed()) }
     }
 
-    /// Reads the next record, which is that of a number.
+    /// Reads the next entry, which must have this number.
     fn read(&mut self, number: u64, document: &mut Vec<u8>) -> Result<(), Fault> {
         let mut next = || {
             let mut word = [0; 8];
@@ -192,7 +191,7 @@ fn not_read(error: &io::Error) -> Fault {
     Fault::new(StoreErrorKind::Io, detail)
 }
 
-/// The fault of a spool that does not hold what was put there.
+/// Returns the error for a spool that was changed.
 fn changed() -> Fault {
     Fault::new(StoreErrorKind::Io, "the cases of the import were put aside, and others were read back")
 }
@@ -203,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// Spools documents of these sizes, their numbers two apart.
+    /// Spools documents of these sizes, with every second number.
     fn spooled(folder: Option<&Path>, sizes: &[usize]) -> Spool {
         let path = folder.map(|folder| folder.join("cases.db"));
         let mut spool = Spool::beside(path.as_deref());

@@ -1,5 +1,5 @@
-//! The tables of the file, and their values as bytes. `FORMAT.md` beside this file describes them all; a change here is a change
-//! there, and `store/tests/format.rs` holds both together.
+//! The tables of the file, and their values as bytes. `FORMAT.md` in this folder describes them all. A change here needs a change there;
+//! `store/tests/format.rs` tests both. [`FORMAT_VERSION`] 2 means "has records"; it is no general version number.
 
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -22,19 +22,19 @@ pub(super) const CATALOGUE: &str = "catalogue";
 pub(super) const STATE: &str = "state";
 pub(super) const RECORD_COUNT: &str = "records";
 
-/// The version of the contents of a file without records.
+/// The format version of a file without records.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
-/// The version of the contents of a file with records, and the latest that this library reads.
+/// The format version of a file with records, and the latest version that this library reads.
 pub(super) const FORMAT_VERSION: u32 = 2;
 
-/// The most bytes of a piece of a part. With its key and the header of redb, a piece fits eight pages. redb rounds larger values up to
-/// a power of two of pages.
+/// The maximum size of a piece of a part, in bytes. With its key and the header of redb, a piece fits eight pages. redb rounds larger
+/// values up to a power of two pages.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
 /// The counters of a store. They change with every write, in the transaction of that write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// The place of the next new case.
+    /// The insertion order of the next new case.
     pub(super) next_place: u64,
     /// The number of the next document.
     pub(super) next_document: u64,
@@ -78,7 +78,7 @@ impl State {
         Ok(state)
     }
 
-    /// Rejects counters that no store reaches. Counting on from them might saturate at the greatest number, which would be given twice.
+    /// Rejects counters that no store reaches. Later numbers might saturate at the maximum, so that one number would be assigned twice.
     fn check(&self) -> Result<(), Fault> {
         let Self { next_place, next_document, next_batch, .. } = *self;
         match [next_place, next_document, next_batch].into_iter().max() {
@@ -90,10 +90,11 @@ impl State {
     }
 }
 
-/// The greatest value of a counter of places, documents or batches. At a billion writes a second it is reached after 146 years.
+/// The maximum value of the counters for insertion order, documents and batches. At a billion writes a second it is reached after 146
+/// years.
 const LAST_NUMBER: u64 = u64::MAX >> 2;
 
-/// Returns the checksum of `contents`, followed by them.
+/// Returns the checksum of `contents`, followed by `contents`.
 fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
     let mut out = ByteWriter::default();
     out.all(&[xxh3_64_with_seed(contents, seed)]);
@@ -101,7 +102,7 @@ fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Returns the contents after a checksum; `None` if it is wrong.
+/// Returns the contents after a checksum; `None` if the checksum is wrong.
 fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     let mut reader = ByteReader::new(bytes);
     let checksum: u64 = reader.one().ok()?;
@@ -137,7 +138,7 @@ impl<'b> Stored<'b> {
 
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
 
-/// Returns the seed of the checksum of a record, which is made of its kind and key.
+/// Returns the seed of the checksum of a record: a hash of its kind and key.
 fn record_seed(kind: &str, key: &str) -> u64 {
     xxh3_64_with_seed(key.as_bytes(), xxh3_64_with_seed(kind.as_bytes(), RECORDS_SEED))
 }
@@ -184,7 +185,7 @@ pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8
     with_checksum(!batch, &contents.into_bytes())
 }
 
-/// The live rows of a batch of `rows` rows.
+/// Decodes the live rows of a batch of `rows` rows.
 pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<Bitmap, Fault> {
     let wrong = |what: &str| Fault::corrupt(format!("live rows of batch {batch}: {what}"));
     let contents = checked(!batch, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
@@ -198,7 +199,7 @@ pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<B
     if live.words() == words { Ok(live) } else { Err(wrong("bits behind the last row")) }
 }
 
-/// The fields of a catalogue, a line each, in order: all of them that tells how documents become columns.
+/// Describes the fields of a catalogue in order, one line for each field: all properties that determine the columns.
 pub(super) fn describe(catalog: &Catalog) -> String {
     let mut text = String::new();
     for id in catalog.field_ids() {

@@ -17,7 +17,7 @@ use crate::engine::Slot;
 use crate::ingest::read_case;
 use crate::limits::Limits;
 
-/// The result of [`Store::verify`] for a sound file.
+/// The result of [`Store::verify`] for an undamaged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
@@ -37,7 +37,8 @@ impl Store {
     /// The file is only read: other processes may read it at the same time, and repairs after a crash are made in memory.
     ///
     /// # Errors
-    /// As [`open`](Self::open); [`Corrupt`](super::StoreErrorKind::Corrupt) with the first fault that was found.
+    /// Returns the errors of [`open`](Self::open). Returns [`Corrupt`](super::StoreErrorKind::Corrupt) with the first damage that was
+    /// found.
     ///
     /// # Complexity
     /// Reads the whole file, and parses each document.
@@ -52,10 +53,10 @@ impl Store {
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(&name))
     }
 
-    /// Like [`verify`](Self::verify), for a file that is open for reading and may have no name. Errors call it `name`.
+    /// Like [`verify`](Self::verify), for a `file` that is open for reading and may be unnamed. Error messages use `name` for it.
     ///
     /// # Errors
-    /// As [`verify`](Self::verify).
+    /// Returns the errors of [`verify`](Self::verify).
     pub fn verify_file(
         file: std::fs::File,
         name: &str,
@@ -99,7 +100,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     .and_then(|verified| file.close().map(|()| verified))
 }
 
-/// Compares the live rows of a batch with their documents. Returns their number.
+/// Compares the live rows of a batch with their documents. Returns the number of live rows.
 fn compare(
     slot: &Slot,
     catalog: &Catalog,

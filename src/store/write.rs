@@ -13,11 +13,11 @@ use crate::filter::utf8;
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores a case. It replaces the case of the same `id`, and keeps its place.
+    /// Stores a case. It replaces the case with the same `id`, and keeps its position in the insertion order.
     ///
     /// # Errors
-    /// A malformed case, and faults of the file; nothing is stored then. After a fault of the file the next write
-    /// [recovers](Self::recover) first, and fails if it cannot.
+    /// Returns an error if the case is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of the
+    /// file, the next write [recovers](Self::recover) first, and fails if that fails.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
         let outcomes = self.upsert_many([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))
@@ -26,7 +26,7 @@ impl Store {
     /// Stores several cases: all of them, or none.
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert). The line of a [`ImportError`] is the number of the case, counted from 1.
+    /// Returns the errors of [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the case, counted from 1.
     pub fn upsert_many<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
@@ -55,7 +55,7 @@ impl Store {
             let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
             outcomes.push(outcome.map_err(|error| refuse(*error))?);
             added.push(Added { number, place: txn.last_place(), text });
-            // Loading checked that the counter is far from the last number, which would be given twice.
+            // Loading checked that the counter is far from the maximum, which would be assigned twice.
             number = number.saturating_add(1);
         }
         let state = State { next_document: number, ..log.state };
@@ -63,10 +63,10 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Deletes the case of an `id`. Returns false if there is none.
+    /// Deletes the case with this `id`. Returns false if there is no such case.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert).
+    /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
     pub fn delete(&self, id: &str, durability: Durability) -> Result<bool, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -82,10 +82,10 @@ impl Store {
         Ok(is_there)
     }
 
-    /// Puts all writes so far on disk.
+    /// Flushes all previous writes to disk.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert).
+    /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
     pub fn sync(&self) -> Result<(), StoreError> {
         self.sync_locked(&mut self.lock_log())
     }
@@ -104,7 +104,7 @@ impl Store {
     /// Makes a checkpoint now, so that the next opening parses no document.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert).
+    /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         let mut log = self.lock_log();
         if log.is_read_only {
@@ -123,7 +123,7 @@ impl Store {
     /// Makes a checkpoint and closes the file. Dropping the store does that too, but does not return errors.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert), and faults found while it is closed, also if it was only read.
+    /// Returns an error if the file cannot be read or written, or if closing it fails, even if it was only read.
     pub fn close(mut self) -> Result<(), StoreError> {
         self.checkpoint()?;
         self.sync()?;
@@ -137,7 +137,7 @@ impl Store {
     }
 }
 
-/// Makes a checkpoint, if that can be done.
+/// Tries to make a checkpoint.
 impl Drop for Store {
     fn drop(&mut self) {
         let _ = self.checkpoint();

@@ -43,7 +43,7 @@ pub(super) const MS_PER_S: i64 = 1000;
 const MAX_OFFSET_MS: i64 = 18 * 3600 * MS_PER_S;
 
 impl Timestamp {
-    /// The least instant.
+    /// The smallest instant.
     pub const MIN: Self = Self(i64::MIN);
 
     /// The greatest instant.
@@ -71,7 +71,7 @@ impl Timestamp {
     /// ```
     ///
     /// # Errors
-    /// The kind of the first part of the text that is malformed or out of range.
+    /// Returns the kind of the first part of the text that is malformed or out of range.
     pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
         let (local, offset) = text.as_bytes().split_first_chunk::<19>().ok_or(ParseTimestampError::Shape)?;
         let [y1, y2, y3, y4, s1, m1, m2, s2, d1, d2, s3, time @ ..] = *local;
@@ -122,8 +122,8 @@ impl Timestamp {
 
     /// Returns true if Unix milliseconds are probably a mistake: they look like a year, a date (`yyyyMMdd`) or seconds.
     ///
-    /// These numbers are at most 2^31. As milliseconds, that is 25 days before or after the epoch. Multiples of a quarter of an hour
-    /// do not count as mistakes, since midnight is one in every time zone.
+    /// These numbers are at most 2^31. As milliseconds, that is 25 days before or after the epoch. Multiples of a quarter of an hour do not
+    /// count as mistakes, since midnight is such a multiple in every time zone.
     pub(crate) fn is_mistaken_millis(self) -> bool {
         const QUARTER_MS: u64 = 15 * 60 * 1000;
         let size = self.0.unsigned_abs();
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Returns true if a text has the form by a grammar. Does not check the ranges of numbers.
+    /// Reference check with a grammar: returns true if a text has the form. Does not check the ranges of numbers.
     fn has_form(text: &str) -> bool {
         use nom::bytes::complete::take_while_m_n;
         use nom::character::complete::{char, one_of};

@@ -21,7 +21,7 @@ impl From<u32> for Number {
 }
 
 impl Number {
-    /// The least number.
+    /// The smallest number.
     pub const MIN: Self = Self(f64::MIN);
 
     /// Zero.
@@ -49,7 +49,7 @@ impl Number {
         self.0
     }
 
-    /// Returns the ordinal of the number: 0 for zero, and for any other number one more than that of the next smaller number.
+    /// Returns the ordinal of the number: 0 for zero. The ordinals of neighbouring numbers are consecutive.
     ///
     /// The bits of a double without the sign count the doubles from zero outwards (IEEE 754, interchange formats).
     pub(crate) const fn ordinal(self) -> i64 {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(beyond.map(Number::of_ordinal), [None; 4]);
     }
 
-    /// Returns true if a text has the JSON grammar of numbers, by a parser library.
+    /// Reference check with `nom`: returns true if `text` is a number of the JSON grammar.
     fn has_form(text: &str) -> bool {
         use nom::branch::alt;
         use nom::bytes::complete::tag;

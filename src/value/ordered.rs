@@ -1,4 +1,5 @@
-//! Ordered types. Each of their values is represented by one integer, its ordinal.
+//! Ordered types. Each of their values is represented by one integer, its ordinal. A new ordered type is a new variant of [`OrderedType`];
+//! `catalog/field_type.rs` lists all other changes.
 
 use super::datetime::Timestamp;
 use super::literal::Value;
@@ -7,8 +8,8 @@ use crate::catalog::FieldType;
 
 /// A type whose values have *ordinals*: 64-bit integers in the order of the values. Neighbouring values have consecutive ordinals.
 ///
-/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys hold ordinals and this type. Values are
-/// converted back where they are printed, stored or sent. A new ordered type is a new variant here, with its text form.
+/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys hold ordinals and this type. Ordinals are converted
+/// back to values where values are printed, stored or sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum OrderedType {
     /// [`Number`], by [`Number::ordinal`].
@@ -40,11 +41,11 @@ impl ValueClass {
     }
 }
 
-/// A closed range of ordinals: its least and its greatest ordinal.
+/// A closed range of ordinals: its smallest and its greatest ordinal.
 pub(crate) type OrdinalRange = (i64, i64);
 
 impl OrderedType {
-    /// Returns the least and the greatest ordinal of the type.
+    /// Returns the smallest and the greatest ordinal of the type.
     pub(crate) const fn range(self) -> OrdinalRange {
         match self {
             Self::Number => (Number::MIN.ordinal(), Number::MAX.ordinal()),
@@ -52,7 +53,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the next greater ordinal; `None` for the greatest one.
+    /// Returns the next greater ordinal; `None` for the greatest ordinal.
     pub(crate) const fn above(self, ordinal: i64) -> Option<i64> {
         match ordinal.checked_add(1) {
             Some(above) if above <= self.range().1 => Some(above),
@@ -60,7 +61,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the next smaller ordinal; `None` for the least one.
+    /// Returns the next smaller ordinal; `None` for the smallest ordinal.
     pub(crate) const fn below(self, ordinal: i64) -> Option<i64> {
         match ordinal.checked_sub(1) {
             Some(below) if below >= self.range().0 => Some(below),
@@ -88,7 +89,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns true if criteria can express the least value.
+    /// Returns true if criteria can express the smallest value.
     pub(crate) const fn least_has_text(self) -> bool {
         match self {
             Self::Number => true,
@@ -96,10 +97,9 @@ impl OrderedType {
         }
     }
 
-    /// Returns the value that prints an inclusive bound best, and true if that value itself must be excluded.
+    /// Returns the value with which an inclusive bound is printed, and true if the printed bound is exclusive.
     ///
-    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp is replaced by its neighbour if it has no text
-    /// form.
+    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp without a text form is replaced by its neighbour.
     pub(crate) fn bound(self, ordinal: i64, is_low: bool) -> (Value<'static>, /* excluded */ bool) {
         let own = self.value(ordinal);
         let beyond = if is_low { self.below(ordinal) } else { self.above(ordinal) };

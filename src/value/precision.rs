@@ -8,8 +8,8 @@ const KEPT_DIGITS: usize = 16;
 impl Number {
     /// Returns true if the number that was parsed from `text` has other digits than `text`. The text is in the JSON number grammar.
     ///
-    /// The digits are kept in two cases: they are the shortest ones that parse to this double, or they are its exact value, rounded
-    /// to the number of written digits. An integer is kept only if all its digits are those of the exact value.
+    /// The digits are kept in two cases: they are the shortest digits that parse to this double, or they are its exact value, rounded to
+    /// the number of written digits. An integer is kept only if all its digits are the digits of the exact value.
     ///
     /// ```text
     /// 0.1                           kept      the shortest digits
@@ -19,7 +19,7 @@ impl Number {
     ///
     /// In the range of normal doubles, up to fifteen significant digits are always kept.
     pub(crate) fn is_rounded_from(self, text: &str) -> bool {
-        /// The most significant digits of the exact value of a double.
+        /// The maximum number of significant digits in the exact value of a double.
         const MOST_DIGITS: usize = 767;
         let Some(written) = Decimal::of(text) else { return false };
         if written.digits.len() < KEPT_DIGITS && (self.get() == 0.0) == written.digits.is_empty() {

@@ -34,7 +34,7 @@ impl Number {
             (0, _) => ('.', None),
             (1.., 0) if is_grouped(unsigned, ',') => ('.', Some(',')),
             (1, 0) => (',', None),
-            // Of two kinds of marks, the last one is the decimal point.
+            // If there are two kinds of marks, the last mark is the decimal point.
             (_, 1) if unsigned.rfind(',') < unsigned.rfind('.') => ('.', Some(',')),
             (1, _) if unsigned.rfind('.') < unsigned.rfind(',') => (',', Some('.')),
             _ => return None,

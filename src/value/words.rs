@@ -1,4 +1,6 @@
 //! Lexical rules of the text syntax: the words that need no quotes.
+//!
+//! A word of a new operator must be reserved here if it could be an unquoted value; `operator/tests.rs` checks this.
 
 /// Returns true if the text syntax needs no quotes around `word`.
 ///

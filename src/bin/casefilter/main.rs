@@ -1,4 +1,4 @@
-//! The command line of casefilter. `casefilter --help` explains it.
+//! The command line of casefilter: parses the arguments and starts the command. The commands are listed in `commands`.
 
 #![cfg_attr(
     not(test),
@@ -11,7 +11,7 @@
     )
 )]
 
-/// The allocator of the binary. glibc's own keeps per-thread arenas, so that a service does not give freed memory back;
+/// The allocator of the binary. The allocator of glibc keeps per-thread arenas, so that a service does not return freed memory;
 /// docs/service.md has measurements.
 #[cfg(all(feature = "jemalloc", target_os = "linux", target_env = "gnu"))]
 #[global_allocator]
@@ -67,11 +67,10 @@ otherwise. Exit status: 0 done, also when no case is found; 1 could not be done;
 --fail-on-error; 3 case data rejected, or left out under --lenient; 4 a filter with
 warnings under check --deny-warnings.";
 
-/// The place of this process's last panic, except those that the store catches.
+/// The source location of this process's last panic, except for panics that the store catches.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Runs the command. A panic of this program is reported like other errors; the store turns those of its dependency into
-/// errors.
+/// Runs the command. A panic of this program is reported like other errors. The store converts panics of its dependency into errors.
 fn main() -> ExitCode {
     let command = help::parse::<Cli>().command;
     std::panic::set_hook(Box::new(|panic| {

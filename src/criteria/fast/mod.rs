@@ -54,7 +54,7 @@ struct Parser<'a, 'l> {
     grammar: Grammar,
     limits: &'l Limits,
     body: Body<'a>,
-    /// Values read so far, in all criteria.
+    /// The number of values that were read so far, in all criteria.
     values: usize,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Parser<'a, '_> {
         (says_something && cursor.is_at_end()).then_some(())
     }
 
-    /// Reads the body's criteria with all nested criteria, and returns the number of the outermost ones.
+    /// Reads the body's criteria with all nested criteria. Returns how many criteria are at the top level.
     ///
     /// `at` is just after the opening bracket of their array, and moves to just after the closing one.
     fn criteria(&mut self, at: &mut Cursor<'a>) -> Option<usize> {
@@ -226,7 +226,7 @@ impl<'a> Parser<'a, '_> {
         Some(())
     }
 
-    /// Reads the strings of an array and its end; `None` if there are more than `most`.
+    /// Reads the strings of an array and its end. Returns `None` if there are more than `most` strings.
     #[inline]
     fn texts(&mut self, cursor: &mut Cursor<'a>, most: usize) -> Option<Range<usize>> {
         let start = self.body.texts.len();

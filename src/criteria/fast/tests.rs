@@ -1,3 +1,5 @@
+//! Tests that the fast path and the strict parser agree on every body.
+
 use proptest::prelude::*;
 
 use crate::criteria::check_parsers;

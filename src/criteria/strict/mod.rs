@@ -3,7 +3,7 @@
 //! It runs after the [fast path](super::fast) has rejected a body, and finds at least one error in each such body; tests and a fuzz
 //! target check this. It does not recurse: a stack of frames replaces calls, and memory is linear in the length of the text.
 //!
-//! [`parser`] walks the text, [`criterion`] checks the keys of one criterion, [`open`] holds the keys and values read so far.
+//! [`parser`] walks the text, [`criterion`] checks the keys of one criterion, [`open`] has the keys and values that were read so far.
 
 mod criterion;
 mod open;

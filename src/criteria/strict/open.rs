@@ -6,7 +6,7 @@ use super::super::ast::{Text, TextId};
 
 pub(super) const CRITERION_KEYS: [&str; 4] = ["op", "children", "field", "values"];
 
-/// The value of one key of a criterion. `Broken`: the value had an error, which was reported.
+/// The value of one key of a criterion. `Broken` means that the value had an error, which was reported.
 pub(super) enum Slot<T> {
     Absent,
     Broken,
@@ -22,7 +22,7 @@ impl<T> Slot<T> {
 /// A criterion whose keys are being read.
 pub(super) struct OpenCriterion<'a> {
     pub(super) offset: usize,
-    /// True until a key was read.
+    /// True until a key is read.
     pub(super) first: bool,
     pub(super) seen: Seen,
     pub(super) field: Slot<TextId>,

@@ -11,7 +11,7 @@ use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 use crate::operator::Grammar;
 
-/// Parses a body. Returns a tree of the criteria without errors, and the errors that can be found without a catalogue.
+/// Parses a body. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
 /// The errors include the first ten in document order, but are not sorted, and their paths are empty. `fields` is used only for
 /// their suggestions. Takes linear time in the length of `text`.
@@ -46,21 +46,21 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) fields: Fields<'l>,
     limits: &'l Limits,
     pub(super) body: Body<'a>,
-    /// The errors found so far. [`report`](Self::report) removes those that cannot be among the first ten.
+    /// The errors found so far. [`report`](Self::report) removes errors that cannot be among the first ten.
     errors: Vec<Error>,
     /// An offset with at least ten errors at or before it.
     cutoff: usize,
-    /// The number of errors found so far, including those that were removed.
+    /// The number of errors found so far, including removed errors.
     faults: usize,
     frames: Vec<Frame<'a>>,
-    /// Values read so far, in all criteria.
+    /// The number of values that were read so far, in all criteria.
     values: usize,
 }
 
 enum Frame<'a> {
     /// An array of criteria: the body's, or the `children` of the criterion below it on the stack.
     Array {
-        /// The number of its criteria that were begun.
+        /// The number of criteria in the array that were started.
         count: usize,
     },
     /// A criterion whose keys are being read.
@@ -345,7 +345,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Appends the criterion of the keys that were read, or reports its errors and appends a broken one.
+    /// Appends the criterion of the keys that were read, or reports its errors and appends a broken criterion.
     fn finish(&mut self, open: OpenCriterion<'a>) {
         let count = self.body.nodes.len().saturating_add(1);
         let over =

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::Operator;
 use crate::value::{Number, Timestamp, is_reserved_word};
 
-/// Typographic quotation marks, which word processors insert instead of straight ones.
+/// Typographic quotation marks, which word processors insert instead of straight quotation marks.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
 
 /// Returns true if a phrase contains, after its first word, a clause that follows a condition in SQL, such as `order by`.
@@ -147,7 +147,7 @@ impl<'a> Parser<'a, '_> {
             .or(is_time.then_some(Unsupported::RelativeTime))
     }
 
-    /// Reports `field:value`, which begins at the next token, and skips it. The message says that `expected` was expected.
+    /// Reports `field:value`, which starts at the next token, and skips it. `expected` is the expected text in the message.
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
         self.holds = (self.fields)(name);
         let offset = self.lexer.start;

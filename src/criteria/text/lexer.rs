@@ -88,7 +88,7 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Returns a lexer that has read nothing: the first [`bump`](Self::bump) reads the first token, the second one returns it.
+    /// Returns a lexer that has read nothing: the first [`bump`](Self::bump) reads the first token, and the second returns it.
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0, next: Token::End, start: 0 }
     }

@@ -21,7 +21,7 @@
 //! meaning.
 //!
 //! The operands of the outermost `and` become the body's list of criteria; any other expression becomes
-//! a list of one. Parentheses may nest as deep as criteria may; redundant ones count, too.
+//! a list of one. Parentheses may nest as deeply as criteria; redundant parentheses count, too.
 
 mod criterion;
 mod habits;

@@ -143,7 +143,7 @@ impl<'a> Parser<'a, '_> {
     /// Returns the habit that begins with one of our operators, such as `= not` or `contains any`. In `before`, the operator is the
     /// next token.
     ///
-    /// Returns `None` if the text is valid without a habit.
+    /// Returns `None` if the text is valid as it is.
     fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         let may_be_value = match &self.lexer.next {
             Token::Word(word) if matches!(before.next, Token::Symbol(_)) => {

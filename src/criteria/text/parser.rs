@@ -19,10 +19,10 @@ pub(crate) enum Parsed<'a> {
     Constant(bool),
 }
 
-/// Parses a text. Returns a tree of the criteria without errors, and the errors that can be found without a catalogue.
+/// Parses a text. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
 /// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has none.
-/// `fields` is used only for their suggestions. Takes linear time in the length of `text`.
+/// `fields` is used only for the suggestions in errors. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Parsed<'a>, Vec<Error>) {
     let mut parser = Parser {
         lexer: Lexer::new(text),
@@ -56,7 +56,7 @@ struct Group {
     nots: SmallVec<[usize; 1]>,
     /// The index in `terms` of its first finished term.
     terms: usize,
-    /// The index in `alternatives` of its first finished alternative.
+    /// The index in `alternatives` of the first finished alternative in the parentheses.
     alternatives: usize,
 }
 
@@ -74,11 +74,11 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) errors: Vec<Error>,
     /// The open parentheses around the next token, innermost last.
     open: Vec<Group>,
-    /// The terms, joined by `and`, of the alternative that each group is in, innermost last.
+    /// For each group, innermost last: the terms, joined by `and`, of its current alternative.
     pub(super) terms: Vec<NodeId>,
     /// The finished alternatives, joined by `or`, of all groups, innermost last.
     alternatives: Vec<NodeId>,
-    /// Values read so far, in all criteria.
+    /// The number of values that were read so far, in all criteria.
     pub(super) values: usize,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Parser<'a, '_> {
         self.alternatives.push(node);
     }
 
-    /// Closes the innermost group, which becomes a term of the one around it.
+    /// Closes the innermost group, which becomes a term of the group around it.
     fn close(&mut self) -> Result<()> {
         self.skip()?;
         self.end_alternative();
@@ -259,7 +259,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Joins the given nodes, which are the last ones of the body, by a connective. A single node stays unchanged.
+    /// Joins `nodes`, which are the last nodes of the body, by a connective. A single node stays unchanged.
     fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
         match nodes.as_slice() {
             [only] => *only,

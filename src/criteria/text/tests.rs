@@ -1,3 +1,5 @@
+//! Tests of the text syntax: its trees compared with JSON bodies, and its errors with their suggestions.
+
 use std::ops::Range;
 
 use super::*;

@@ -119,7 +119,7 @@ impl<'a> Parser<'a, '_> {
         Ok(valid)
     }
 
-    /// Reads one value; `None` if it had an error, which was reported.
+    /// Reads one value. Returns `None` if it has an error, which is reported.
     fn value(&mut self, or: &str) -> Result<Option<Text<'a>>> {
         match &self.lexer.next {
             Token::Word(word)
@@ -151,7 +151,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the unsupported test that the next token, a wildcard, means: for any value if it is alone, else inside a string.
+    /// Returns the unsupported test for the wildcard that is the next token: a test for absence if the wildcard is the whole value,
+    /// otherwise a search inside a string.
     pub(super) fn unsupported_wildcard(&self) -> Unsupported {
         let mut ahead = self.lexer.clone();
         let is_alone = ahead.bump().is_err() || ends_value(&ahead.next);

@@ -4,7 +4,7 @@ use super::*;
 
 const APPLICANT: &str = r#"{"id":"a","type":"individual","createdAt":"2026-01-01 00:00:00","info":{"firstName":"Ana","firstNameEn":"Ana","lastName":"Old","dob":"1990-01-01","country":"HRV"},"review":{"createDate":"2026-01-02 00:00:00+0000","reviewDate":"2026-01-03 00:00:00"}}"#;
 
-/// A world with changes at [`now`], 2027-01-15 08:00:00: first name and state are set, and the date of birth is cleared.
+/// Creates a world with changes at [`now`], 2027-01-15 08:00:00: the first name and the state are set, and the date of birth is cleared.
 fn changed() -> World {
     let world = World::empty();
     import(&world, RecordKind::Applicants, APPLICANT).unwrap();
@@ -40,7 +40,7 @@ fn an_import_without_later_data_keeps_changes_and_notes_them() {
         assert_eq!(imported.notes[0].message, expected);
         assert_eq!(info(&world), before);
     }
-    // Unchanged members are those of the import.
+    // Unchanged members get the values of the import.
     let other =
         APPLICANT.replace("\"Old\"", "\"New\"").replace("\"country\"", "\"aliasName\":\"x\",\"country\"");
     import(&world, RecordKind::Applicants, &other).unwrap();

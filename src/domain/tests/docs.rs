@@ -8,7 +8,7 @@ use crate::domain::schemas;
 
 const PAGE: &str = include_str!("../../../docs/operations.md");
 
-/// Returns the fenced blocks of JSON on the page, each with the words after `json`.
+/// Returns the fenced JSON blocks of the page, each with the words after `json`.
 fn blocks() -> Vec<(&'static str, &'static str)> {
     let blocks = PAGE.split("\n```json ").skip(1).map(|block| block.split_once("\n```").unwrap().0);
     blocks.map(|block| block.split_once('\n').unwrap()).collect()

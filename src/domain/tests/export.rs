@@ -1,8 +1,8 @@
-//! Exports of records, and imports of exported ones.
+//! Exports of records, and imports of exported records.
 
 use super::*;
 
-/// Returns all records of a kind, one a line.
+/// Returns all records of a kind, one per line.
 fn exported(store: &Store, kind: RecordKind) -> String {
     let mut lines = String::new();
     let done: Result<(), StoreError> = each_record(store, kind, |record| {

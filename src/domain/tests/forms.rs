@@ -33,7 +33,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
     );
     assert_eq!(import(&world, RecordKind::AmlCases, cases).unwrap().without_zone, 0);
     let time = "2026-01-01 00:00:00";
-    // The other case is an hour earlier, although its text sorts after this one.
+    // The other case is an hour earlier, although its text sorts after the text of this case.
     let expected = json!({"id": "m0", "createdAt": time, "targetEntityType": "applicant", "targetEntityId": "a",
         "hits": [{"id": "h", "monitoringUpdatedAt": time, "review": {"modifiedAt": time},
             "sources": [{"startDate": time, "endDate": time, "publishedDate": time}]}]});

@@ -7,7 +7,7 @@ use super::*;
 const ACTIONS: &str =
     r#"{"name":"actions","type":"applicantActions","docSets":[{"idDocSetType":"PAYMENT_METHODS"}]}"#;
 
-/// Imports an applicant of a type and a level. Returns its steps, which status and preview agree on, and the report.
+/// Imports an applicant with a type and a level. Checks that status and preview have the same steps. Returns the steps and the report.
 fn steps_of(world: &World, kind: &str, level: &str) -> (Vec<String>, Imported) {
     let applicant = format!(r#"{{"id":"x","type":"{kind}","review":{{"levelName":"{level}"}}}}"#);
     let imported = import(world, RecordKind::Applicants, &applicant).unwrap();
@@ -47,7 +47,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         assert_eq!(steps, ["IDENTITY", "SELFIE"], "{kind}");
         assert_eq!(imported.notes[0].kind, ImportNoteKind::StepsOfOthers);
     }
-    // A step that depends on one that the applicant cannot have is checked.
+    // A step that depends on a step that the applicant cannot have is checked.
     let selfie = r#"{"id":"d","applicantId":"x","step":"SELFIE","createdAt":"2026-01-01 00:00:00","images":[{"imageId":"i","reviewResult":{"reviewAnswer":"GREEN"}}]}"#;
     import(&world, RecordKind::Documents, selfie).unwrap();
     let status = parsed(&step_status(&world, "x").unwrap());
@@ -163,7 +163,7 @@ fn steps_that_an_applicant_cannot_have_are_noted_by_the_import_that_brings_both_
     assert_eq!(notes(&import(&world, RecordKind::Applicants, &people).unwrap()), by_applicants);
     let answers = ["a", "b"].map(|id| step_status(&world, id).unwrap());
     assert_eq!(answers, [r#"{"IDENTITY":null,"SELFIE":null}"#, r#"{"COMPANY_DATA":null}"#]);
-    // The applicants first: the import of the levels that replace theirs has the notes, strict or lenient.
+    // The applicants first: the import of the levels that replace their levels has the notes, strict or lenient.
     for lenient in [false, true] {
         let world = World::empty();
         import(&world, RecordKind::Levels, &all).unwrap();

@@ -142,7 +142,7 @@ fn the_aml_case_is_the_latest_active_one_and_whole() {
         redacted.contains("\"nameMatchScore\":97.50") && redacted.contains("\"vendorRank\":1e2"),
         "{redacted}"
     );
-    // Of two cases of the same time the one with the greater id is served, without `active`.
+    // Of two cases with the same time, the case with the greater id is served, without `active`.
     let latest = parsed(&aml_case(&world, "boris", false).unwrap());
     assert_eq!((&latest["id"], latest.get("active")), (&json!("aml-9"), None));
     for id in ["chen", "dana", "nobody", "", "anna\0aml-1"] {
@@ -177,7 +177,7 @@ fn a_share_token_previews_until_it_is_used_or_expires() {
     assert_eq!(fault(use_share_token(&world, &token, now())), wrong);
     assert_eq!(fault(preview(&world, &token, now())), wrong);
     assert!(preview(&world, &other, now()).is_ok());
-    // An expired token is removed when the next one is made.
+    // An expired token is removed when the next token is created.
     mint_share_token(&world, "anna", hour, now() + hour).unwrap();
     assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 1);
     assert_eq!(fault(mint_share_token(&world, "nobody", hour, now())).0, DomainErrorKind::NotFound);
@@ -407,7 +407,7 @@ fn a_rejected_import_names_line_and_path_and_stores_nothing() {
     let error = import(&world, Applicants, "{\"id\":\"a\",\"type\":\"x\"}").unwrap_err();
     assert_eq!(error.refusal().unwrap().error.kind, ErrorKind::BadValue);
     assert_eq!(world.records().unwrap().with_prefix("applicant", "").unwrap(), before);
-    // The store remains usable, and a record replaces the one with its key.
+    // The store remains usable, and a record replaces the record with the same key.
     let imported = import(
         &world,
         Applicants,

@@ -73,7 +73,7 @@ fn documents_then_country_then_country_of_birth_decide_the_language() {
         let found = update(info.clone(), json!({"lastName": "Гнатюк"}));
         assert_eq!(found["lastNameEn"], json!(expected), "{info}");
     }
-    // The names of one record follow the same rules, and are written anew when the evidence changes.
+    // The names of one record follow the same rules, and are transliterated again when the evidence changes.
     let info = json!({"lastName": "Гнатюк", "country": "DEU"});
     let found = update(info.clone(), json!({"firstName": "Андрій", "placeOfBirth": "Рогань"}));
     let latin = ["firstNameEn", "lastNameEn", "placeOfBirthEn"].map(|name| found[name].as_str().unwrap());

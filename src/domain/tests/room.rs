@@ -1,8 +1,8 @@
-//! Answers ask for room before their records are read.
+//! Answers reserve memory before their records are read.
 
 use super::*;
 
-/// Makes an answer. Also returns the number of bytes that it asks for in all.
+/// Computes an answer. Also returns the total number of bytes that it reserves.
 fn asked<T>(answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>) -> (usize, T) {
     let mut most = 0;
     let answer = answer(&mut Room::new(&mut |bytes| {
@@ -12,7 +12,7 @@ fn asked<T>(answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>) -> (us
     (most, answer.unwrap())
 }
 
-/// Makes an answer that has room for `room` bytes; `None` if that is not enough.
+/// Computes an answer with a budget of `room` bytes. Returns `None` if the budget is too small.
 fn within<T: std::fmt::Debug>(
     room: usize,
     answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>,

@@ -2,7 +2,7 @@
 
 /// Returns an Arabic or Persian letter in Latin letters, by its sound; `None` for other letters.
 ///
-/// Short vowels are written only where the text marks them.
+/// Short vowels are written only if the text marks them.
 pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Option<&'static str> {
     // و and ي are consonants at the start of a word, after an alef and before a vowel, and vowels otherwise.
     let is_vowel = before.is_some_and(|before| is_arabic(before) && !matches!(before, 'ا' | 'آ' | 'أ'))
@@ -74,7 +74,7 @@ fn is_arabic(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}')
 }
 
-/// Returns whether the first letter has the doubling mark, before or after the mark of its vowel.
+/// Returns true if the first letter has the doubling mark, before or after the mark of its vowel.
 pub(super) fn is_doubled(rest: &[char]) -> bool {
     let mut marks = rest.iter().skip(1).take(2).take_while(|c| matches!(c, '\u{64b}'..='\u{652}'));
     rest.first().is_some_and(|c| matches!(c, '\u{620}'..='\u{64a}' | '\u{671}'..='\u{6d3}'))

@@ -5,9 +5,9 @@ use super::letters::small;
 /// The vowels after which `ե` and `և` begin with a y. `ւ` is the second half of `ու`.
 const VOWELS: &str = "աեէըիոօւ";
 
-/// Returns an Armenian letter in Latin letters, and the number of characters that it took; `None` for other scripts.
+/// Returns an Armenian letter in Latin letters, and the number of characters that were read. Returns `None` for other scripts.
 ///
-/// `letter` is the small form of the first character of `rest`; `before` is the small form of the character before it.
+/// `letter` is the lower-case form of the first character of `rest`; `before` is the lower-case form of the character before it.
 pub(super) fn armenian(
     letter: char,
     before: Option<char>,

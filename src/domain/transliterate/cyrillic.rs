@@ -3,7 +3,7 @@
 use super::language::Language;
 use super::letters::{is_apostrophe, small};
 
-/// The context of a letter in its word: the small form of the character before it, and whether it is the first or the last one.
+/// The context of a letter in its word: the lower-case form of the character before it, and whether the letter is the first or the last.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) before: Option<char>,
@@ -11,7 +11,7 @@ pub(super) struct Place {
     pub(super) ends_word: bool,
 }
 
-/// Returns a Cyrillic letter in Latin letters, as the documents of the language's country have it.
+/// Returns a Cyrillic letter in Latin letters, as in documents of the language's country.
 pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<&'static str> {
     let own = match language {
         Language::Belarusian => belarusian(small, place),
@@ -22,9 +22,9 @@ pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<
     own.or_else(|| common(small))
 }
 
-/// The letters for which ICAO's table names a language.
+/// Returns the Latin form of a letter for which ICAO's table has an exception for this language.
 ///
-/// The table also has H for the Serbian Г. Serbia's passports have G, and so has this function.
+/// The table also has H for the Serbian Г. This function returns G, as in Serbia's passports.
 fn exception(small: char, language: Language) -> Option<&'static str> {
     use Language::{Macedonian, Serbian};
     Some(match (small, language) {
@@ -39,7 +39,8 @@ fn exception(small: char, language: Language) -> Option<&'static str> {
     })
 }
 
-/// The letters of Belarusian that differ from ICAO's table for all languages (Instruction 288 of the Ministry of the Interior, 2008).
+/// Returns the Latin form of a Belarusian letter that differs from ICAO's table for all languages (Instruction 288 of the Ministry of the
+/// Interior, 2008).
 ///
 /// The instruction marks soft consonants and has G for Г. In passports the marks are dropped and Г is H (Instruction 200, 2010).
 fn belarusian(small: char, place: Place) -> Option<&'static str> {
@@ -63,7 +64,8 @@ fn belarusian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// The letters of Ukrainian that differ from ICAO's table for all languages (Resolution 55 of the Cabinet of Ministers, 2010).
+/// Returns the Latin form of a Ukrainian letter that differs from ICAO's table for all languages (Resolution 55 of the Cabinet of
+/// Ministers, 2010).
 fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
         // Зг must differ from ж, which is zh.
@@ -80,7 +82,7 @@ fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// The letters of Bulgarian that differ from ICAO's table for all languages (Transliteration Act, 2009).
+/// Returns the Latin form of a Bulgarian letter that differs from ICAO's table for all languages (Transliteration Act, 2009).
 fn bulgarian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
         'й' | 'ь' => "y",
@@ -95,13 +97,13 @@ fn bulgarian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// Returns whether a text begins with the word България, which the Transliteration Act writes by custom as Bulgaria.
+/// Returns true if a text begins with the word България, which the Transliteration Act writes by custom as Bulgaria.
 pub(super) fn is_bulgaria(text: &[char]) -> bool {
     let mut letters = text.iter().map(|c| small(*c));
     "българия".chars().all(|c| letters.next() == Some(c)) && !letters.next().is_some_and(char::is_alphabetic)
 }
 
-/// The letters of ICAO's table for all languages, and those of Kazakh without their marks.
+/// Returns the Latin form of a letter in ICAO's table for all languages, or of a Kazakh letter without its marks.
 fn common(small: char) -> Option<&'static str> {
     Some(match small {
         'а' | 'ә' => "a",

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::letters::{plain, small};
 
-/// Returns the first letter or digraph of a Greek text in Latin letters, and the number of characters that it took.
+/// Returns the first letter or digraph of a Greek text in Latin letters, and the number of characters that were read.
 pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {
     let at = |at: usize| rest.get(at).and_then(|c| base(*c));
     let Some(first) = at(0) else {
@@ -62,7 +62,7 @@ pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {
     (latin.to_owned(), 1)
 }
 
-/// Returns a Greek letter in small form without marks; `None` for other characters.
+/// Returns a Greek letter in lower case without diacritics; `None` for other characters.
 fn base(c: char) -> Option<char> {
     std::iter::once(small(c)).nfd().next().filter(|c| ('α'..='ω').contains(c))
 }

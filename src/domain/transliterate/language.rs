@@ -1,11 +1,11 @@
 //! Detects the language of Cyrillic text.
 //!
-//! Each text rules out the languages that cannot write it: first the text itself, then the person's other texts. Then the first country
-//! of the record decides whose language is left. The docs of [`crate::domain`] have the table.
+//! Each text rules out the languages that cannot write it: first the text itself, then the person's other texts. Then the first country of
+//! the record whose language is still possible decides. The docs of [`crate::domain`] have the table.
 
 use super::letters::{is_apostrophe, small};
 
-/// A language with rules of its own for Cyrillic letters.
+/// A language that has its own rules for Cyrillic letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Russian,
@@ -27,7 +27,7 @@ const ASSUMED: [Language; 7] = {
 
 const VOWELS: &str = "аеёиоуыэюяіїє";
 
-/// The vowels that Ukrainian does not have after и. It has ї and є there, as in Київ.
+/// The vowels that Ukrainian does not have after и. Ukrainian has ї and є there, as in Київ.
 const NOT_AFTER_Y: &str = "аеиоуюя";
 
 /// The evidence that a record gives about the language of a person's names.
@@ -68,7 +68,7 @@ impl Evidence {
 /// Returns the language of Cyrillic texts in a country; `None` for a country that does not write Cyrillic.
 fn language_in(country: &str) -> Option<Language> {
     Some(match country {
-        // The other countries write the letters that their languages share with Russian as Russia does.
+        // The other countries transliterate the letters that their languages share with Russian as Russia does.
         "RUS" | "KGZ" | "MNG" | "TJK" | "TKM" | "UZB" => Language::Russian,
         "UKR" => Language::Ukrainian,
         "BLR" => Language::Belarusian,
@@ -80,7 +80,7 @@ fn language_in(country: &str) -> Option<Language> {
     })
 }
 
-/// Returns the words of a text with Cyrillic letters, in small letters. Apostrophes are part of a word.
+/// Returns the words of a text that have Cyrillic letters, in lower case. Apostrophes are part of a word.
 fn words(text: &[char]) -> Vec<Vec<char>> {
     let words = text.split(|c| !c.is_alphabetic() && !is_apostrophe(*c));
     let words = words.filter(|word| word.iter().copied().any(is_cyrillic));
@@ -91,7 +91,7 @@ fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52f}')
 }
 
-/// Returns whether a word fits the alphabet and the spelling of a language.
+/// Returns true if a word fits the alphabet and the spelling of a language.
 fn can_write(language: Language, word: &[char]) -> bool {
     let letters = alphabet(language);
     let has_letters = word.iter().all(|c| !is_cyrillic(*c) || letters.contains(*c));
@@ -113,7 +113,7 @@ fn alphabet(language: Language) -> &'static str {
     }
 }
 
-/// Returns whether the spelling of a language allows the letter at a position of a word.
+/// Returns true if the spelling of a language allows the letter at a position of a word.
 fn allows_letter(language: Language, word: &[char], at: usize) -> bool {
     let letter = |at: Option<usize>| at.and_then(|at| word.get(at)).copied();
     let before = letter(at.checked_sub(1));
@@ -139,7 +139,7 @@ fn allows_letter(language: Language, word: &[char], at: usize) -> bool {
     }
 }
 
-/// Returns whether a language allows the ending of a word: Ukrainian surnames end in -ський, Russian ones in -ский.
+/// Returns true if a language allows the ending of a word: Ukrainian surnames end in -ський, and Russian surnames in -ский.
 fn allows_ending(language: Language, word: &[char]) -> bool {
     let ends = |ending: &str| {
         let ending: Vec<char> = ending.chars().collect();

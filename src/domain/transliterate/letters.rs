@@ -2,12 +2,12 @@
 
 use any_ascii::any_ascii_char;
 
-/// Returns whether a character is used as an apostrophe.
+/// Returns true if a character is used as an apostrophe.
 pub(super) fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '`' | '\u{b4}' | '\u{2bc}' | '\u{2018}' | '\u{2019}' | '\u{2032}')
 }
 
-/// Returns the romanisation of any_ascii in small letters, without its marks for sounds.
+/// Returns the romanisation of any_ascii in lower case, without its marks for sounds.
 pub(super) fn plain(c: char, small: char) -> String {
     if c.is_ascii() {
         return small.to_string();
@@ -22,7 +22,7 @@ pub(super) fn plain(c: char, small: char) -> String {
     }
 }
 
-/// Returns the small form of a letter, or the letter itself if that is more than one character.
+/// Returns the lower-case form of a letter, or the letter itself if that form has more than one character.
 pub(super) fn small(c: char) -> char {
     let mut small = c.to_lowercase();
     match (small.next(), small.next()) {

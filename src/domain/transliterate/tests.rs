@@ -7,7 +7,7 @@ fn evidence(texts: &[&str], countries: &[&str]) -> Evidence {
     Evidence { texts: owned(texts), countries: owned(countries) }
 }
 
-/// Checks a table of names: comments on its sources, the country of the documents, then a surname and its Latin form a line.
+/// Checks a table of names: comments on its sources, the country of the documents, then one surname and its Latin form per line.
 fn check(table: &str) {
     let (comments, rows): (Vec<_>, Vec<_>) = table.lines().partition(|line| line.starts_with('#'));
     let country = comments.last().unwrap().trim_start_matches("# ");
@@ -21,7 +21,7 @@ fn check(table: &str) {
             [(name.to_owned(), latin.to_owned()), (name.to_uppercase(), latin.to_ascii_uppercase())]
         {
             let found = to_latin(&name, &own);
-            // Georgian capitals are for titles. They become small letters.
+            // Georgian capitals are for titles. They become lower-case letters.
             if found != latin && !(country == "GEO" && found.to_ascii_uppercase() == latin) {
                 wrong.push((name, found, latin));
             }

@@ -60,7 +60,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), like [`search`](Self::search).
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`search`](Self::search).
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         let answer = self.search(&SearchRequest::new(filter.clone()).with_limit(0).with_count(true))?;
         Ok(answer.total().unwrap_or(0))

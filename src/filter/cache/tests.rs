@@ -1,3 +1,5 @@
+//! Tests of the filter cache: hits, collisions, and eviction.
+
 use super::*;
 
 fn cache(capacity_bytes: usize) -> FilterCache {

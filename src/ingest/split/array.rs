@@ -9,8 +9,7 @@ use crate::error::{Error, ErrorKind, quote};
 
 /// A splitter of an array into its elements, for input in chunks of any size.
 ///
-/// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect the next
-/// ones.
+/// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect later documents.
 pub(super) struct ArrayElements {
     /// The number of objects that contain the array.
     objects: usize,
@@ -22,7 +21,7 @@ pub(super) struct ArrayElements {
     nesting: Nesting,
     /// The unfinished element.
     part: Part,
-    /// The longest element that is passed on, in bytes.
+    /// The maximum length of an element that is passed on, in bytes.
     limit: usize,
 }
 
@@ -39,7 +38,7 @@ impl ArrayElements {
         }
     }
 
-    /// Passes on every element that ends in `bytes`, and holds the rest. Returns the bytes after the array once it ends.
+    /// Passes on every element that ends in `bytes`, and keeps the rest. If the array ends, returns the bytes after it.
     pub(super) fn push<'b, E>(
         &mut self,
         mut bytes: &'b [u8],
@@ -78,8 +77,7 @@ impl ArrayElements {
         Trailer::new(self.objects, self.position, self.limit)
     }
 
-    /// Passes on an element, which starts at `line` and ends with `part`. `mark` is the byte after it; `None` at the end of the
-    /// file.
+    /// Passes on an element that starts at `line` and ends with `part`. `mark` is the byte after it; `None` at the end of the file.
     fn pass_on<E>(
         &mut self,
         line: u64,

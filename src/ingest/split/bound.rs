@@ -1,11 +1,11 @@
-//! The bound on the bytes that a splitter holds.
+//! The error for a document over the limit.
 
 use crate::error::{Error, ErrorKind};
 
-/// The most whitespace around a document on its line, in bytes.
+/// The maximum whitespace around a document on its line, in bytes.
 pub(super) const SPACE_BYTES: usize = 4096;
 
-/// Returns the error of a document that is longer than `limit`.
+/// Returns the error for a document that is longer than `limit`.
 pub(super) fn too_large(found: &str, limit: usize) -> Error {
     let limit = limit.saturating_sub(SPACE_BYTES);
     Error::new(ErrorKind::CaseTooLarge, 0, found, format!("a case of at most {limit} bytes"))

@@ -1,4 +1,4 @@
-//! Detects whether a file that starts with an object holds documents or a search answer.
+//! Detects whether a file that starts with an object contains documents or a search answer.
 
 use crate::error::Error;
 use crate::ingest::envelope::{first_member, member_with_cases};
@@ -57,7 +57,7 @@ pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     }
 }
 
-/// Returns the longest prefix that is UTF-8, and true if more bytes may complete it. `at_end` says that these are the last bytes.
+/// Returns the longest prefix that is UTF-8, and true if more bytes may complete it. `at_end` is true if these are the last bytes.
 pub(super) fn utf8_prefix(bytes: &[u8], at_end: bool) -> (&str, bool) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text, !at_end),
@@ -70,7 +70,7 @@ pub(super) fn utf8_prefix(bytes: &[u8], at_end: bool) -> (&str, bool) {
     }
 }
 
-/// Returns true if the error may disappear when the text goes on.
+/// Returns true if more input could remove the error.
 pub(super) fn may_go_on(error: &Error, text: &str) -> bool {
     text.len().saturating_sub(error.offset) < LONGEST_TOKEN
 }
@@ -81,7 +81,7 @@ fn str_of(bytes: &[u8]) -> Option<&str> {
     goes_on.then_some(text)
 }
 
-/// Returns true for a search answer or its start. A case has an `id`; an answer has none.
+/// Returns true for a search answer or its start. A case has an `id`; an answer does not.
 fn is_answer(text: &str) -> bool {
     let mut reader = Reader::new(text);
     let mut has_items = false;
@@ -129,7 +129,7 @@ pub(super) fn has_id(bytes: &[u8]) -> bool {
     first_member(text, |key, _| (key == "id").then_some(())).is_some()
 }
 
-/// Returns the member that holds cases, if the start of an object looks like an envelope.
+/// Returns the member that contains cases, if the start of an object looks like an envelope.
 pub(super) fn envelope(bytes: &[u8]) -> Option<&'static str> {
     let (text, _) = utf8_prefix(bytes, true);
     member_with_cases(text)

@@ -7,8 +7,8 @@ use super::position::Position;
 
 /// A splitter of documents of several lines, for input in chunks of any size.
 ///
-/// A document starts with a bracket and ends with the matching one; line ends do not matter. Other text between two documents is
-/// a document of its own. It ends at the next opening bracket or at the end of its line.
+/// A document starts with a bracket and ends with the matching bracket; line ends do not matter. Other text between two documents is a
+/// document of its own. It ends at the next opening bracket or at the end of its line.
 pub(super) struct Documents {
     /// The position of the next byte.
     position: Position,
@@ -22,7 +22,7 @@ pub(super) struct Documents {
 struct Begun {
     /// The line of its first byte.
     line: u64,
-    /// True if it does not start with a bracket.
+    /// True if the document does not start with a bracket.
     is_stray: bool,
 }
 
@@ -32,7 +32,7 @@ impl Documents {
         Self { position, begun: None, nesting: Nesting::default(), part }
     }
 
-    /// Passes on every document that ends in `bytes`, and holds the rest.
+    /// Passes on every document that ends in `bytes`, and keeps the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         loop {
             let begun = match self.begun {

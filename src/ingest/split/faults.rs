@@ -8,13 +8,13 @@ use crate::ingest::envelope::expected_case;
 /// The expectation of a fault after an array or a search answer.
 const MORE: &str = "another array, another search answer or the end of the file";
 
-/// Returns the fault of an object after an array or an answer that is not a search answer.
+/// Returns the fault for an object that follows an array or an answer, but is not a search answer.
 pub(super) fn no_answer(position: Position) -> FileFault {
     let error = Error::new(ErrorKind::Syntax, position.offset, "an object that is not a search answer", MORE);
     FileFault { line: position.line, error }
 }
 
-/// Returns the fault of a byte after an array or an answer that starts neither.
+/// Returns the fault for a byte after an array or an answer that starts neither an array nor an answer.
 pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     let found = match byte.is_ascii_graphic() {
         true => quote(char::from(byte).encode_utf8(&mut [0; 4])),
@@ -24,8 +24,8 @@ pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     FileFault { line: position.line, error }
 }
 
-/// Returns the fault of an object that is neither a document nor an answer within the limit. `envelope` is the member that seems
-/// to hold cases.
+/// Returns the fault for an object that is neither a document nor an answer within the limit. `envelope` is the member that seems to
+/// contain cases.
 pub(super) fn no_items(line: u64, limit: usize, envelope: Option<&str>) -> FileFault {
     let found = format!("an object over several lines, without `items` in its first {limit} bytes");
     let expected = envelope.map(expected_case);

@@ -11,11 +11,11 @@ pub(super) struct Lines {
     held: Vec<u8>,
     /// The number of the unfinished line, counted from 1.
     line: u64,
-    /// The longest line that is passed on, in bytes.
+    /// The maximum length of a line that is passed on, in bytes.
     limit: usize,
-    /// True while the rest of a line that is too long is skipped.
+    /// True while the rest of an overlong line is skipped.
     overlong: bool,
-    /// The member that seems to hold cases, if the first line is too long.
+    /// The member that seems to contain cases, if the first line is too long.
     envelope: Option<&'static str>,
 }
 
@@ -24,12 +24,12 @@ impl Lines {
         Self { held: Vec::new(), line, limit, overlong: false, envelope: None }
     }
 
-    /// Sets the member that seems to hold cases in a first line that is too long.
+    /// Sets the member that seems to contain cases in an overlong first line.
     pub(super) fn with_envelope(self, envelope: Option<&'static str>) -> Self {
         Self { envelope, ..self }
     }
 
-    /// Passes on every line that ends in `bytes`, and holds the rest.
+    /// Passes on every line that ends in `bytes`, and keeps the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);

@@ -1,8 +1,8 @@
-//! Finds the end of a JSON value by its brackets and strings alone.
+//! Finds the end of a JSON value from its brackets and strings only.
 
 use crate::json::plain_len;
 
-/// The state of the scan before the next byte.
+/// The state of the bracket scanner: the nesting depth, and whether the next byte is in a string.
 #[derive(Default)]
 pub(super) struct Nesting {
     /// The number of open brackets.
@@ -25,7 +25,7 @@ impl Nesting {
         self.scan(bytes, |depth, byte| *depth == 0 && matches!(byte, b']' | b','))
     }
 
-    /// Returns the offset of the bracket that closes the outermost one. The bytes continue an object or array.
+    /// Returns the offset of the bracket that closes the outermost bracket. The bytes continue an object or array.
     pub(super) fn end_of_value(&mut self, bytes: &[u8]) -> Option<usize> {
         self.scan(bytes, |depth, byte| *depth <= 1 && matches!(byte, b'}' | b']')).inspect(|_| self.depth = 0)
     }
@@ -40,8 +40,8 @@ impl Nesting {
         })
     }
 
-    /// Returns the offset of the first byte outside strings for which `ends` is true. `ends` gets the number of brackets open
-    /// before the byte, and the byte.
+    /// Returns the offset of the first byte outside strings for which `ends` returns true. `ends` gets the number of open brackets before
+    /// the byte, and the byte.
     fn scan(&mut self, bytes: &[u8], mut ends: impl FnMut(&usize, u8) -> bool) -> Option<usize> {
         let mut at = 0_usize;
         loop {

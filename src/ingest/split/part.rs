@@ -7,9 +7,9 @@ use crate::json::trim;
 /// The start of an unfinished document, without leading whitespace. Trailing whitespace is held only up to the limit.
 pub(super) struct Part {
     held: Vec<u8>,
-    /// The longest document that is passed on, in bytes.
+    /// The maximum length of a document that is passed on, in bytes.
     limit: usize,
-    /// True while the rest of a document that is too long is skipped.
+    /// True while the rest of an overlong document is skipped.
     overlong: bool,
     /// The name of the document in errors.
     name: &'static str,
@@ -41,7 +41,7 @@ impl Part {
     /// Returns the whole document, which ends with `last`, without whitespace around it.
     ///
     /// # Errors
-    /// The document is too long.
+    /// Returns an error if the document is too long.
     pub(super) fn ended_by<'p>(&'p mut self, last: &'p [u8]) -> Result<&'p [u8], Error> {
         let is_whole = self.is_empty();
         if !is_whole {

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 
-/// The bytes of one document, or the error in its place.
+/// The bytes of one document, or an error instead of it.
 pub(crate) struct Piece<'a> {
-    /// The line where it starts, counted from 1.
+    /// The line at which the document starts, counted from 1.
     pub(crate) line: u64,
     /// The document, with whitespace around it.
     pub(crate) bytes: Result<&'a [u8], Error>,

@@ -5,9 +5,9 @@ use crate::json::trim_start;
 /// A position in a file.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
-    /// Bytes since the first non-whitespace byte.
+    /// The number of bytes since the first non-whitespace byte.
     pub(super) offset: usize,
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub(super) line: u64,
 }
 

@@ -2,21 +2,21 @@
 
 use crate::error::{Error, ErrorKind};
 
-/// The number of bytes that decide.
+/// The number of bytes that are checked.
 pub(super) const LONGEST: usize = 4;
 
 /// The byte-order mark of UTF-8, which some programs write before a text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Returns the length of the byte-order mark at the start; 0 without one.
+/// Returns the length of the byte-order mark at the start; 0 if there is none.
 pub(super) fn mark_len(start: &[u8]) -> usize {
     if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
-/// Checks the first [`LONGEST`] bytes of a file, or all of a shorter one.
+/// Checks the first [`LONGEST`] bytes of a file, or all bytes of a shorter file.
 ///
 /// # Errors
-/// The bytes belong to a format that is not text in UTF-8.
+/// Returns an error if the bytes start a format that is not text in UTF-8.
 pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     let fault = |found: &str, expected: &str| {
         let expected = format!("JSON in UTF-8; {expected}");
@@ -51,10 +51,10 @@ pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Checks the start of a text that is to be JSON, as the start of a file of cases is checked.
+/// Checks the start of a text that should be JSON, in the same way as the start of a file of cases.
 ///
 /// # Errors
-/// The text is known not to be in UTF-8, or is a packed file.
+/// Returns an error if the text is known not to be in UTF-8, or is a compressed file.
 pub fn check_text(text: &[u8]) -> Result<(), Error> {
     check(text.get(..LONGEST).unwrap_or(text))
 }

@@ -555,7 +555,7 @@ fn a_first_line_that_is_cut_off_spares_the_next_lines() {
         &[(1, "syntax"), (2, "{\"id\":\"b\"}"), (3, "{\"id\":\"c\"}")],
         None,
     );
-    // A document that cannot go on is not cut off: it is a malformed document.
+    // A document that no further text can complete is not cut off, but malformed.
     assert_eq!(messages("{\"id\":\"a\"\n{\"id\":\"b\"}"), [""; 0]);
 }
 

@@ -7,8 +7,8 @@ use super::position::Position;
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 
-/// A reader of the text after an array, up to the end of its answer. After a plain array there is none. The members of a search answer
-/// are held until they end.
+/// A reader of the text after an array, up to the end of its answer. After a plain array there is no such text. The members of a search
+/// answer are kept until they end.
 pub(super) struct Trailer {
     /// The number of objects that contain the array.
     objects: usize,
@@ -32,10 +32,10 @@ impl Trailer {
         Self { objects, open: objects, nesting, start, held_from: start, end: start, held: Vec::new(), limit }
     }
 
-    /// Takes the next bytes. Returns the bytes after the text and their position once it ends.
+    /// Adds the next bytes. If the text ends, returns the bytes after it and their position.
     ///
     /// # Errors
-    /// The text is longer than the limit, or is malformed.
+    /// Returns an error if the text is longer than the limit, or is malformed.
     pub(super) fn push<'b>(
         &mut self,
         mut bytes: &'b [u8],
@@ -66,7 +66,7 @@ impl Trailer {
     /// Ends the file.
     ///
     /// # Errors
-    /// The text is malformed.
+    /// Returns an error if the text is malformed.
     pub(super) fn finish(self) -> std::result::Result<(), FileFault> {
         if self.open == 0 { Ok(()) } else { self.check(true) }
     }

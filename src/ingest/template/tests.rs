@@ -1,3 +1,5 @@
+//! Tests that the template reader and the strict parser agree on every document.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -321,7 +323,7 @@ struct Writer {
     /// The state of the random generator.
     seed: u64,
     text: String,
-    /// True while every part so far belongs to the form.
+    /// True as long as every written part is well-formed.
     is_sound: bool,
 }
 
@@ -338,7 +340,7 @@ impl Writer {
         self.below(times) == 0
     }
 
-    /// Decides on a fault, rarely.
+    /// Returns true rarely, to insert a fault.
     fn is_wrong(&mut self) -> bool {
         let is_wrong = self.is_once_in(150);
         self.is_sound &= !is_wrong;

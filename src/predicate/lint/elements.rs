@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::operator::{Complex, Connective, Operator, Side};
 
-/// The most uses that are remembered for one node.
+/// The maximum number of uses that are remembered for one node.
 const MOST_FIELDS: usize = 64;
 
 /// A use of a field within an array by a criterion.
@@ -22,7 +22,7 @@ struct Use {
     leaf: NodeId,
 }
 
-/// The kind of bound that a criterion sets: `>` and `>=` set a lower one, `<` and `<=` an upper one.
+/// The kind of bound that a criterion sets: `>` and `>=` set a lower bound, `<` and `<=` an upper bound.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
     Lower,

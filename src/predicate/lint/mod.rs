@@ -93,7 +93,7 @@ pub(crate) fn lint(
     found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
 }
 
-/// Prints a number with the digits of the double: of an integer below 10^30, all of them.
+/// Prints a number with the digits of the double: all digits of an integer below 10^30.
 fn of_all_digits(number: Number) -> String {
     let number = number.get();
     let has_all = number.trunc().to_bits() == number.to_bits() && number.abs() < 1e30;

@@ -1,3 +1,5 @@
+//! Tests of the warnings of filters.
+
 use super::WarningKind;
 use crate::catalog::{Catalog, Field, FieldType};
 use crate::filter::Filter;

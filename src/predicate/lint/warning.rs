@@ -15,7 +15,7 @@ pub enum WarningKind {
     AlwaysTrue,
     /// A criterion, or the whole filter, that is true for no case.
     AlwaysFalse,
-    /// A criterion that changes nothing beside the other criteria of its branch.
+    /// A criterion that changes nothing, given the other criteria of its branch.
     Subsumed,
     /// A number that a double cannot represent. The filter uses the nearest double.
     RoundedNumber,

@@ -30,7 +30,7 @@ pub(super) const FEW_NODES: usize = 24;
 pub(super) type Nodes = SmallVec<[NodeId; 8]>;
 
 impl<'c> Builder<'c> {
-    /// Returns a builder with room for `likely` nodes.
+    /// Returns a builder with capacity for `likely` nodes.
     pub(in crate::predicate) fn new(catalog: &'c Catalog, likely: usize) -> Self {
         Self { catalog, nodes: Vec::with_capacity(likely), numbers: None }
     }

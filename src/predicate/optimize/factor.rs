@@ -54,7 +54,7 @@ impl Builder<'_> {
         });
     }
 
-    /// Takes the children that all branches share out of them: `(a and b) or (a and c)` becomes `a and (b or c)`.
+    /// Factors out the children that all branches share: `(a and b) or (a and c)` becomes `a and (b or c)`.
     ///
     /// Returns `None` if the branches share no child.
     pub(super) fn factor(&mut self, connective: Connective, branches: &[NodeId]) -> Option<NodeId> {

@@ -1,4 +1,4 @@
-//! The last step: removes unused nodes and brings the others into a canonical order.
+//! The last step: removes unused nodes and brings all other nodes into a canonical order.
 
 use super::super::tree::{Leaf, Node, NodeId, Tree};
 use super::builder::{Builder, FEW_NODES};

@@ -6,6 +6,7 @@
 //! single-valued field, and        Any {a}, Any {b}           becomes  false
 //! many-valued field, and          Any {a}, Any {b}           becomes  All {a, b}
 //! many-valued field, or           Any {a}, Any {b}           becomes  Any {a, b}
+//! many-valued field, or           Any (1, max], Any (5, max] becomes  Any (1, max]
 //! ```
 //!
 //! Tests with patterns of strings or with `NotAll` are in [`patterns`](super::patterns).
@@ -202,7 +203,7 @@ fn any_of_many(Sorted { any, mut none, mut all, .. }: Sorted) -> Merged {
     Merged::Tests(tests)
 }
 
-/// Drops each set that another one makes superfluous. The sets must be different.
+/// Drops each set that another set makes superfluous. The sets must be different.
 ///
 /// Two sets can make each other superfluous if they have the same members in different ranges. The shorter one then stays.
 pub(super) fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {

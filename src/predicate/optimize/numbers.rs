@@ -29,7 +29,7 @@ impl Numbers {
         Self { table, hasher }
     }
 
-    /// Returns the id of a node equal to this one. If there is none, inserts this one with the next id and returns `None`.
+    /// Returns the id of a node equal to this node. If there is none, inserts this node with the next id and returns `None`.
     pub(super) fn find_or_insert(
         &mut self,
         nodes: &[(Rank, Node<Leaf>)],

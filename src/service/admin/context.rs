@@ -16,7 +16,7 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    /// Returns the current database file. A compaction replaces the file by another one.
+    /// Returns the id of the current database file. A compaction replaces the file.
     pub(super) fn database_id(&self) -> FileId {
         self.shared.store.identity().map_or(self.database, FileId::from)
     }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 /// The size of a chunk in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The most chunks that wait to be sent.
+/// The maximum number of chunks that wait to be sent.
 const QUEUED_CHUNKS: usize = 2;
 
 /// A response body that reads a file on a blocking thread, as fast as the client receives it.

@@ -89,7 +89,7 @@ pub(super) fn cases(
                 Ok(import.push(chunk)?)
             })?;
         }
-        // The body is in the import now. Its file gives its space back before the database grows.
+        // The import has the whole body now. Closing the file frees its space before the database grows.
         drop(file);
         let _turn = shared.wait_for_write_lock();
         cancellation.check(shared)?;

@@ -1,4 +1,4 @@
-//! Administration of a running service over a Unix socket beside the database.
+//! Administration of a running service over a Unix socket next to the database.
 
 mod context;
 mod download;

@@ -29,13 +29,13 @@ use crate::service::http::health;
 use crate::service::operations::parameters::nearest;
 use crate::service::state::{ServiceState, now};
 
-/// The largest body of a request other than imports and searches, in bytes.
+/// The maximum size of a request body other than of imports and searches, in bytes.
 const BODY_BYTES: usize = 64 << 10;
 
-/// The largest body of a search, in bytes. Enough for the normal form of a filter at the limits with every byte escaped.
+/// The maximum size of a search body, in bytes. Enough for the normal form of a filter at the limits with every byte escaped.
 const SEARCH_BODY_BYTES: usize = 64 << 20;
 
-/// The time that an import may send nothing: its client may have to decompress or download the next part.
+/// The maximum pause between two parts of an import body: the client may have to decompress or download the next part.
 pub(super) const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 type Context = State<Arc<Admin>>;
@@ -134,7 +134,7 @@ async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> 
     answer(&serde_json::json!({}))
 }
 
-/// Sends a copy of the database. The copy is an unnamed file beside the database, which the system deletes when it is closed.
+/// Sends a copy of the database. The copy is an unnamed file in the folder of the database, which the system deletes when it is closed.
 async fn copy(State(admin): Context) -> Result<Response, Failure> {
     let cancellation = Cancellation::default();
     let _guard = cancellation.on_drop();

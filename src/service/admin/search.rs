@@ -4,14 +4,15 @@
 //!
 //! | member | value |
 //! |---|---|
-//! | `ask` | `page`, `count`, `explain`, `analyze` or `hints` |
+//! | `ask` | `page`, `count`, `explain`, `analyze`, `hints` or `members` |
 //! | `body` | a filter as JSON text; absent for all cases |
-//! | `order`, `offset`, `limit`, `count` | as in a search of a client, but without its limits |
+//! | `order`, `offset`, `limit`, `count` | as in a search of a client, but `limit` has no maximum |
 //! | `documents` | for `page`: true for ids and documents, false for ids only |
 //! | `compile_ns` | for `analyze`: the time of compiling in nanoseconds, to be shown in the result |
 //!
-//! A page is sent in frames, with the content type `application/vnd.casefilter.cases`. A frame is a type (1 byte), the
-//! length of its content (4 bytes, big-endian), and the content. Frames are created as fast as the client reads them.
+//! A filter may exceed the default limits of a client by a factor of eight. A page is sent in frames, with the content type
+//! `application/vnd.casefilter.cases`. A frame is a type (1 byte), the length of its content (4 bytes, big-endian), and the content. Frames
+//! are created as fast as the client reads them.
 //!
 //! | frame | content |
 //! |---|---|
@@ -46,13 +47,13 @@ use crate::store::StoredDocuments;
 /// The content type of a response in frames.
 const CASES_TYPE: &str = "application/vnd.casefilter.cases";
 
-/// The size of a chunk in bytes, which holds several frames. A longer frame is sent alone.
+/// The size of a chunk of frames, in bytes. A longer frame is a chunk of its own.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// The most chunks that wait for a slow client.
+/// The maximum number of chunks that wait for a slow client.
 const QUEUED_CHUNKS: usize = 4;
 
-/// The factor by which the limits on filters are higher than the default: a normal form may be larger than its original.
+/// The factor by which the limits on filters exceed the default: a normal form may be larger than its original.
 const LIMITS_FACTOR: usize = 8;
 
 /// The body of a search.
@@ -174,7 +175,7 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
                     Kind::Hints => shared.store.hints(&request.filter),
                     _ => shared.store.unknown_members(&request.filter),
                 };
-                // Without positions: those are in the normal form, which the operator has not written.
+                // Without positions: they refer to the normal form, which the operator has not written.
                 to_json(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
             }
         }

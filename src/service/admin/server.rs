@@ -25,7 +25,7 @@ use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
-/// The most connections at a time. Further ones wait until one ends. Each may occupy a blocking thread.
+/// The maximum number of simultaneous connections. Further connections wait. Each connection may occupy a blocking thread.
 const CONNECTIONS: usize = 16;
 
 /// The header that names the database a client expects, against a mix-up of services.
@@ -45,7 +45,7 @@ impl AdminServer {
         Arc::new(Self { admin, router })
     }
 
-    /// Accepts connections until it is dropped.
+    /// Accepts connections. Runs until the future is dropped.
     pub(in crate::service) async fn accept(
         self: &Arc<Self>,
         socket: &AdminSocket,

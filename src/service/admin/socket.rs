@@ -1,4 +1,4 @@
-//! The admin socket: creates it, replaces a stale one, and removes it at the end.
+//! The admin socket: creates it, replaces a stale socket, and removes it at the end.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// A Unix socket for the operators of a [`Service`](super::super::Service). Every process that can open it has full control.
 ///
-/// Only the owner can read and write the socket file. It is removed when this is dropped.
+/// Only the owner can read and write the socket file. Dropping the `AdminSocket` removes the file.
 #[derive(Debug)]
 pub struct AdminSocket {
     listener: UnixListener,
@@ -60,7 +60,7 @@ impl AdminSocket {
         name.into()
     }
 
-    /// Returns the value of the header `X-Casefilter-Database` for a database: its device and inode numbers.
+    /// Returns the value of the header `X-Casefilter-Database` for a database: its device number and inode number.
     ///
     /// # Errors
     /// Returns an error if the file does not exist or cannot be accessed.
@@ -69,12 +69,12 @@ impl AdminSocket {
         Ok(format!("{device}-{inode}"))
     }
 
-    /// Creates the socket of a database that this process has open. Replaces a stale socket, on which no process listens.
+    /// Creates the socket of a database that this process has open. Replaces a stale socket, which no process listens on.
     ///
     /// # Errors
-    /// - [`AddrInUse`](io::ErrorKind::AddrInUse): another process listens there.
-    /// - [`AlreadyExists`](io::ErrorKind::AlreadyExists): there is a file that is not a socket.
-    /// - Other kinds: the path is too long for a socket, or the database does not exist.
+    /// - [`AddrInUse`](io::ErrorKind::AddrInUse) if another process listens on the socket.
+    /// - [`AlreadyExists`](io::ErrorKind::AlreadyExists) if `path` is a file that is not a socket.
+    /// - Another kind if the path is too long for a socket, or if the database does not exist.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime with I/O enabled.
@@ -176,7 +176,7 @@ mod tests {
         drop(first);
         assert!(!path.exists());
 
-        // A stale socket, as a killed process leaves it.
+        // A stale socket, such as a killed process leaves.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let second = bind(&path, &database).unwrap();
         // Another process replaces the socket.

@@ -1,8 +1,8 @@
 //! Spools the body of an import to a temporary file until it is complete.
 //!
 //! An import of records blocks all other writes, and an import of cases blocks all other imports, so neither must wait for a
-//! slow client. The temporary file is beside the database and has no name: the system deletes it when it is closed or when
-//! the process dies.
+//! slow client. The temporary file is unnamed, in the folder of the database. The system deletes it when it is closed or when the process
+//! ends.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,10 +29,10 @@ const DATA: u8 = b'D';
 
 const FRAME_HEAD_BYTES: usize = 5;
 
-/// The longest name of a source, in bytes.
+/// The maximum length of the name of a source, in bytes.
 const NAME_BYTES: u32 = 1 << 14;
 
-/// The most sources in a body.
+/// The maximum number of sources in a body.
 const MAX_SOURCES: usize = 1 << 16;
 
 /// The approximate size of a write to the file, in bytes.
@@ -64,11 +64,11 @@ pub(super) struct SourceParser {
 enum State {
     /// The body is a single source without frames.
     Unframed,
-    /// Inside the head of a frame; has its bytes so far.
+    /// The position is in the head of a frame. The value is the part of the head that has been read.
     Head(Vec<u8>),
-    /// Inside a name; has its bytes so far and the number of missing bytes.
+    /// The position is in a name. `name` is the part that has been read, and `left` the number of missing bytes.
     Name { name: Vec<u8>, left: usize, is_parquet: bool },
-    /// Inside a data frame; has the number of missing bytes.
+    /// The position is in a data frame. The value is the number of missing bytes.
     Data(usize),
 }
 
@@ -119,7 +119,7 @@ impl SourceParser {
         out.extend_from_slice(bytes);
     }
 
-    /// Moves on to the next state if the current one is complete.
+    /// Changes to the next state if the current frame part is complete.
     fn advance(&mut self) -> Result<(), String> {
         if let State::Head(head) = &self.state
             && let &[frame_type, a, b, c, d] = head.as_slice()

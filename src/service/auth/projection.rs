@@ -29,8 +29,8 @@ impl Projection {
     /// Writes the visible members of a document. Values are copied byte for byte.
     ///
     /// Objects, array elements and arrays without a visible member are removed as well: their presence or number could
-    /// reveal hidden members. A value of another shape than its field, such as an object in place of a string, is also
-    /// removed, because the catalogue does not describe its content.
+    /// reveal hidden members. A value whose type does not fit its field, such as an object instead of a string, is also removed, because
+    /// the catalogue does not describe its content.
     ///
     /// # Errors
     /// Returns an error if the text is not JSON.
@@ -122,13 +122,13 @@ impl Projection {
     }
 }
 
-/// The part of a value that the projection keeps. An array has the maximum of its elements.
+/// The part of a value that the projection keeps. For an array, it is the maximum over its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kept {
     /// No field is in the value.
     Nothing,
     Something,
-    /// The value has another shape than its field, so the catalogue does not describe its content.
+    /// The type of the value does not fit its field, so the catalogue does not describe its content.
     Misplaced,
 }
 

@@ -11,8 +11,8 @@ pub(in crate::service) type Signature = [u8; 32];
 
 /// A set of recently used signatures of one token.
 ///
-/// A signature is valid for at most two clock windows: one before and one after its timestamp. The cache keeps two
-/// generations of that length each, so every signature that may still be valid is in one of them.
+/// A signature is valid for at most two clock windows: one before and one after its timestamp. The cache keeps two generations, each
+/// covering that time. So every signature that may still be valid is in one of the generations.
 pub(in crate::service) struct ReplayCache {
     /// The time that one generation covers.
     lifetime: Duration,
@@ -21,7 +21,7 @@ pub(in crate::service) struct ReplayCache {
 }
 
 struct Generations {
-    /// The time at which `newer` began.
+    /// The time at which `newer` was started.
     since: Instant,
     newer: HashSet<Signature>,
     older: HashSet<Signature>,
@@ -38,7 +38,7 @@ impl ReplayCache {
     /// Inserts a verified signature.
     ///
     /// # Errors
-    /// Returns 401 if it was used before, and 503 if the cache is full.
+    /// Returns 401 if the signature was used before, and 503 if the cache is full.
     pub(in crate::service) fn insert(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let age = now.saturating_duration_since(sets.since);

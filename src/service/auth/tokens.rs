@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// The shortest accepted secret, against guessing.
+/// The minimum length of a secret in bytes, against guessing.
 const LEAST_SECRET_BYTES: usize = 16;
 
 impl TokenEntry {
@@ -186,7 +186,7 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Returns the names of the tokens as in logs. A token without a name has its number in the file.
+    /// Returns the names of the tokens, as they appear in logs. The name of an unnamed token is its number in the file.
     pub fn names(&self) -> impl Iterator<Item = String> {
         (1..)
             .zip(&self.tokens)
@@ -217,7 +217,7 @@ impl TokenFile {
 /// The tokens that a service accepts.
 pub struct Tokens {
     by_token: HashMap<String, Arc<AppToken>>,
-    /// The key for signatures of unknown tokens, so that their check takes the same time as for known ones.
+    /// The key for checking signatures of unknown tokens, so that the check takes the same time as for known tokens.
     unknown: Hmac<Sha256>,
 }
 
@@ -245,14 +245,14 @@ impl AppToken {
 
 /// The size of the filter cache that all tokens without `fields` and `filter` share, in bytes.
 const CACHE_BYTES: usize = 32 << 20;
-/// The size of the filter cache of each other token, in bytes.
+/// The size in bytes of the filter cache of a token with its own `fields` or `filter`.
 const OWN_CACHE_BYTES: usize = 4 << 20;
 
 impl Tokens {
     /// Checks the tokens of a file against the catalogue of the cases.
     ///
     /// # Errors
-    /// Returns a message about the first invalid token, with its number in the file. It never contains a secret.
+    /// Returns a message about the first invalid token, with its number in the file. The message never contains a secret.
     pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, String> {
         let shared =
             Arc::new(FilterCache::new(FilterBuilder::new(catalog).limits(limits.clone()), CACHE_BYTES));

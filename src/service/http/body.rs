@@ -21,11 +21,11 @@ pub(in crate::service) struct Buffered {
     _reservation: Option<Reservation>,
 }
 
-/// The memory that a body may use.
+/// The memory limits of a body.
 pub(in crate::service) struct BodyMemory {
-    /// False for a request that will be rejected anyway: its bytes are dropped as they arrive.
+    /// False for a request that will be rejected: its bytes are dropped as they arrive.
     ///
-    /// It still gets 503 where a buffered body would, so that the response does not tell which tokens exist.
+    /// It still gets 503 if a buffered body would, so that the response does not reveal which tokens exist.
     pub(in crate::service) is_buffered: bool,
     /// The bytes that every body may use without a reservation.
     pub(in crate::service) allowance: usize,
@@ -36,7 +36,7 @@ pub(in crate::service) struct BodyMemory {
 /// Reads a body to its end and feeds it to the signature check. The result is empty if the body is not buffered.
 ///
 /// # Errors
-/// Returns 413 for a body over the limit, 408 for one that is too slow, 503 without free memory, 400 for one that ends early.
+/// Returns 413 if the body exceeds the limit, 408 if it is too slow, 503 if there is no free memory, and 400 if it ends early.
 pub(in crate::service) async fn read(
     body: Body,
     headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! A memory budget shared by tokens and peers, of which no single one can take everything.
+//! A memory budget shared by tokens and peers. No single token or peer can use all of it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ pub(in crate::service) struct Account {
 
 /// A limit on the bytes that all requests reserve at a time.
 ///
-/// One account may reserve as many bytes as remain free, so at most half of the capacity. All accounts of a token
-/// together, and all of a peer together, may reserve twice the free bytes: at most two thirds. A token that is accounted
-/// without peers has one account, so it gets at most half.
+/// One account may reserve as many bytes as remain free, so at most half of the capacity. All accounts of a token together, and all
+/// accounts of a peer together, may reserve twice the free bytes: at most two thirds. A token that is accounted without peers has one
+/// account, so it gets at most half.
 pub(in crate::service) struct Budget {
     capacity: usize,
     reserved: Mutex<Reserved>,

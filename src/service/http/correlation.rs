@@ -78,7 +78,7 @@ mod tests {
                 made.windows(2).filter(|pair| (pair[0] >> shift) as u64 <= (pair[1] >> shift) as u64);
             assert!((4_500..5_500).contains(&ascents.count()), "the word at {shift} is not random");
         }
-        // Another service has other ids.
+        // Another service has different ids.
         assert_ne!(CorrelationIds::new().next().as_str(), CorrelationIds::new().next().as_str());
     }
 

@@ -23,7 +23,7 @@ pub(in crate::service) struct Failure {
     status: StatusCode,
     description: String,
     code: ErrorCode,
-    /// A name that replaces number and name of the code on the admin socket.
+    /// A name that replaces the number and the name of the code on the admin socket.
     error_type: Option<&'static str>,
     /// The cause for the log and for operators. Clients do not see it.
     cause: Option<String>,

@@ -1,4 +1,4 @@
-//! Unsigned endpoints: `/healthz`, `/readyz`, `/openapi.json`, and `/metrics` for other listeners than the public port.
+//! Unsigned endpoints: `/healthz`, `/readyz`, `/openapi.json`, and `/metrics`, which is not on the public port.
 
 use std::sync::Arc;
 

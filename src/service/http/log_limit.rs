@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most lines per second for each token and status. Requests without a token share one limit.
+/// The maximum number of lines per second for each token and status. Requests without a token share one limit.
 const MAX_LINES: u32 = 20;
+/// The time over which lines are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// A counter of log lines per second, for each token and status.
@@ -14,7 +15,7 @@ pub(in crate::service) struct LogLimiter {
     kinds: Mutex<HashMap<Kind, Second>>,
 }
 
-/// The memory address of the token (0 without one) and the status.
+/// The memory address of the token (0 if there is none) and the status.
 type Kind = (usize, u16);
 
 struct Second {
@@ -23,10 +24,10 @@ struct Second {
     suppressed: u64,
 }
 
-/// The decision about one line.
+/// The decision whether to write one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::service) enum Decision {
-    /// Write it, after a line about `suppressed` lines of its kind, if that is not 0.
+    /// Write the line. If `suppressed` is not 0, first write a line with this number of suppressed lines of its kind.
     Write {
         suppressed: u64,
     },
@@ -52,7 +53,7 @@ impl LogLimiter {
         }
     }
 
-    /// Returns the number of suppressed lines by status for the seconds that have ended, and forgets them.
+    /// Returns the number of suppressed lines by status for the seconds that have ended, and resets the counts.
     pub(in crate::service) fn take_suppressed(&self, now: Instant) -> Vec<(u16, u64)> {
         self.take(|since| now.saturating_duration_since(since) >= WINDOW)
     }
@@ -76,7 +77,7 @@ impl LogLimiter {
     }
 }
 
-/// Logs how many lines were suppressed.
+/// Logs the number of suppressed lines.
 pub(in crate::service) fn log_suppressed(status: u16, lines: u64) {
     tracing::warn!(status, lines, "suppressed log lines about requests with this status");
 }

@@ -20,7 +20,7 @@ use super::health;
 use super::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
-/// The most connections at a time. Further ones wait until one ends.
+/// The maximum number of simultaneous connections. Further connections wait.
 const CONNECTIONS: usize = 16;
 
 /// A task that serves `/metrics` until this handle is dropped.

@@ -25,7 +25,7 @@ pub(in crate::service) struct RequestLog<'s> {
     is_ended: bool,
 }
 
-/// The operation and the token of a request, as far as they are known.
+/// The operation and the token of a request, if they are known.
 #[derive(Default)]
 pub(in crate::service) struct Caller {
     pub(in crate::service) operation: Option<&'static str>,
@@ -33,7 +33,7 @@ pub(in crate::service) struct Caller {
 }
 
 impl<'s> RequestLog<'s> {
-    /// Begins the entry of a request that arrived at `start`, and assigns its correlation id.
+    /// Creates the entry of a request that arrived at `start`, and assigns its correlation id.
     pub(in crate::service) fn since(start: Instant, shared: &'s ServiceState) -> Self {
         let id = shared.correlation_ids.next();
         Self { shared, id, start, caller: Caller::default(), is_ended: false }

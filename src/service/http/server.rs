@@ -1,4 +1,4 @@
-//! The server of the public port: accepts connections, checks requests, and shuts down in order.
+//! The server of the public port: accepts connections, checks requests, and shuts down gracefully.
 
 use std::convert::Infallible;
 use std::io;
@@ -65,14 +65,14 @@ pub struct Service {
     admin: Option<AdminSocket>,
 }
 
-/// The most connections over the limit that are answered 503 at a time. Further ones wait in the accept queue.
+/// The maximum number of connections over the limit that get a 503 response at the same time. Further connections wait in the accept queue.
 const MAX_REJECTING: usize = 64;
 /// The timeout of a connection over the limit: for the TLS handshake, and for its request head.
 const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The time that the accept queue gets on shutdown.
+/// The time in which connections in the accept queue are still accepted on shutdown.
 const FINAL_ACCEPT: Duration = Duration::from_millis(5);
-/// The time that connections without a request stay open on shutdown: a request may have arrived and not been read yet.
+/// The time that connections without a request stay open on shutdown: a request may have arrived that is not read yet.
 const IDLE_GRACE: Duration = Duration::from_millis(250);
 
 /// The size of the read buffer in bytes. A request head that does not fit is rejected.
@@ -86,7 +86,7 @@ struct Server {
 }
 
 impl Service {
-    /// Creates a service for the cases and records of a store, which accepts these tokens.
+    /// Creates a service for the cases and records of `store` that accepts `tokens`.
     ///
     /// The largest page is the smaller of the limits of `options` and of the store.
     #[must_use]
@@ -133,8 +133,8 @@ impl Service {
         self
     }
 
-    /// Serves connections until `shutdown` completes and for [`drain`](ServiceOptions::drain) after that. Then finishes the
-    /// requests in flight and syncs the store to disk.
+    /// Serves connections until `shutdown` completes, and for [`drain`](ServiceOptions::drain) after that. Then finishes the running
+    /// requests and syncs the store to disk.
     ///
     /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). The service uses at most
     /// [`concurrency`](ServiceOptions::concurrency) of them for requests of clients.
@@ -152,14 +152,14 @@ impl Service {
         self.serve_until(listener, shutdown, std::future::pending()).await
     }
 
-    /// Serves as [`serve`](Self::serve), but ends at once when `abort` is ready during [`drain`](ServiceOptions::drain) or
-    /// [`grace`](ServiceOptions::grace). It then abandons requests in flight, and still syncs the store to disk.
+    /// Like [`serve`](Self::serve), but ends at once if `abort` completes during [`drain`](ServiceOptions::drain) or
+    /// [`grace`](ServiceOptions::grace). It then abandons running requests, but still syncs the store to disk.
     ///
     /// # Errors
-    /// As [`serve`](Self::serve).
+    /// Returns the errors of [`serve`](Self::serve).
     ///
     /// # Panics
-    /// As [`serve`](Self::serve).
+    /// Panics in the same cases as [`serve`](Self::serve).
     pub async fn serve_until(
         self,
         listener: TcpListener,
@@ -226,7 +226,7 @@ impl Service {
         drop(admin);
         tracing::info!("shutting down");
         let finish = async {
-            // At most half of the grace period: the rest is for requests in flight.
+            // At most half of the grace period: the rest is for running requests.
             let half = shared.options.grace.checked_div(2).unwrap_or_default();
             shared.wait_for_connections(IDLE_GRACE.min(half)).await;
             graceful.shutdown().await;
@@ -275,7 +275,7 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// Accepts connections until it is dropped. Each connection is served by a task of its own.
+/// Accepts connections. Runs until the future is dropped. Each connection is served by a separate task.
 async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &GracefulShutdown) {
     let options = &server.shared.options;
     let slots = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
@@ -287,7 +287,7 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
                 if !is_connection_error(&error) {
-                    // Most likely the process has no free file descriptor: others are closed in a moment.
+                    // Probably the process has no free file descriptor. Connections that end free some.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 continue;
@@ -344,7 +344,7 @@ fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
 impl Server {
     /// Serves one connection, from the TLS handshake (if any) to its end.
     async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, is_admitted: bool) {
-        // Responses are written whole, so Nagle's algorithm would only delay small ones.
+        // Each response is written at once, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
         let stream = WriteTimeout::new(stream, deadline.clone());

@@ -15,7 +15,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Parses a certificate chain, the service's own certificate first, and the private key of that certificate. Both are PEM.
+    /// Parses a certificate chain, which starts with the service's own certificate, and the private key of that certificate. Both are PEM.
     ///
     /// # Errors
     /// Returns a message if the text is not PEM, if the certificate or the key is missing, or if they do not match. The

@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 
 /// The deadline of the current response, shared by its body and its connection.
 ///
-/// A response that is sent in chunks has one deadline for all of them. Any other write gets the whole timeout.
+/// A response that is sent in chunks has one deadline for all chunks. Any other write gets the whole timeout.
 #[derive(Clone)]
 pub(in crate::service) struct ResponseDeadline {
     timeout: Duration,
@@ -57,7 +57,7 @@ impl ResponseDeadline {
         }
     }
 
-    /// Notes that all bytes so far are flushed. Returns false if more chunks of the response follow.
+    /// Records that all written bytes are flushed. Returns false if more chunks of the response follow.
     fn flushed(&self) -> bool {
         let response = &mut *self.lock();
         if response.is_some_and(|response| !response.is_ending) {
@@ -84,7 +84,7 @@ impl<S> WriteTimeout<S> {
         Self { inner, deadline, timer: None }
     }
 
-    /// Returns the outcome of a write, or a timeout error if the write is pending and the deadline has passed.
+    /// Returns `outcome`, or a timeout error if the write is pending and the deadline has passed.
     fn limit<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
             return outcome;

@@ -13,7 +13,7 @@ pub(in crate::service) const ABORTED: u16 = 499;
 /// The operation name in logs and metrics of requests to other paths.
 pub(in crate::service) const OTHER: &str = "other";
 
-/// The statuses with a counter of their own. Any other is counted as `other`.
+/// The statuses that are counted separately. Any other status is counted as `other`.
 pub(super) const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, ABORTED, 500, 503];
 
 /// The upper bounds of the latency buckets in microseconds, each with its text in seconds.
@@ -64,7 +64,7 @@ pub(super) fn read(counter: &AtomicU64) -> u64 {
 }
 
 impl Metrics {
-    /// Creates counters for these operations, all 0.
+    /// Creates zeroed counters for `operations`, and one for all other paths.
     pub(in crate::service) fn new(operations: impl Iterator<Item = &'static str>) -> Self {
         Self {
             operations: operations.chain([OTHER]).map(|name| (name, OperationCounters::default())).collect(),

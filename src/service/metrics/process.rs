@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// The values of the metrics, as far as they could be read.
+/// The values of the metrics; `None` if a value could not be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Process {
     /// The CPU time in user and system mode, in ticks.

@@ -1,4 +1,4 @@
-//! The source of the cases that searches read.
+//! The choice of the source of cases: the file or PostgreSQL. Endpoints that read cases match on it; see `search`.
 
 #[cfg(feature = "postgres")]
 use crate::postgres::{PostgresError, PostgresSource};
@@ -7,7 +7,7 @@ use crate::service::http::errors::Failure;
 
 /// The source of the cases that searches read. All other operations read the file of the service.
 pub(in crate::service) enum CaseSource {
-    /// The file of the service, its columns in memory.
+    /// The file of the service, whose columns are in memory.
     Store,
     /// A table of PostgreSQL.
     #[cfg(feature = "postgres")]
@@ -20,7 +20,7 @@ impl CaseSource {
         matches!(self, Self::Store)
     }
 
-    /// Returns the cause if searches cannot be answered now.
+    /// Returns the cause if searches cannot be answered now, or `None` if they can.
     pub(in crate::service) async fn check(&self) -> Option<String> {
         match self {
             Self::Store => None,

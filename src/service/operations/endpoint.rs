@@ -28,7 +28,7 @@ pub(in crate::service) struct Endpoint {
     pub(in crate::service) handler: Handler,
 }
 
-/// The handler of an endpoint, by the resources that it needs.
+/// The handler of an endpoint. The variant states the resources that it needs.
 #[derive(Clone, Copy)]
 pub(in crate::service) enum Handler {
     /// A handler that answers at once, without the file.
@@ -37,7 +37,7 @@ pub(in crate::service) enum Handler {
     Read(BlockingHandler),
     /// A handler that changes the file, on a blocking thread, one at a time.
     Write(BlockingHandler),
-    /// A handler that chooses its thread, and reports errors of parameters together with those of the body.
+    /// A handler that chooses its thread, and reports errors of parameters together with errors of the body.
     Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
 }
 
@@ -65,7 +65,7 @@ impl Endpoint {
         self.path.contains(APPLICANT)
     }
 
-    /// Returns the undecoded segment of a request path at the place of the applicant id.
+    /// Returns the undecoded segment of a request path that has the applicant id.
     pub(in crate::service) fn raw_applicant<'p>(&self, path: &'p str) -> &'p str {
         let mut segments = self.path.split('/').zip(path.split('/'));
         segments.find(|(own, _)| *own == APPLICANT).map_or("", |(_, raw)| raw)

@@ -1,20 +1,20 @@
-//! A latency tracker: remembers how long each search took, so that fast ones run on the connection's thread.
+//! A latency tracker: remembers how long each search took, so that fast searches run on the connection's thread.
 //!
-//! Handing a search over to a blocking thread costs about 10 µs; most searches take 2 to 5 µs.
+//! Moving a search to a blocking thread costs about 10 µs; most searches take 2 to 5 µs.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The longest time that a search may block a thread that serves connections.
+/// The maximum time that a search may block a thread that serves connections.
 const FAST: Duration = Duration::from_micros(200);
 
-/// The longest body that may be fast. Compiling a longer one may take longer than [`FAST`] when it is not cached.
+/// The maximum length of a body that can be fast, in bytes. Compiling a longer body may take longer than [`FAST`] if it is not cached.
 const FAST_BODY_BYTES: usize = 4 << 10;
 
 /// A table of the last latencies of searches, indexed by a hash of token, query and body.
 ///
-/// Searches with the same slot share one entry: that may choose the slower thread, but never changes a response.
+/// Searches with the same slot share one entry. A collision may choose the slower thread, but never changes a response.
 pub(in crate::service) struct LatencyTracker {
     hasher: foldhash::quality::RandomState,
     /// The last latencies in microseconds.
@@ -52,7 +52,7 @@ impl LatencyTracker {
     pub(super) fn record(&self, slot: Slot, took: Duration) {
         let Some(last) = slot.0.and_then(|at| self.last.get(at)) else { return };
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        // Stored only when the decision changes: a store invalidates the cache line of all threads that read it.
+        // Stored only if the decision changes: a store invalidates the cache line of all threads that read it.
         let (was, is) = (u128::from(last.load(Ordering::Relaxed)), u128::from(took));
         if (was <= FAST.as_micros()) != (is <= FAST.as_micros()) {
             last.store(took, Ordering::Relaxed);

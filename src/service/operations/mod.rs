@@ -1,4 +1,6 @@
-//! The endpoints of clients: a table of all endpoints, and one file for each.
+//! The endpoints of clients: a table of all endpoints, and one file for each endpoint.
+//!
+//! To add an endpoint: its file, a line here and in `table`, `../openapi.json`, and the table in `service/mod.rs`.
 
 mod aml_case;
 pub(super) mod case_source;

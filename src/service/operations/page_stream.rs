@@ -1,7 +1,7 @@
 //! Streams large pages of cases in chunks.
 //!
-//! Each chunk is read on a blocking thread when the connection can accept one, so no thread ever waits for a client.
-//! All documents are measured before the first chunk is sent.
+//! Each chunk is read on a blocking thread when the connection can accept a chunk. So no thread ever waits for a client. All documents are
+//! measured before the first chunk is sent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,11 +17,10 @@ use crate::service::http::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
 
 impl Rest {
-    /// Creates the body of a response that begins with `first`.
+    /// Creates the body of a response that starts with `first`.
     ///
     /// # Errors
-    /// Returns 400 if the response exceeds its limit, 503 if the token has used up its share of memory, or an error of the
-    /// file.
+    /// Returns 400 if the response exceeds its limit, 503 if the token has used up its share of memory, or the error of reading the file.
     pub(super) async fn stream(
         self,
         first: String,
@@ -29,7 +28,7 @@ impl Rest {
         mut reservation: Reservation,
         deadline: ResponseDeadline,
     ) -> Result<Body, Failure> {
-        // Two chunks: one is being written while the next one is being read.
+        // Two chunks: one is written while the next is read.
         if !reservation.grow_to(CHUNK_BYTES.saturating_mul(2)) {
             return Err(Failure::overloaded());
         }
@@ -107,7 +106,7 @@ impl Reader {
 }
 
 impl PageStream {
-    /// Makes a frame of a chunk, and moves on to the state after it.
+    /// Wraps a chunk in a frame, and updates the state.
     fn frame(&mut self, text: String, reader: Reader) -> Frame<Bytes> {
         self.remaining = self.remaining.saturating_sub(text.len() as u64);
         let bytes = Bytes::from_owner(Chunk { text, _reservation: Arc::clone(&reader.reservation) });

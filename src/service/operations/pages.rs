@@ -1,9 +1,8 @@
 //! Builds the response text of a page of cases, in chunks.
 //!
-//! The search itself reads up to [`CHUNK_BYTES`] of documents. If the page is longer, all other documents are measured
-//! first. Then the length of the response is known, and a page over
-//! [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is rejected. The rest is read in chunks. All chunks come
-//! from one snapshot, so later writes do not change the page.
+//! The search itself reads up to [`CHUNK_BYTES`] of documents. If the page is longer, all its remaining documents are measured first. Then
+//! the length of the response is known, and a page over [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is rejected. The
+//! rest is read in chunks. All chunks come from one snapshot, so later writes do not change the page.
 
 #[cfg(feature = "postgres")]
 use std::ops::ControlFlow;
@@ -27,7 +26,7 @@ use crate::store::{FoundPage, Store};
 /// The size of a chunk in bytes, unless one document is larger.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
-/// The bytes of documents that are measured at a time. Other requests get their turn in between.
+/// The total size of the documents that are measured at a time, in bytes. Other requests can run in between.
 const MEASURE_BYTES: usize = 1 << 20;
 /// The number of documents that are measured at a time.
 const MEASURE_DOCUMENTS: usize = 1024;
@@ -39,7 +38,7 @@ const FRAME_BYTES: usize = 128;
 pub(super) enum Found {
     /// The whole response text.
     Whole(String),
-    /// The beginning of a response text, and the rest of the page.
+    /// The start of a response text, and the rest of the page.
     Begun { first: String, rest: Rest },
 }
 
@@ -58,12 +57,12 @@ pub(super) struct Rest {
 pub(super) struct NewPage<'r> {
     pub(super) request: &'r SearchRequest,
     pub(super) token: &'r Arc<AppToken>,
-    /// The largest response in bytes.
+    /// The maximum size of a response in bytes.
     pub(super) max_bytes: usize,
 }
 
 impl NewPage<'_> {
-    /// Searches the store and reads the page or its beginning. Also returns the number of rows examined.
+    /// Searches the store and reads the page or its start. Also returns the number of rows examined.
     pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
@@ -86,7 +85,7 @@ impl NewPage<'_> {
         end
     }
 
-    /// Searches PostgreSQL. Buffers the whole page, so that the connection is free for others; `reservation` grows with it.
+    /// Searches PostgreSQL. Buffers the whole page, so that the connection is free for other searches; `reservation` grows with the page.
     #[cfg(feature = "postgres")]
     pub(super) fn fetch(
         &self,
@@ -126,7 +125,7 @@ impl Rest {
         self.token.projection.as_ref()
     }
 
-    /// Returns the size of the response text that is known so far, if `first_bytes` of it are read.
+    /// Returns the known part of the size of the response text, after `first_bytes` of it were read.
     pub(super) fn size(&self, first_bytes: usize) -> Size {
         let bytes = first_bytes.saturating_add(self.end.len());
         Size { bytes, largest: 0, frame: self.frame, next: self.next, is_over: false }
@@ -137,7 +136,7 @@ impl Rest {
         size.next >= self.page.len()
     }
 
-    /// Measures the next documents: [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`] of them.
+    /// Measures the next documents, up to [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`].
     pub(super) fn measure(&self, store: &Store, before: Size, max_bytes: usize) -> Result<Size, Failure> {
         let new = || Measuring {
             projection: self.projection(),
@@ -180,17 +179,17 @@ struct Part<'t> {
     frame: AnswerFrame,
     /// The index of the next document.
     next: usize,
-    /// The largest size of the text.
+    /// The maximum size of the text in bytes.
     max_bytes: usize,
-    /// True if the next document is written even when the text exceeds `max_bytes` then.
+    /// True if the next document is written even if the text then exceeds `max_bytes`.
     may_be_larger: bool,
-    /// The number of documents to reserve memory for, until that is done.
+    /// The number of documents to reserve memory for. 0 after the memory is reserved.
     expected: usize,
     failure: Option<Failure>,
 }
 
 impl<'t> Part<'t> {
-    /// Begins a page of `expected` cases.
+    /// Starts a page of `expected` cases.
     fn first(projection: Option<&'t Projection>, max_bytes: usize, expected: usize) -> Self {
         let mut text = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut text);
@@ -249,7 +248,7 @@ impl<'t> Part<'t> {
     }
 }
 
-/// Returns the part of a document that the token may see, written to `projected` if that is not all of it.
+/// Returns the part of a document that the token may see. If that is not the whole document, writes the part to `projected`.
 fn visible<'d>(
     projection: Option<&Projection>,
     document: &'d str,
@@ -264,9 +263,9 @@ fn visible<'d>(
 /// The size of a response, computed document by document.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
-    /// The size of the whole response without the documents that are not measured yet.
+    /// The size of the whole response, without the documents that are not measured yet, in bytes.
     pub(super) bytes: usize,
-    /// The size of the largest document so far.
+    /// The size of the largest measured document, in bytes.
     pub(super) largest: usize,
     frame: AnswerFrame,
     /// The index of the next document.
@@ -286,7 +285,7 @@ struct Measuring<'t> {
 }
 
 impl Measuring<'_> {
-    /// Measures a document. Returns false if the measurement is to stop.
+    /// Measures a document. Returns false if the measurement must stop.
     fn push(&mut self, document: &str) -> bool {
         let mut projected = Vec::new();
         let bytes = match visible(self.projection, document, &mut projected) {

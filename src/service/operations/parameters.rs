@@ -1,4 +1,4 @@
-//! The query parameters of an endpoint, and the detection of misspelt ones.
+//! The query parameters of an endpoint, and the detection of misspelt parameters.
 
 use strsim::damerau_levenshtein;
 
@@ -20,10 +20,10 @@ impl Parameters {
     pub(in crate::service) const NONE: Self = Self { known: &[], unsupported: None };
 }
 
-/// The greatest edit distance of a misspelt name.
+/// The maximum edit distance of a misspelt name.
 const MAX_EDITS: usize = 2;
 
-/// The longest name that is checked, in bytes, because computing the distance takes quadratic time.
+/// The maximum length of a name that is checked, in bytes. Computing the distance takes quadratic time.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Returns the nearest known name within [`MAX_EDITS`] edits (Damerau-Levenshtein distance), ignoring case.
@@ -37,9 +37,9 @@ pub(in crate::service) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&
     nearest.filter(|(distance, _)| *distance <= MAX_EDITS).map(|(_, known)| known)
 }
 
-/// Returns an error for an unknown parameter that is similar to a known or an unsupported one.
+/// Returns an error if the unknown parameter `name` is similar to a known or an unsupported parameter.
 ///
-/// Other unknown parameters are ignored, because clients may send some of their own for caches and proxies.
+/// Other unknown parameters are ignored, because clients may send their own parameters for caches and proxies.
 pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
     let known = parameters.known;
     let found = format!("the query parameter {}", quote(name));
@@ -57,7 +57,7 @@ pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
 /// Checks the names of the parameters of a query.
 ///
 /// # Errors
-/// Returns the [misspelt] parameters, ten at most.
+/// Returns the first ten [misspelt] parameters.
 pub(in crate::service) fn check(parameters: &Parameters, query: Option<&str>) -> Result<(), Errors> {
     let names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
     let unknown = names.filter(|name| !parameters.known.contains(&&**name));

@@ -19,7 +19,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Write(update_info),
 };
 
-/// No parameters, and an error for `unsetFields`, which clears members in other services. Here `null` in the body clears one.
+/// No parameters, and an error for `unsetFields`, which clears members in other services. Here, `null` in the body clears a member.
 pub(super) const PARAMETERS: Parameters = Parameters {
     known: &[],
     unsupported: Some(Unsupported {

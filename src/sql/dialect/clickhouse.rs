@@ -8,11 +8,11 @@ use crate::sql::table::Table;
 
 pub(super) struct ClickHouse;
 
-/// The most bytes of a list in one parameter. ClickHouse reads a parameter in linear time up to 1 MiB, and in quadratic time
+/// The maximum size of a list in one parameter, in bytes. ClickHouse reads a parameter in linear time up to 1 MiB, and in quadratic time
 /// above.
 const LIST_BYTES: usize = 512 << 10;
 
-/// The longest list that is tested by `hasAny`. It compares each element with each, but can use a skip index. Longer lists are
+/// The maximum length of a list that is tested by `hasAny`, which compares all pairs of elements but can use a skip index. Longer lists are
 /// hashed.
 const FEW_ELEMENTS: usize = 64;
 

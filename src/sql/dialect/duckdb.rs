@@ -7,7 +7,7 @@ use crate::sql::table::Table;
 
 pub(super) struct DuckDb;
 
-/// The longest list that is tested by `list_contains`. Longer lists become a hash join; a plan of many joins takes long to make.
+/// The maximum length of a list that is tested by `list_contains`. Longer lists become a hash join; planning many joins takes long.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -40,8 +40,8 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// Appends a string literal, in which a backslash is a plain character. U+0000 would end the statement. DuckDB's command line
-/// drops a carriage return before a line feed. Both are written as calls of `chr`.
+/// Appends a string literal, in which a backslash is a plain character. U+0000 would end the statement, and DuckDB's command line drops a
+/// carriage return before a line feed. Both characters are written as calls of `chr`.
 fn string(text: &str, out: &mut String) {
     let is_spelled = |c: char| matches!(c, '\0' | '\r');
     if !text.contains(is_spelled) {

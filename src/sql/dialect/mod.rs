@@ -1,4 +1,7 @@
 //! SQL dialects, one per file.
+//!
+//! To add a dialect: its file, which implements `syntax::Syntax`; `Dialect` here; `DialectName` in the command line; `tests/sql/tokens.rs`
+//! and `tests/sql/engines.py`.
 
 mod clickhouse;
 mod duckdb;
@@ -61,7 +64,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// An error: not the name of a dialect.
+/// The error for a name that is not a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseDialectError(String);
 

@@ -8,7 +8,7 @@ use crate::sql::table::Table;
 
 pub(super) struct Postgres;
 
-/// The longest list that is tested by `&&`. It compares each element with each, but can use an index. Longer lists are hashed.
+/// The maximum length of a list that is tested by `&&`, which compares all pairs of elements but can use an index. Longer lists are hashed.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -163,7 +163,7 @@ impl Syntax for Postgres {
     }
 }
 
-/// Appends the indexes that common requests need, and the others as comments.
+/// Appends the indexes that common requests need, and all other indexes as comments.
 fn indexes(table: &Table, name: &str, out: &mut String) {
     let mut common = String::new();
     let mut optional = String::new();

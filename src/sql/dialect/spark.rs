@@ -7,10 +7,10 @@ use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
-/// The longest list that is tested by `arrays_overlap`, which hashes its arguments again for every row. Longer lists are hashed
+/// The maximum length of a list that is tested by `arrays_overlap`, which hashes its arguments again for every row. Longer lists are hashed
 /// once.
 const FEW_ELEMENTS: usize = 64;
-/// The largest limit and offset: Spark counts them in 32 bits.
+/// The maximum limit and offset: Spark counts them in 32 bits.
 const MAX_LIMIT: u64 = i32::MAX.cast_unsigned() as u64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -25,8 +25,8 @@ fn type_name(kind: ColumnType) -> &'static str {
 /// Appends a string literal, with the escapes of Java.
 ///
 /// `$` is escaped, since Spark replaces variables, `${…}`, before it parses a statement, also inside strings. Line breaks and
-/// other control characters are escaped because `spark-sql` reads a file line by line. It takes any line that starts with `--`
-/// for a comment. When it reads from a pipe, it ends a statement at a line that ends in `;`, also inside a string.
+/// other control characters are escaped because `spark-sql` reads a file line by line. It treats any line that starts with `--` as a
+/// comment. If it reads from a pipe, it ends a statement at a line that ends in `;`, even inside a string.
 fn string(text: &str, out: &mut String) {
     out.push('\'');
     for c in text.chars() {

@@ -1,14 +1,14 @@
-//! The differences between the dialects, and the parts that they share.
+//! The trait that each dialect implements, and text that the dialects share.
 
 use crate::catalog::FieldType;
 use crate::sql::column::Column;
 use crate::sql::datum::Datum;
 use crate::sql::table::Table;
 
-/// The form of values in a statement.
+/// The form in which a value is written in a statement: as a bound parameter or as a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Form {
-    /// Placeholders of parameters.
+    /// A placeholder of a parameter.
     Bound,
     /// Literals.
     Literal,
@@ -24,8 +24,8 @@ pub(in crate::sql) struct Operand<'o> {
 
 /// The syntax of one dialect.
 ///
-/// Column names come already quoted. Tests must be true or false, with one exception: a test may be null where its column is
-/// null, which acts as false. No operand holds a null.
+/// Column names are already quoted. Tests must be true or false, with one exception: a test may be null if its column is null, which acts
+/// as false. No operand contains a null.
 pub(in crate::sql) trait Syntax: Sync {
     /// Appends a name in quotes. Names consist of ASCII letters, digits and `_`.
     fn identifier(&self, name: &str, out: &mut String) {
@@ -38,7 +38,7 @@ pub(in crate::sql) trait Syntax: Sync {
     /// Appends the placeholder of a parameter.
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String);
 
-    /// Returns false for a string that no column can hold, so that no case has it.
+    /// Returns false if no column can store the string, so that no case has it.
     fn can_hold(&self, _text: &str) -> bool {
         true
     }
@@ -48,19 +48,19 @@ pub(in crate::sql) trait Syntax: Sync {
         usize::MAX
     }
 
-    /// Appends a test: the column is a member of the list, or with `negated` is not.
+    /// Appends a test whether the column is a member of the list or, if `negated`, is not a member.
     fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String);
 
-    /// Appends a test: the list column has a member of the list.
+    /// Appends a test whether the list column has at least one member of the list.
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String);
 
-    /// Appends a test: the list column has every member of the list.
+    /// Appends a test whether the list column has every member of the list.
     fn includes(&self, column: &str, list: Operand<'_>, out: &mut String);
 
-    /// Returns the text before and after a test on an element `x`, to test if any element of the column passes.
+    /// Returns the text before and after a test on an element `x`. Together they test whether any element of the column passes.
     fn some_element(&self, column: &str) -> (String, String);
 
-    /// Returns the clause that sorts text by code point, if the column type does not say so.
+    /// Returns the clause that sorts text by code point. Empty if the column type implies it.
     fn collation(&self) -> &'static str {
         ""
     }
@@ -79,7 +79,7 @@ pub(in crate::sql) trait Syntax: Sync {
     fn script(&self, table: &Table, file: &str) -> String;
 }
 
-/// The largest limit and offset: more rows than any table has, and small enough for every dialect.
+/// The maximum limit and offset: more rows than any table has, and small enough for every dialect.
 pub(super) const MAX_ROWS: u64 = i64::MAX.cast_unsigned() / 2;
 
 impl Operand<'_> {
@@ -156,7 +156,7 @@ pub(super) fn time_column(table: &Table) -> &str {
     table.columns().iter().find(is_time).map_or("id", Column::name)
 }
 
-/// Returns the name of the table, with its words quoted.
+/// Returns the name of the table, with its parts quoted.
 pub(in crate::sql) fn table_name(syntax: &(impl Syntax + ?Sized), table: &Table) -> String {
     let mut out = String::new();
     separated(table.name().iter(), ".", &mut out, |word, out| syntax.identifier(word, out));

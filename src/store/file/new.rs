@@ -12,7 +12,7 @@ use super::super::tables::{
 use super::origin::builder;
 use crate::catalog::Catalog;
 
-/// Makes a database in a new file.
+/// Creates a database in a new file.
 pub(super) fn create_in(
     file: fs::File,
     catalog: &Catalog,

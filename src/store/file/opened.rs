@@ -1,4 +1,4 @@
-//! An open database, which lives as long as its readers, and its read transactions.
+//! An open database, which is kept open for its readers, and its read transactions.
 
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,24 +9,24 @@ use super::super::error::{Fault, StoreErrorKind, guarded};
 
 pub(super) enum Handle {
     Open(Arc<Opened>),
-    /// Other processes may read the file too; none writes it.
+    /// A file that is only read. Other processes may read it too, but not write it.
     ReadOnly(ReadOnlyDatabase),
-    /// Like `ReadOnly`, for operations that redb needs a writable backend for. Its writes stay in memory.
+    /// Like `ReadOnly`, for operations that need a writable backend in redb. Its writes stay in memory.
     Overlay {
         database: Database,
         /// True if opening repaired the file after a crash.
         repaired: bool,
     },
     Closed {
-        /// The generation of the database that was open.
+        /// The generation of the database that was open last.
         generation: u64,
     },
 }
 
-/// A database that stays open for its readers after another one replaced it, until it is closed.
+/// An open database. It stays open for its readers after another database replaced it, until it is closed.
 pub(in crate::store) struct Opened {
     pub(super) database: RwLock<Option<Database>>,
-    /// The number of databases that this file had open before.
+    /// The number of databases that the [`File`](super::File) had open before.
     pub(super) generation: u64,
 }
 
@@ -37,7 +37,7 @@ pub(in crate::store) struct Reading {
 }
 
 impl Reading {
-    /// Returns how often the file had been reopened or exchanged before.
+    /// Returns the number of times that the file had been reopened or exchanged before.
     pub(in crate::store) fn generation(&self) -> u64 {
         self.opened.as_ref().map_or(0, |opened| opened.generation)
     }
@@ -80,7 +80,7 @@ impl Opened {
         }
     }
 
-    /// Closes the database. Its readers get errors from then on.
+    /// Closes the database. Its readers then get errors.
     pub(super) fn close(&self) -> Result<(), Fault> {
         let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
         // Closing writes, and may panic on damage.

@@ -14,10 +14,10 @@ use super::opened::closed;
 /// The magic number at the start of a redb file.
 const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 
-/// The bit of the byte after the magic number by which redb marks a file that was not closed in order.
+/// A bit of the byte after the magic number: redb sets it while the file is not closed properly.
 const NOT_CLOSED: u8 = 2;
 
-/// The origin of a database, to open it again.
+/// The origin of a database, from which it can be opened again.
 pub(super) enum Origin {
     File {
         path: PathBuf,
@@ -29,16 +29,16 @@ pub(super) enum Origin {
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
 
-/// The numbers of a device and of a file on it.
+/// The number of a device, and the number of a file on that device.
 pub(in crate::store) type Identity = (u64, u64);
 
 impl Origin {
-    /// Returns the origin of the file of this identity at a path.
+    /// Returns the origin for the file at `path` with this identity.
     pub(super) fn of(path: &Path, cache_bytes: usize, identity: Option<Identity>) -> Self {
         Self::File { path: path.to_owned(), cache_bytes, identity: Mutex::new(identity) }
     }
 
-    /// Opens the database again, unless the file at the path is another one now.
+    /// Opens the database again. Fails if the path now has another file.
     pub(super) fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
         match self {
             Self::File { path, cache_bytes, identity } => {
@@ -69,12 +69,13 @@ pub(super) fn open_to_write(
     Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
 }
 
-/// Opens the file at a path, also if it is replaced meanwhile, as when a service compacts it. Returns its identity too.
+/// Opens the file at a path, and returns its identity too. Tries again if the file is replaced at the same time, as when a service compacts
+/// it.
 pub(super) fn settled<T>(
     path: &Path,
     open: impl Fn() -> Result<T, Fault>,
 ) -> Result<(T, Option<Identity>), Fault> {
-    /// More exchanges in a row are taken for an error.
+    /// The maximum number of attempts. More consecutive replacements are an error.
     const TRIES: usize = 8;
     let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
     for _ in 0..TRIES {
@@ -88,14 +89,14 @@ pub(super) fn settled<T>(
     Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
 }
 
-/// Returns the identity of a file, which tells it from later files at the same path; `None` where the system has none.
+/// Returns the identity of a file, which distinguishes it from later files at the same path; `None` if the system has no file identities.
 #[cfg(unix)]
 pub(super) fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Returns the identity of a file, which tells it from later files at the same path; `None` where the system has none.
+/// Returns the identity of a file, which distinguishes it from later files at the same path; `None` if the system has no file identities.
 #[cfg(not(unix))]
 pub(super) fn identity_of(_: &fs::Metadata) -> Option<Identity> {
     None
@@ -114,7 +115,7 @@ pub(super) fn builder(cache_bytes: usize) -> Builder {
     builder
 }
 
-/// Returns true if the header of a file says that it was closed in order.
+/// Returns true if the header of a file says that it was closed properly.
 pub(super) fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     let mut flags = [0];
     file.seek(SeekFrom::Start(MAGIC.len() as u64))?;

@@ -127,7 +127,7 @@ fn put(contents: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 }
 
 impl State {
-    /// Counts an operation, and fails if the trouble says so.
+    /// Counts an operation, and fails if the trouble is due.
     fn step(&mut self, reads: bool) -> io::Result<()> {
         let own = self.operations;
         self.operations += 1;

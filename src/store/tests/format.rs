@@ -25,13 +25,13 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The bytes of a part of a batch.
+/// Returns the stored bytes of a part of a batch.
 fn part(batch: u64, part: u64, contents: &[u8]) -> Vec<u8> {
     let seed = batch.rotate_left(16) ^ part;
     [&[1][..], &with_checksum(seed, contents)].concat()
 }
 
-/// Three cases whose checkpoint is made, of which one is deleted then.
+/// Writes three cases and a checkpoint, then deletes one of the cases.
 fn write(path: &std::path::Path, has_record: bool) {
     let fields = [
         Field::new("state", FieldType::String).with_default("new"),
@@ -53,7 +53,7 @@ fn write(path: &std::path::Path, has_record: bool) {
     }
     import.commit().unwrap();
     store.close().unwrap();
-    // Few cases are kept as documents alone; opened again, they are a batch.
+    // A few cases are stored only as documents. After reopening, they are a batch.
     let store = Store::open(path, catalog, StoreOptions::default()).unwrap();
     store.checkpoint().unwrap();
     assert!(store.delete("a", Durability::Synced).unwrap());
@@ -85,7 +85,7 @@ fn check(database: &Database, has_record: bool) {
     assert_eq!(meta("format").unwrap(), version.to_le_bytes());
     let fields = "id string key\nstate string default \"new\"\namount number\nsecret boolean hidden\nat timestamp unix_millis\n";
     assert_eq!(String::from_utf8(meta("catalogue").unwrap()).unwrap(), fields);
-    // The import took places and documents 0 to 2.
+    // The import used insertion orders and document numbers 0 to 2.
     let state = meta("state").unwrap();
     let next_batch = u64::from_le_bytes(state[24..32].try_into().unwrap());
     assert_eq!(state, with_checksum(STATE_SEED, &words(&[3, 3, next_batch, 3, 2, 1, 1])));
@@ -128,7 +128,7 @@ fn check(database: &Database, has_record: bool) {
     };
     let doubles: Vec<u8> = [2.5_f64, 0.0, -1.0].iter().flat_map(|double| double.to_le_bytes()).collect();
     let amounts = [&[2][..], &words(&[0b101]), &doubles, &sorted(&[2, 0])].concat();
-    // The least value, the step, and steps.
+    // The smallest value, the step, and steps.
     let steps: Vec<u8> = [1_u32, 4, 0, 2].iter().flat_map(|word| word.to_le_bytes()).collect();
     let times = [&[1, 1][..], &words(&[3]), &steps, &sorted(&[1, 2, 0])].concat();
     let expected = [(0, rows), (1, ids), (2, states), (3, amounts), (5, times)]

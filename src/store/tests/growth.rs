@@ -1,4 +1,4 @@
-//! File growth, compaction beside readers, and writes after a failed sync.
+//! File growth, compaction with concurrent readers, and writes after a failed sync.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn imports_of_the_same_cases_use_the_pages_of_those_before() {
             size()
         })
         .collect();
-    // Both an import and what it replaces are there until it ends. redb doubles the length of a file that is too short.
+    // An import and the cases that it replaces are both in the file until it ends. redb doubles the length of a file that is too short.
     assert!(sizes[1..].iter().all(|size| *size <= 2 * sizes[0]), "{sizes:?}");
 }
 
@@ -51,7 +51,7 @@ fn compacting_takes_no_reader_its_documents() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     store.validate().unwrap();
 
-    // Readers that began before read the contents of that moment. Later writes do not change them.
+    // Earlier readers read the contents of the moment at which they started. Later writes do not change them.
     import(&store, 3);
     store.write_records(|records| records.put("kind", "key", "after").map(drop)).unwrap();
     for document in reader {
@@ -91,7 +91,7 @@ fn a_compacted_file_keeps_its_permissions_and_its_links() {
     assert_eq!(store.len(), 2);
 }
 
-/// A store on a disk, with one case that is synced.
+/// Creates a store on a disk, with one synced case.
 fn on(disk: &Disk) -> Store {
     let store = open(disk, 0).unwrap();
     store.upsert(b"{\"id\":\"first\"}", Durability::Synced).unwrap();
@@ -120,7 +120,7 @@ fn after_a_sync_that_failed_nothing_is_acknowledged() {
                 refused += 1;
             }
         }
-        // What is on disk, if the machine stops now, is what was acknowledged.
+        // If the machine stops now, the disk has exactly the acknowledged writes.
         let mut dice = Dice::new(at + 1);
         let found = open(&Disk::new(disk.after_crash(&mut dice), Trouble::None, false), 0).unwrap();
         let ids = found.ids(&SearchRequest::new(Filter::all(found.catalog()))).unwrap();

@@ -29,7 +29,7 @@ fn catalog() -> Catalog {
     .unwrap()
 }
 
-/// Small batches for even seeds; for odd ones larger batches, to which heads are joined repeatedly.
+/// Returns small batches for even seeds. For odd seeds, returns larger batches, into which heads are merged repeatedly.
 fn options(seed: u64) -> StoreOptions {
     StoreOptions::default().checkpoint_every(12).batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
@@ -86,7 +86,7 @@ fn case(dice: &mut Dice) -> (String, String) {
     (id, document)
 }
 
-/// The reason why a write of records is given up: a fault of the file, or `None` if the test wants it.
+/// The reason for abandoning a write of records: an error of the file, or `None` if the test wants it.
 struct Unwanted(Option<StoreError>);
 
 impl From<StoreError> for Unwanted {
@@ -95,7 +95,7 @@ impl From<StoreError> for Unwanted {
     }
 }
 
-/// Does one random operation on both. Returns true if all writes are on disk when it succeeds.
+/// Does one random operation on `store` and `plain`. Returns true if all writes are then on disk.
 fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
     let synced = dice.one_in(2);
     let durability = if synced { Durability::Synced } else { Durability::Grouped };
@@ -179,8 +179,8 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
     Ok(synced)
 }
 
-/// Runs operations until one fails, and gives the states that may be found on disk then: from the
-/// last that is there for sure to that of the operation that failed.
+/// Runs operations until one fails. Returns the possible states of the disk: from the last synced state to the state after the failed
+/// operation.
 fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
     let mut possible = vec![plain.clone()];
     let Ok(store) = open(disk, seed) else { return possible };
@@ -191,8 +191,8 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
             Ok(true) => possible.clear(),
             Ok(false) => {}
             Err(_) => {
-                // What readers see is what was acknowledged, or of records what the write that failed left on disk all the same.
-                // Grouped writes are lost with the file that is opened anew, and their documents with them.
+                // Readers see the acknowledged writes. They may also see records of a failed write that is on disk. Grouped writes and
+                // their documents are lost when the file is reopened.
                 let with_records = Plain(plain.0.clone(), next.1.clone());
                 if let Ok(seen) = all(&store) {
                     assert!(
@@ -211,7 +211,7 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
     possible
 }
 
-/// Writes after a write that failed: what was acknowledged before and what is acknowledged then is there for good.
+/// Writes after a failed write. All acknowledged writes, before and after it, must be on disk.
 fn go_on(store: &Store, possible: &mut Vec<Plain>) {
     for id in ["late", "later"] {
         let case = format!("{{\"id\":\"{id}\"}}");
@@ -237,7 +237,7 @@ fn go_on(store: &Store, possible: &mut Vec<Plain>) {
     }
 }
 
-/// Returns the seeds of a test: a few, or as many as the environment says.
+/// Returns the seeds of a test: `few`, or the number that the environment sets.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let read = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     let first = read("CASEFILTER_FIRST_SEED").unwrap_or(0);
@@ -272,7 +272,7 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
     }
 }
 
-/// A disk on which a store was used for a while, and what that holds.
+/// Creates a disk on which a store was used for a while. Returns its contents and the expected cases.
 fn used(seed: u64, dice: &mut Dice) -> (Vec<u8>, Plain) {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let mut plain = Plain::default();
@@ -286,7 +286,7 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
     for seed in seeds(400) {
         let mut dice = Dice::new(seed);
         let (contents, plain) = used(seed, &mut dice);
-        // How many operations there are without trouble.
+        // The number of operations without trouble.
         let calm = Disk::new(contents.clone(), Trouble::None, false);
         let script = dice.clone();
         run(&calm, seed, &mut script.clone(), &mut plain.clone(), 15);
@@ -332,12 +332,12 @@ fn after_a_read_that_failed_writes_go_on_and_lost_writes_are_not_shown() {
         if grouped {
             store.upsert(b"{\"id\":\"c7\"}", Durability::Grouped).unwrap();
         }
-        // The cache of a MiB holds a part of it.
+        // The cache of 1 MiB has only a part of the file.
         disk.begin(Trouble::Once(disk.operations()));
         assert_eq!(all(&store).unwrap_err().kind(), StoreErrorKind::Io);
         disk.begin(Trouble::None);
         match grouped {
-            // What was not synced is lost with the file, and the case that it replaced is not shown in its place.
+            // Unsynced writes are lost with the file. The cases that they replaced do not reappear.
             true => assert_eq!(all(&store).unwrap_err().kind(), StoreErrorKind::Failed),
             false => assert_eq!(all(&store).unwrap().len(), 40),
         }
@@ -363,7 +363,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
         for _ in 0..12 {
             operate(&store, &mut plain, &mut dice).unwrap();
         }
-        // More than the cache of a MiB holds.
+        // More than the cache of 1 MiB can hold.
         for id in 0..20 {
             let (id, text) = (format!("large{id}"), "x".repeat(100_000));
             let case = format!("{{\"id\":\"{id}\",\"x\":\"{text}\"}}");
@@ -371,7 +371,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
             plain.upsert(&id, &case);
         }
         store.sync().unwrap();
-        // One that was not closed, too, whose last documents are read again.
+        // Also a store that was not closed, whose last documents are parsed again.
         let (disk, store) = match seed.is_multiple_of(2) {
             true => (disk, store),
             false => {
@@ -379,7 +379,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
                 (disk.clone(), open(&disk, seed).unwrap())
             }
         };
-        // The open file has read some of its pages, and not the others.
+        // The open file has read only some of its pages.
         let records = store.records().unwrap();
         disk.begin(Trouble::NoRoom);
         let large = format!("{{\"id\":\"large\",\"tags\":[\"{}\"]}}", "x".repeat(1 << 20));
@@ -395,7 +395,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
             assert!([StoreErrorKind::Failed, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
         }
         disk.begin(Trouble::None);
-        // It is the same store that goes on, and an attempt is made now and then only.
+        // The same store continues. It makes an attempt only from time to time.
         while let Err(refused) = store.recover() {
             assert!(refused.to_string().contains("in a moment"), "{refused}");
         }
@@ -464,7 +464,7 @@ fn a_damaged_file_gives_the_right_answer_or_an_error() {
                 contents[at..at + 512].fill(dice.below(2) as u8 * 255);
             }
             2 => contents[dice.below(320) as usize] ^= 1 << dice.below(8),
-            // Most of a small file is empty space: where there is something, damage tells.
+            // Most of a small file is free space. Damage elsewhere is detected.
             _ => {
                 let taken: Vec<usize> = (0..contents.len()).filter(|at| contents[*at] != 0).collect();
                 contents[taken[dice.below(taken.len() as u64) as usize]] ^= 1 << dice.below(8);

@@ -21,7 +21,7 @@ use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{self};
 
-/// The most warnings of one request that are printed.
+/// The maximum number of warnings that are printed for one request.
 const MOST_WARNINGS: usize = 3;
 
 /// Replay requests and measure how long each takes
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 faults.push_str(&format!("request {request}: {}\n", escape(&errors.to_string())));
             }
         }
-        // A request may take long: print the finished ones before it starts.
+        // A request may take long: print the finished requests before it starts.
         out.flush()?;
     }
     let unknown = || Failure::Failed("a service does not report the memory of its cases".to_owned());

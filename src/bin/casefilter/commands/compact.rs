@@ -1,4 +1,4 @@
-//! The command `compact`: gives the free pages of a database back.
+//! The command `compact`: returns the free pages of a database to the file system.
 
 use std::fs;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn compact(mut store: Store, path: &Path) -> Result<Compacted, Failure> {
     let bytes_before = size()?;
     let working = Working::on("compacting the database");
     let compacted = (|| {
-        // One pass may leave more to move.
+        // One pass may not move all pages.
         while store.compact()? {}
         store.close()
     })();

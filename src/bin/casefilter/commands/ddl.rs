@@ -1,4 +1,4 @@
-//! The command `ddl`: prints the table that holds cases in another engine, and how to load it.
+//! The command `ddl`: prints a script that creates a table of cases in another engine and loads an export.
 
 use std::path::PathBuf;
 

@@ -119,7 +119,7 @@ fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     ))
 }
 
-/// Returns a request of the demonstration, and the time that compiling its filter took.
+/// Returns a request of the demonstration, and the time of compiling its filter.
 fn compile(engine: &Engine, text: &str, order: &str) -> Result<(SearchRequest, Duration), Failure> {
     const SHOWN: u64 = 5;
     let bug =

@@ -1,4 +1,4 @@
-//! The command `explain`: shows how a request is answered, and what that costs.
+//! The command `explain`: shows how a request is answered, and the cost of each step.
 
 use casefilter::{Catalog, ImportMode};
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Answer the request, and show what that takes
+    /// Run the request, and show the time and the work of each step
     #[arg(long)]
     analyze: bool,
 

@@ -1,4 +1,4 @@
-//! The command `export`: writes cases, or the records beside them, into a file.
+//! The command `export`: writes cases or records to a file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
-    // Rows have their position in a column, so that readers know the order without sorting.
+    // Rows have their position in a column, so readers can restore the order.
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);

@@ -65,13 +65,13 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The least columns for the notes on a field beside it; with fewer, they go below it.
+/// The minimum width for the notes on a field next to it. With less space, the notes are below the field.
 const LEAST_NOTES: usize = 44;
 
 /// The indentation of notes below a field.
 const HANGING: usize = 4;
 
-/// Returns the table, to the width of the terminal.
+/// Returns the table, fitted to the width of the terminal.
 fn table(entries: &[Entry<'_>], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries.iter().map(Entry::row).collect();
     let columns = [Column::whole("field"), Column::whole("type")];

@@ -1,4 +1,4 @@
-//! The command `generate`: makes sample cases, and records that fit them.
+//! The command `generate`: creates sample cases, and records that match them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use crate::output::escape::escape;
 use crate::output::failure::note;
 use crate::output::figures::counted;
 
-/// The most notes of an import that are printed; its report has all.
+/// The maximum number of printed notes of an import. The report has all notes.
 const MOST_NOTES: usize = 20;
 
 /// Prints the warnings of a filter.
@@ -22,9 +22,8 @@ pub(crate) fn warn(request: &SearchRequest) {
     }
 }
 
-/// Prints hints about a filter: if it selects no case, the reasons; if it selects any, members of a database's cases that look
-/// like its fields. Also prints the notes of the import on the fields that the filter names. `is_none` returns true if the
-/// filter selects no case.
+/// Prints hints about a filter. If it selects no case, prints the reasons; otherwise, the members of a database's cases that look like its
+/// fields. Also prints the notes of the import on the fields of the filter. `is_none` returns true if the filter selects no case.
 pub(crate) fn hint(
     cases: &LoadedCases,
     request: &SearchRequest,
@@ -34,8 +33,8 @@ pub(crate) fn hint(
     print_hints(report, request, &hints_on(cases, request, is_none));
 }
 
-/// Returns the reasons why a filter selects no case. If it selects any, returns the members of a database's cases that look
-/// like its fields.
+/// Returns the reasons why a filter selects no case. If it selects a case, returns the members of a database's cases that look like its
+/// fields.
 pub(crate) fn hints_on(
     cases: &LoadedCases,
     request: &SearchRequest,
@@ -45,7 +44,7 @@ pub(crate) fn hints_on(
         return Vec::new();
     }
     let hints = if is_none() { cases.hints(&request.filter) } else { cases.unknown_members(&request.filter) };
-    // The answer is complete without hints, so that their failure is ignored.
+    // The answer is complete without hints, so an error of the hints is ignored.
     hints.unwrap_or_default()
 }
 
@@ -57,7 +56,7 @@ pub(crate) fn print_hints(report: &ImportReport, request: &SearchRequest, hints:
     }
 }
 
-/// Prints the notes of an import, which are about no errors.
+/// Prints the notes of an import. Notes are not errors.
 pub(crate) fn print_notes(report: &ImportReport) {
     for told in report.notes.iter().take(MOST_NOTES) {
         note(format!("warning: {}\n", escape(&told.to_string())));
@@ -68,7 +67,7 @@ pub(crate) fn print_notes(report: &ImportReport) {
     }
 }
 
-/// Like [`print_notes`], for the fields of a request only. Timestamps without a zone are left out: they are usual.
+/// Like [`print_notes`], but only for the fields of a request. Timestamps without a zone are left out, because they are common.
 fn print_notes_on(report: &ImportReport, request: &SearchRequest) {
     if report.notes.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The command `import`: stores cases, or the records beside them, in a database.
+//! The command `import`: stores cases or records in a database.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -74,9 +74,9 @@ pub(crate) struct Args {
 
     /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
-    /// Likewise for records: a malformed optional member, or element of a list, is left out. The whole record is left out if a
-    /// required member is malformed. The same holds for a member whose absence would have a meaning, such as active or the
-    /// countries of a step. Standard error lists what was left out; the exit status is 3 then.
+    /// For records, a malformed optional member or list element is left out. The whole record is left out if the member is required, or if
+    /// its absence changes the meaning, such as active or the countries of a step. Standard error lists what was left out, and the exit
+    /// status is 3.
     #[arg(long)]
     lenient: bool,
 
@@ -165,7 +165,7 @@ struct ImportedCases {
     report: ImportReport,
 }
 
-/// Imports into a database that this process opened. Returns the number of its cases too. A new database gets its name at the
+/// Imports into a database that this process opened. Also returns the number of cases in the database. A new database gets its name at the
 /// end.
 fn import_locally(store: Store, args: &Args) -> Result<(ImportReport, u64), Failure> {
     let report = import(&store, args)?;

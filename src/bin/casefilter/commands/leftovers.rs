@@ -1,4 +1,4 @@
-//! Copies of a database that older versions of casefilter left beside it.
+//! Copies of a database that older versions of casefilter left in its folder.
 //!
 //! For `verify` and `export` of a database that a service had open, they wrote `FILE.<process>.copy`. An interruption left
 //! that file.
@@ -13,9 +13,9 @@ use crate::output::failure::note;
 use crate::output::figures::thousands;
 use crate::output::unnamed::folder_of;
 
-/// Warns of copies beside a database that no running process uses.
+/// Warns of copies in the folder of a database that no running process uses.
 ///
-/// They are not removed: they hold cases, and may by now be the only copy of them.
+/// The copies are not removed: they contain cases, and may be the only copy by now.
 pub(crate) fn warn(database: &Path) {
     for (path, bytes) in of(database) {
         note(format!(
@@ -52,7 +52,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns true if casefilter runs under this process id; false where the system does not tell.
+/// Returns true if casefilter runs under this process id. Returns false if the system does not provide this.
 fn is_running(process: &str) -> bool {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let program = arguments.split(|byte| *byte == 0).next().unwrap_or_default();

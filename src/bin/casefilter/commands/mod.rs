@@ -1,4 +1,6 @@
-//! The commands, one file each, and code that some of them share.
+//! The commands, one file each, and code that several commands share.
+//!
+//! To add a command: its file, `Command` here, and remove its name from `input/advice.rs`. Help with an `Examples:` section is tested.
 
 #[cfg(not(feature = "service"))]
 mod absent;

@@ -1,4 +1,4 @@
-//! Records beside the cases: the result of their import, and their export.
+//! Records: the result of their import, and their export.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -38,7 +38,7 @@ struct Done {
 pub(super) struct RecordsImport<'a> {
     pub(super) files: &'a Files,
     pub(super) what: Kind,
-    /// The kind of the records, and the noun for one of them.
+    /// The kind of the records, and the noun for one record.
     pub(super) records: (RecordKind, &'static str),
     pub(super) mode: ImportMode,
     /// The file for the report.
@@ -61,7 +61,7 @@ impl RecordsImport<'_> {
             }
         };
         let took_s = seconds(self.start.elapsed());
-        // The result is printed also if the report could not be written.
+        // The result is printed even if the report could not be written.
         let reported = self.report.map_or(Ok(()), |path| write_report(path, &imported));
         let status = print(&imported, one, took_s, self.format)?;
         reported.map(|()| status)
@@ -167,7 +167,7 @@ fn report_left_out(imported: &Imported, one: &str) -> Status {
     if has_left_out { Status::LeftOut } else { Status::Fine }
 }
 
-/// Writes every record of a kind to a file, one on each line.
+/// Writes every record of a kind to a file, one per line.
 pub(crate) fn export<'p>(
     mut paths: impl Iterator<Item = &'p Path>,
     kind: RecordKind,

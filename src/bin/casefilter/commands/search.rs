@@ -37,7 +37,7 @@ use crate::output::part::Part;
 use crate::output::refusals::{report_left_out, write_report};
 use crate::output::status::Status;
 
-/// The longest page that is collected in memory; longer pages are written while their cases are read.
+/// The maximum number of cases on a page that is collected in memory. Longer pages are written while their cases are read.
 const MOST_AT_ONCE: u64 = 10_000;
 
 /// Find the cases that a filter selects
@@ -159,7 +159,7 @@ fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result
     let start = Instant::now();
     let found = cases.search(request)?;
     let took = start.elapsed();
-    // A table prints the total, and so does an answer that has it.
+    // A table prints the total, as does an answer that has the total.
     let says_total = format == Format::Table || format == Format::Json && request.count;
     let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
@@ -200,7 +200,7 @@ fn print_long(
     Ok(report_left_out(&report))
 }
 
-/// Refuses to search a server, which this build cannot.
+/// Returns an error: this build cannot search a server.
 #[cfg(not(feature = "postgres"))]
 fn ask_server(_: &str, _: &Args, _: &Catalog) -> Result<Status, Failure> {
     Err(Failure::Failed(Part::Postgres.missing("`--source`")))

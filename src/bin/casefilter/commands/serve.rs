@@ -122,7 +122,7 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
 
-    /// The largest answer with cases, in bytes; a larger page gets 400, which says the largest `limit` that fits
+    /// Maximum size of an answer with cases, in bytes; a larger page gets status 400, and the message has the largest `limit` that fits
     #[arg(long, value_name = "N", env = "CASEFILTER_ANSWER_BYTES",
           default_value_t = ServiceOptions::default().answer_bytes)]
     answer_bytes: usize,
@@ -236,7 +236,7 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
-        // A token has half of it. That has to hold the largest case twice, and three times the largest record.
+        // A token gets half of it. Half must be enough for twice the largest case, and for three times the largest record.
         let mut least = options.limits.document_bytes.saturating_mul(6);
         if self.source.is_some() {
             least = least.max(self.answer_bytes.saturating_mul(2));
@@ -376,7 +376,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Threads for blocking work beside requests: lookups of server names, requests of operators, the last write.
+/// The number of threads for blocking work other than requests: lookups of server names, requests of operators, the last write.
 const SPARE_THREADS: usize = 24;
 
 fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
@@ -387,12 +387,12 @@ fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
-/// The longest time that threads have for abandoned requests, once everything is on disk.
+/// The maximum time that threads get for abandoned requests, after everything is on disk.
 const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// The signals to the process.
 struct Signals {
-    /// The number of signals that asked the process to end.
+    /// The number of received signals to end the process.
     asked: watch::Receiver<u32>,
     #[cfg(unix)]
     handle: signal_hook::iterator::Handle,
@@ -401,8 +401,8 @@ struct Signals {
 }
 
 impl Signals {
-    /// Ignores SIGHUP from now on, so that the service survives the end of its terminal and the rotation of its log. Other
-    /// signals act as before.
+    /// Starts to ignore SIGHUP, so that the service survives the end of its terminal and the rotation of its log. Other signals act as
+    /// before.
     #[cfg(unix)]
     fn watch() -> Result<Self, Failure> {
         use signal_hook::consts::SIGHUP;
@@ -435,8 +435,8 @@ impl Signals {
         Ok(Self { asked, ask })
     }
 
-    /// Returns two futures: one is ready when SIGTERM or Ctrl-C asks the process to end, the other when a second one does. From
-    /// now on these signals no longer end the process by themselves; the third one does.
+    /// Returns two futures. The first completes on the first SIGTERM or Ctrl-C, the second on the second such signal. Only a third signal
+    /// ends the process directly.
     fn shutdown(self) -> Result<(impl Future<Output = ()>, impl Future<Output = ()>), Failure> {
         #[cfg(unix)]
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -479,8 +479,7 @@ fn begin_logging(level: Level) {
     } else {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
     };
-    // Panics are caught and answered where they may come from outside, and logged like other errors. The store reports those
-    // that it catches.
+    // Panics that a request may cause are caught, answered, and logged like other errors. The store reports the panics that it catches.
     std::panic::set_hook(Box::new(|panic| {
         if Store::catches_panics() {
             return;
@@ -493,7 +492,7 @@ fn begin_logging(level: Level) {
     }));
 }
 
-/// Warns if two tokens have one name, so that logs cannot tell them apart.
+/// Warns if two tokens have the same name: logs cannot distinguish them.
 fn warn_of_repeated_names(file: &TokenFile) {
     let mut seen = HashSet::new();
     for name in file.names() {

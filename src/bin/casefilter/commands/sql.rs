@@ -1,4 +1,4 @@
-//! The command `sql`: prints a search as a statement for another engine.
+//! The command `sql`: prints a search as a statement for another engine. Also the names of the dialects for all commands ([`DialectName`]).
 
 use std::path::PathBuf;
 
@@ -113,7 +113,7 @@ impl Args {
     }
 }
 
-/// Returns the table of this name.
+/// Returns the table with this name.
 pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<Table, Failure> {
     Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! The command `token`: makes share tokens of profiles, and app tokens for clients of the service.
+//! The command `token`: creates share tokens of profiles, and app tokens for clients of the service.
 
 mod file;
 
@@ -173,8 +173,7 @@ fn app(args: &App) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Adds a token to a file. Calls `before` first, which saves or prints the secret: a stored token whose secret is lost is
-/// useless.
+/// Adds a token to a file. First calls `before`, which saves or prints the secret: a stored token whose secret is lost is useless.
 fn add(
     path: &Path,
     entry: &TokenEntry,
@@ -185,7 +184,7 @@ fn add(
     loop {
         let mut locked = LockedTokens::read(path)?;
         let tokens = std::mem::take(&mut locked.tokens);
-        // The name of a token without one is its number.
+        // The name of an unnamed token is its number.
         let number = || tokens.names().count().saturating_add(1).to_string();
         let own_name = name.map_or_else(number, str::to_owned);
         if tokens.names().any(|other| other == own_name) {
@@ -255,7 +254,7 @@ fn share(args: &Share) -> Result<Status, Failure> {
         refuse_stdout(output, "without --output the token is printed")?;
         Contents::ShareToken.check_output(output)?;
     }
-    // The file is opened first: without it no token is made.
+    // The file is opened first: without it, no token is created.
     let new = args.output.as_deref().map(create_private).transpose()?;
     let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
@@ -301,7 +300,7 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     Ok(token)
 }
 
-/// The longest lifetime of a share token.
+/// The maximum lifetime of a share token.
 const MOST_LIFETIME_DAYS: i64 = 1000;
 
 /// Parses a lifetime in whole seconds, of at most a thousand days.

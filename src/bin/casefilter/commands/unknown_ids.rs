@@ -10,13 +10,13 @@ use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
 use crate::output::figures::{counted, thousands};
 
-/// The most ids that are printed.
+/// The maximum number of ids that are printed.
 const LISTED: usize = 5;
 
-/// The most characters of an id that are printed.
+/// The maximum number of characters of an id that are printed.
 const SHOWN_CHARS: usize = 64;
 
-/// Notes on standard error the ids in a filter that no case has.
+/// Prints the ids in a filter that no case has, on standard error.
 pub(crate) fn note_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
     if filter.is_all() {
         return Ok(());
@@ -50,7 +50,7 @@ fn message(named: usize, unknown: &[&str]) -> String {
 /// Returns the ids that no case has.
 fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
     let mut unknown = Vec::new();
-    // A body may have this many ids.
+    // The maximum number of ids in a body.
     for some in named.chunks(casefilter::Limits::default().ids) {
         let body = serde_json::json!({ "ids": some }).to_string();
         let limits = casefilter::Limits::default().with_body_bytes(usize::MAX).with_string_bytes(usize::MAX);
@@ -85,7 +85,7 @@ struct Criterion {
     children: Vec<Criterion>,
 }
 
-/// Returns the ids by which a filter selects cases, each once, in the order of the filter.
+/// Returns the distinct ids by which a filter selects cases, in the order of the filter.
 fn named(json: &str) -> Vec<String> {
     let Ok(body) = serde_json::from_str::<Body>(json) else { return Vec::new() };
     let mut named = body.ids.unwrap_or_default();

@@ -110,7 +110,7 @@ struct Answer<'w> {
 /// The position of a selected case.
 #[derive(Serialize)]
 struct Page {
-    /// Counted from 1.
+    /// The position in the order, counted from 1.
     position: u64,
     /// The number of selected cases.
     selected: u64,
@@ -176,7 +176,7 @@ fn unknown(id: &str, loaded: &Loaded) -> Failure {
     Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
 }
 
-/// Returns at most three ids of cases that are similar to this one, the nearest first.
+/// Returns at most three ids of cases that are similar to `id`, nearest first.
 fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
     let request = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
     let mut nearest = Nearest::new(id);
@@ -187,17 +187,18 @@ fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
     Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
 }
 
-/// At most three ids with few typing errors, the nearest first.
+/// At most three ids with few typing errors, nearest first.
 struct Nearest {
     wanted: String,
-    /// The most typing errors.
+    /// The maximum number of typing errors in a suggested id.
     errors: usize,
     found: Vec<(usize, String)>,
 }
 
 impl Nearest {
-    /// The longest id in bytes: computing a distance takes quadratic time, and longer ids are not typed.
+    /// The maximum length of a compared id in bytes: computing a distance takes quadratic time, and longer ids are not typed.
     const LONGEST: usize = 64;
+    /// The maximum number of suggested ids.
     const MOST: usize = 3;
 
     fn new(id: &str) -> Self {
@@ -236,7 +237,7 @@ fn position_of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result
     Ok(found)
 }
 
-/// Returns the request for the case of an id.
+/// Returns the request for the case with this id.
 fn of_id(catalog: &Catalog, id: &str) -> Result<SearchRequest, Failure> {
     let body = serde_json::json!({ "ids": [id] }).to_string();
     let filter = Filter::compile(catalog, body.as_bytes());

@@ -11,7 +11,7 @@ use crate::input::{duration, holder};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 
-/// The pause before a database that another process has open is tried again.
+/// The pause between two attempts to open a database that another process has open.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The argument that names the socket of a service.
@@ -35,14 +35,14 @@ pub(crate) struct Admin {
 
 /// A database that is open.
 pub(crate) enum Opened<T> {
-    /// This process opened it.
+    /// This process opened the database.
     Local(T),
-    /// A service has it open.
+    /// A service has the database open.
     Served(Service),
 }
 
 impl Admin {
-    /// Opens a database, or connects to the service that has it open. Waits for another process as long as --wait says.
+    /// Opens a database, or connects to the service that has it open. Waits for another process for the time of --wait.
     pub(crate) fn open<T>(
         &self,
         database: &Path,
@@ -67,7 +67,7 @@ impl Admin {
         }
     }
 
-    /// Returns the failure for a locked database: who has it open, and what the user can do.
+    /// Returns the failure for a locked database: which process has it open, and what the user can do.
     fn locked(&self, database: &Path, error: &StoreError, why: &str) -> Failure {
         let name = escape(&database.display().to_string()).into_owned();
         let who = match holder::of(database) {

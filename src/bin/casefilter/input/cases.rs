@@ -46,11 +46,11 @@ pub(crate) struct Cases {
     db: Option<PathBuf>,
 }
 
-/// Decides whether documents stay in memory.
+/// The decision whether documents stay in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Documents {
     Kept,
-    /// No document is printed: without documents, reading takes less time and much less memory.
+    /// Documents are not kept, because none is printed. Reading then takes less time and much less memory.
     Forgotten,
 }
 
@@ -124,8 +124,7 @@ impl Cases {
         }
     }
 
-    /// Opens the database, or connects to the service that has it open. Without a database, imports every file: all of them,
-    /// or none.
+    /// Opens the database, or connects to the service that has it open. Without a database, imports all files or none.
     pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
@@ -139,7 +138,7 @@ impl Cases {
         })
     }
 
-    /// Opens the database, or a copy that a service sends which has it open. Without a database, imports every file.
+    /// Opens the database. If a service has it open, opens a copy that the service sends. Without a database, imports all files or none.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
@@ -155,7 +154,7 @@ impl Cases {
         })
     }
 
-    /// Opens the database, or calls `served` if a service has it open. Without a database, imports every file.
+    /// Opens the database, or calls `served` if a service has it open. Without a database, imports all files or none.
     fn load_or(
         &self,
         catalog: &Catalog,
@@ -174,7 +173,7 @@ impl Cases {
         Ok(Loaded { cases, report: ImportReport::default(), took: start.elapsed() })
     }
 
-    /// Imports every file: all of them, or none.
+    /// Imports all files or none.
     fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();

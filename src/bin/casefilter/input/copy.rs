@@ -1,4 +1,4 @@
-//! A copy of a database that a service has open, for commands that need a file of their own.
+//! A copy of a database that a service has open, for commands that need their own file.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::output::failure::{Failure, note_on_terminal};
 use crate::output::progress::Working;
 use crate::output::unnamed::unnamed_beside;
 
-/// A copy of a database, in a file without a name. The system removes it when the process ends, also by a crash.
+/// A copy of a database in an unnamed file. The system removes it when the process ends, even after a crash.
 pub(crate) struct Copy {
     pub(crate) file: File,
     /// The name of the copy in messages.

@@ -1,4 +1,4 @@
-//! The argument that names a database, and opening it to read.
+//! The argument that names a database, and functions that open and close databases.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Database {
     /// Returns the path of the database.
     ///
     /// # Errors
-    /// The name has the ending of another format.
+    /// Returns an error if the name has the ending of another format.
     pub(crate) fn path(&self) -> Result<&Path, Failure> {
         // Clap requires one of the two.
         let path = self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""));
@@ -40,11 +40,11 @@ pub(crate) fn close_written(store: Store) -> Result<(), Failure> {
     store.close().map_err(|error| failed(&error))
 }
 
-/// Opens a database only to read it, beside other readers. A database that a crash left open is repaired first.
+/// Opens a database for reading only, as other readers may at the same time. A database that a crash left open is repaired first.
 pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
     let options = StoreOptions::default().limits(unpaged());
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
-        // Repair it, and open it again beside other readers.
+        // Repair it, and open it again for reading only.
         StoreErrorKind::Failed => {
             match Store::open(path, catalog.clone(), options.clone()).and_then(Store::close) {
                 Ok(()) => Store::open_read_only(path, catalog.clone(), options),

@@ -1,7 +1,7 @@
 //! Durations in arguments and environment variables: a whole number and `ms`, `s`, `m`, `h` or `d`.
 //!
-//! Every flag that takes a duration parses it by a function of this file. Flags that once took a bare number still do, in the
-//! same unit: [`seconds`] or [`milliseconds`]. Newer flags use [`with_unit`].
+//! Every flag that takes a duration parses it by a function of this file. Flags that accepted a bare number in earlier versions still do,
+//! in the same unit: [`seconds`] or [`milliseconds`]. Newer flags use [`with_unit`].
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 /// The form of a duration, with all units, for help and errors.
 pub(crate) const FORM: &str = "a whole number and ms, s, m, h or d";
 
-/// The longest accepted duration, in days: far below the range of an instant on any platform.
+/// The maximum duration, in days: far below the range of an instant on any platform.
 const MOST_DAYS: u64 = 36_500;
 
 /// The value name of durations in the help.

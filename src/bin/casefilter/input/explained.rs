@@ -11,7 +11,7 @@ pub(crate) struct Explained {
     pub(crate) text: String,
 }
 
-/// Adds the time of compiling the filter in front of the other phases, if the explanation has times.
+/// Inserts the time of compiling the filter before the other phases, if the explanation has times.
 pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Explanation {
     if let Some(analysis) = &mut explanation.analysis {
         analysis.phases.insert(0, Phase { name: "compile", time });

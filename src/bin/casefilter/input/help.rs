@@ -48,8 +48,8 @@ fn advised(mut error: Error, command: &Command) -> Error {
     error
 }
 
-/// Returns the command with placeholders for the spaces in its examples, which are the indented lines after its options. The
-/// same for its subcommands.
+/// Returns the command with placeholders for the spaces in its examples, and in the examples of its subcommands. Examples are the indented
+/// lines after the options.
 fn unbroken(command: Command) -> Command {
     let whole = |line: &str| {
         if line.starts_with("  ") {
@@ -66,7 +66,7 @@ fn unbroken(command: Command) -> Command {
     command.mut_subcommands(unbroken)
 }
 
-/// Ends the process as clap does, after putting spaces back into examples.
+/// Replaces the placeholders in examples by spaces, then ends the process as clap does.
 fn exit(error: &Error) -> ! {
     let is_help =
         matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
@@ -74,7 +74,7 @@ fn exit(error: &Error) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string().replace(UNBROKEN, " ");
-    // Like clap, ignore that the reader went away.
+    // Like clap, ignore a closed output.
     let _ = if error.use_stderr() {
         anstream::stderr().write_all(text.as_bytes())
     } else {

@@ -1,8 +1,8 @@
-//! The processes that have a file open, as far as this user may see them.
+//! The processes that have a file open, if this user may see them.
 
 use std::path::Path;
 
-/// The most processes that are named.
+/// The maximum number of processes that are named.
 const MOST: usize = 3;
 
 /// Returns the other processes that have a file open, as a subject with its verb: `casefilter import (process 17) has`.

@@ -41,7 +41,7 @@ impl Kind {
         format!("/imports/{}{query}", self.name())
     }
 
-    /// Returns the kind of sample records; None for cases.
+    /// Returns the kind of sample records; `None` for cases.
     pub(crate) fn samples(self) -> Option<SampleKind> {
         match self {
             Self::Cases => None,
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of records, and the noun for one record; None for cases.
+    /// Returns the kind of records, and the noun for one record; `None` for cases.
     #[cfg(feature = "service")]
     pub(crate) fn records(self) -> Option<(RecordKind, &'static str)> {
         match self {

@@ -9,7 +9,7 @@ use crate::input::explained::{Explained, with_compiling};
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
-/// Calls the same method of an engine or a store, which share no trait; or another expression for a service.
+/// Calls the same method of an engine or a store, which share no trait. For a service, evaluates another expression.
 macro_rules! local_or_served {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
@@ -38,7 +38,7 @@ impl LoadedCases {
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    /// Returns the memory of the cases; None if a service has them.
+    /// Returns the memory of the cases; `None` if a service has the database open.
     pub(crate) fn memory(&self) -> Option<MemoryUsage> {
         local_or_served!(self, cases => Some(cases.memory()), _served => None)
     }
@@ -62,8 +62,8 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the members of a database's cases that look like fields of a filter. For cases of files, the report of their
-    /// import has them.
+    /// Returns the members of a database's cases that look like fields of a filter. For cases from files, the report of the import has
+    /// these members.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = match self {
             Self::Memory(_) => return Ok(Vec::new()),
@@ -73,7 +73,7 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns how a request is answered. With the time of compiling, also answers it and returns the costs.
+    /// Returns the explanation of a request. If the time of compiling is given, also answers the request and returns the costs.
     pub(crate) fn explain(
         &self,
         request: &SearchRequest,
@@ -95,7 +95,7 @@ impl LoadedCases {
         Ok(Explained { json, text })
     }
 
-    /// Closes the database, and returns errors that closing finds.
+    /// Closes the database, and returns the errors of closing.
     pub(crate) fn close(self) -> Result<(), Failure> {
         match self {
             Self::Memory(_) | Self::Service(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! The formats of input files, told by their names.
+//! The formats of input files, determined by their names.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// Returns the format that the name of the file tells.
+    /// Returns the format for the name of the file.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
         if is_stdin(path) {
@@ -78,12 +78,12 @@ fn is_word_of_a_filter(word: &str) -> bool {
         || word.starts_with(['(', '='])
 }
 
-/// Reports a file that cannot be opened, which otherwise looks like a file of another format.
+/// Returns an error if the file cannot be opened. Later, it would look like a file of another format.
 fn check_access(path: &Path) -> Result<(), Failure> {
     let access = match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(found) if found.is_file() => File::open(path).map(drop),
-        // A pipe can be opened once only.
+        // A pipe can be opened only once.
         Ok(_) => Ok(()),
         // The message for a missing file depends on the format.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -47,7 +47,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Connects to the server. The caller has to be in a Tokio runtime.
+    /// Connects to the server. Must be called in a Tokio runtime.
     pub(crate) async fn connect(&self, url: &str, catalog: &Catalog) -> Result<PostgresSource, Failure> {
         let read = |path: &PathBuf| {
             fs::read(path).map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// A connected server, with a runtime of its own.
+/// A connected server with its own runtime.
 pub(crate) struct Server {
     source: PostgresSource,
     runtime: Runtime,

@@ -25,11 +25,11 @@ pub(super) fn read_all(paths: &[PathBuf], taker: &mut dyn Taker) -> Result<(), F
     paths.iter().try_for_each(|path| read(path, taker, &progress))
 }
 
-/// Returns the size of all files; None if one of them is a stream.
+/// Returns the size of all files; `None` if one of the files is a stream.
 fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        // The length of a database does not tell how much of it is read.
+        // Not all of a database is read, so its length is not useful.
         if Store::exists(path) { None } else { total.checked_add(file.len()) }
     })
 }
@@ -76,7 +76,7 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))
 }
 
-/// Calls `take` with the unpacked text of a file, chunk by chunk.
+/// Calls `take` with the decompressed text of a file, chunk by chunk.
 fn each_chunk(
     path: &Path,
     name: &str,

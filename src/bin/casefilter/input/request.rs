@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 
 use crate::output::escape::quote;
 
-/// The longest line; the rest of a longer one is dropped. A body at its limit fits with every byte written as `\u0000`.
+/// The maximum length of a line in bytes. The rest of a longer line is dropped. A body at its limit fits with every byte written as
+/// `\u0000`.
 pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
 
-/// The most errors of one line that are reported.
+/// The maximum number of errors that are reported for one line.
 const MOST_FAULTS: usize = 10;
 
 /// The keys of a request line.
@@ -23,7 +24,7 @@ const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
 /// A line split into its members, each as text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// None if there is no valid body, which is among the errors.
+    /// The body; `None` if there is no valid body, for which `faults` has an error.
     body: Option<Vec<u8>>,
     offset: Option<String>,
     limit: Option<String>,
@@ -35,10 +36,10 @@ pub(crate) struct Line {
 
 impl Line {
     /// Splits a line into its members, without parsing the body and the parameters. Errors of members are reported by
-    /// [`request`](Self::request), together with those of the body.
+    /// [`request`](Self::request), together with the errors of the body.
     ///
     /// # Errors
-    /// The line is not a JSON object.
+    /// Returns an error if the line is not a JSON object.
     pub(crate) fn read(line: &[u8]) -> Result<Self, Errors> {
         let text = utf8(line)?;
         let members = members(text)?;
@@ -102,14 +103,14 @@ impl Line {
     /// Returns the request of this line.
     ///
     /// # Errors
-    /// All errors of the line, the body and the parameters, in this order, at most ten.
+    /// Returns the first ten errors of the line, the body and the parameters, in this order.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<SearchRequest, Errors> {
         let filter =
             self.body.as_deref().map(|body| FilterBuilder::new(catalog).limits(limits.clone()).json(body));
         self.with_filter(catalog, limits, filter)
     }
 
-    /// Returns the request of this line, with its filter from the cache if it is there.
+    /// Returns the request of this line, with its filter from the cache if the cache has it.
     pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<SearchRequest, Errors> {
         self.with_filter(
             cache.catalog(),
@@ -148,8 +149,9 @@ impl Line {
 
 /// Returns the key that an unknown member is probably meant to be: at most two typing errors away, in any case of letters.
 fn near_key(name: &str) -> Option<&'static str> {
-    /// The longest name in bytes: a longer one is not a typing error, and the distance takes quadratic time.
+    /// The maximum length of a name in bytes. A longer name is not a typing error, and computing the distance takes quadratic time.
     const LONGEST: usize = 64;
+    /// The maximum number of typing errors.
     const MOST_ERRORS: usize = 2;
     if name.is_empty() || name.len() > LONGEST {
         return None;
@@ -192,7 +194,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
     })
 }
 
-/// Returns a member's value as text: the contents of a string, other values as they are written.
+/// Returns a member's value as text: the contents of a string, or any other value as written.
 fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     match value.get() {
         "null" => Ok(None),
@@ -205,7 +207,7 @@ fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// Returns the offset of `part`, a slice of `text`, in it.
+/// Returns the offset in `text` of `part`, which is a slice of `text`.
 fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }

@@ -1,4 +1,4 @@
-//! A file of requests, one on each line.
+//! A file of requests, one per line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -38,7 +38,7 @@ impl Lines {
         })
     }
 
-    /// Returns the next line that is not blank, without its line end; of a line that is too long, its start.
+    /// Returns the next line that is not blank, without its line end. Returns only the start of an overlong line.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             self.line.clear();
@@ -70,7 +70,7 @@ impl Lines {
     }
 }
 
-/// Reads a line with its line feed; drops the rest of a line after [`MOST_LINE_BYTES`] and one.
+/// Reads a line with its line feed. Keeps at most [`MOST_LINE_BYTES`] + 2 bytes, and drops the rest of the line.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     let read = reader.by_ref().take(MOST_LINE_BYTES.saturating_add(2)).read_until(b'\n', line)?;
     if line.last() != Some(&b'\n') {

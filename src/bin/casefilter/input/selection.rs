@@ -12,7 +12,7 @@ use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
 
-/// The most bytes of a body that are read: far above the limit, so that the error has the length.
+/// The maximum number of bytes of a body that are read: far above the limit, so that the error has the length.
 const MOST_BODY_BYTES: u64 = 64 << 20;
 
 /// The arguments for a filter, an order and a page.
@@ -67,7 +67,7 @@ impl Criteria {
         self.body.is_some() || self.text.is_some()
     }
 
-    /// Returns the request for all cases of this filter, in an order if there is one.
+    /// Returns a request for all cases that the filter selects, sorted by `order` if it is given.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<SearchRequest, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
         let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
@@ -97,7 +97,7 @@ impl Selection {
         self.timed_request(catalog).map(|(request, _)| request)
     }
 
-    /// Like [`request`](Self::request), with the time that compiling took.
+    /// Like [`request`](Self::request), but also returns the time of compiling.
     pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(SearchRequest, Duration), Failure> {
         match self.timed_compile(catalog)? {
             (Ok(request), took) => Ok((request, took)),
@@ -165,7 +165,7 @@ impl Selection {
 /// A request, or its errors with their texts.
 type Compiled = Result<SearchRequest, report::Fault>;
 
-/// Returns the limits of requests on the command line, where a page may have any length.
+/// Returns the limits of requests on the command line. A page may have any length.
 pub(crate) fn unpaged() -> Limits {
     Limits::default().with_page(u64::MAX)
 }

@@ -20,7 +20,7 @@ pub(crate) struct Served {
     service: Mutex<Service>,
     catalog: Catalog,
     len: u64,
-    /// True if a page has documents beside the ids.
+    /// True if a page has documents in addition to ids.
     documents: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Served {
 #[derive(Serialize)]
 struct Question {
     ask: &'static str,
-    /// The normal form of the filter; None for all cases.
+    /// The normal form of the filter; `None` for all cases.
     body: Option<String>,
     order: Option<String>,
     offset: u64,
@@ -90,7 +90,7 @@ impl Served {
         self.post(&question).map(|Counted { count }| count)
     }
 
-    /// Returns how a request is answered. With the time of compiling, the service also answers it and returns the costs.
+    /// Returns the explanation of a request. If the time of compiling is given, the service also answers the request and returns the costs.
     pub(crate) fn explain(
         &self,
         request: &SearchRequest,
@@ -102,7 +102,7 @@ impl Served {
         self.post(&question).map(|Told { json, text }| Explained { json, text })
     }
 
-    /// Returns a page; its documents are empty if it has only ids.
+    /// Returns a page. The documents are empty if the page has only ids.
     pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         let mut cases = Vec::new();
         let total = self.cases(request, self.documents, |id, document| {

@@ -29,7 +29,7 @@ pub(crate) enum SendFailure {
 
 #[cfg(feature = "arrow")]
 impl Upload {
-    /// Sends everything from a reader, as a Parquet file.
+    /// Sends the whole input of a reader as a Parquet file.
     pub(crate) fn parquet(&mut self, name: &str, mut file: impl Read) -> Result<(), SendFailure> {
         const PIECE_BYTES: usize = 1 << 20;
         self.begin(name, true).map_err(SendFailure::Told)?;

@@ -20,18 +20,18 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
-/// A target of an import, which takes its sources one by one.
+/// A target of an import, which receives the sources one by one.
 pub(crate) trait Taker {
-    /// Returns true if the sources have records, not cases.
+    /// Returns true if the sources contain records, not cases.
     fn takes_records(&self) -> bool;
 
-    /// Begins a source of text.
+    /// Starts a new text source (JSON or NDJSON) with this name.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
-    /// Takes the next bytes of the source.
+    /// Adds the next bytes of the source.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 
-    /// Takes a Parquet file.
+    /// Adds a Parquet file.
     #[cfg(feature = "arrow")]
     fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure>;
 }
@@ -117,7 +117,7 @@ impl Taker for ServiceTaker<'_> {
     }
 }
 
-/// Returns the failure for a file that cannot hold records.
+/// Returns the failure for a file that cannot contain records.
 pub(crate) fn no_records(name: &str) -> Failure {
     Failure::Failed(format!("cannot read {}: records come as NDJSON or a JSON array", escape(name)))
 }

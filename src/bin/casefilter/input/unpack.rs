@@ -1,4 +1,4 @@
-//! Unpacks files by their first bytes.
+//! Decompresses files, as determined by their first bytes.
 
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -12,10 +12,10 @@ pub(crate) enum Packed {
     Zstd,
 }
 
-/// The number of bytes that tell the compression.
+/// The number of bytes that identify the compression.
 const MAGIC_BYTES: usize = 4;
 
-/// Returns the unpacked text of a file. The first bytes tell the compression; if they do not, the name does.
+/// Returns the decompressed text of a file. The first bytes identify the compression, or else the name does.
 pub(crate) fn unpacked<'r>(
     mut packed: impl Read + 'r,
     by_name: Packed,
@@ -26,7 +26,7 @@ pub(crate) fn unpacked<'r>(
     let how = match start.as_slice() {
         [0x1f, 0x8b, ..] => Packed::Gzip,
         [0x28, 0xb5, 0x2f, 0xfd] => Packed::Zstd,
-        // Some programs pack an empty text as an empty file.
+        // Some programs compress an empty text to an empty file.
         [] => Packed::No,
         _ => by_name,
     };

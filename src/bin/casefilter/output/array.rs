@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Converts NDJSON to an array of the same documents, one on each line.
+/// A writer that converts NDJSON to an array of the same documents, one per line.
 pub(crate) struct Array<W> {
     out: W,
     /// The text before the next document.

@@ -42,7 +42,7 @@ pub(crate) fn id_of(document: &str) -> String {
     serde_json::from_str::<Case>(document).unwrap_or_default().id
 }
 
-/// The members of a case that the table shows; a member of another type counts as absent.
+/// The members of a case that the table shows. A member of another type counts as absent.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Shown<'a> {
@@ -108,7 +108,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Returns a member as a type, or the default if it is absent or of another type.
+/// Parses a member. Returns the default if the member is absent or of another type.
 fn parsed<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Rejects `-` where a file is required; `why` gives the reason.
+/// Rejects `-` if a file is required. `why` is the reason.
 pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     match is_stdout(path) {
         true => Err(Failure::Usage(format!("`-` is no file: {why}"))),

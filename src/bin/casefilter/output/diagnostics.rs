@@ -10,19 +10,19 @@ use casefilter::{Error, Errors};
 use crate::output::escape::escape;
 use crate::output::wrap::width;
 
-/// A text from outside, with its name in messages.
+/// A text from the user, with its name in messages.
 #[derive(Clone)]
 pub(crate) struct Source {
     name: Arc<str>,
     text: Arc<str>,
     /// True if the text is the value of the argument that `name` names.
     is_argument: bool,
-    /// True if the text is one value, which is marked to its end, and not a text of several tokens.
+    /// True if the text is one value, which is marked to its end. False if it has several tokens.
     is_value: bool,
 }
 
 impl Source {
-    /// Returns the text of a file. Bytes that are not UTF-8 are replaced; the offsets of text before them stay.
+    /// Returns the text of a file. Bytes that are not UTF-8 are replaced; offsets before them stay valid.
     pub(crate) fn file(name: &str, bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
@@ -48,7 +48,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// Returns the errors of several texts, in this order; None if there are none.
+    /// Returns the errors of several texts, in this order; `None` if there are none.
     #[cfg(feature = "service")]
     pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
         let sources =
@@ -113,19 +113,19 @@ const MARGIN: usize = 10;
 /// A part of one line of a text, safe for a terminal.
 #[derive(Debug, PartialEq, Eq)]
 struct Excerpt {
-    /// The number of the line, from 1.
+    /// The number of the line, counted from 1.
     line: usize,
-    /// The column in the whole line in characters, from 1.
+    /// The column in the whole line in characters, counted from 1.
     column: usize,
-    /// The part, with unprintable characters escaped, and `…` for what was left out.
+    /// The part, with unprintable characters escaped, and `…` for omitted text.
     text: String,
     /// The token at the offset, as a range of `text`.
     place: Range<usize>,
 }
 
 impl Excerpt {
-    /// Returns about `width` characters around the token at `offset`; `token_length` returns the length of the token in front
-    /// of a text.
+    /// Returns about `width` characters around the token at `offset`. `token_length` returns the length of the token at the start of a
+    /// text.
     fn around(text: &str, offset: usize, width: usize, token_length: fn(&str) -> usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {

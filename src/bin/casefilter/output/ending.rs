@@ -1,4 +1,4 @@
-//! The formats of output files, which the endings of their names tell.
+//! The formats of output files, determined by the endings of their names.
 
 use std::fs;
 use std::path::Path;
@@ -29,10 +29,10 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Returns the layout that a name tells; `writes_rows` is true for a command that can write rows for PostgreSQL.
+    /// Returns the layout for the ending of a name. `writes_rows` is true for a command that can write rows for PostgreSQL.
     ///
     /// # Errors
-    /// The ending is unknown, or of a format that the command does not write.
+    /// Returns an error if the ending is unknown, or is of a format that the command does not write.
     pub(crate) fn of(path: &Path, writes_rows: bool) -> Result<Self, Failure> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
         // A database is rejected by name before it would be overwritten.
@@ -96,10 +96,10 @@ impl Contents {
 
     /// Rejects a name whose ending names another format.
     ///
-    /// Names of databases that exist, of devices and of pipes may end in anything.
+    /// Names of existing databases, devices and pipes may have any ending.
     ///
     /// # Errors
-    /// Wrong usage, with what is written there.
+    /// Returns a usage error, which names the contents, if the ending is of another format.
     pub(crate) fn check_output(self, path: &Path) -> Result<(), Failure> {
         let (usual, contents) = self.words();
         self.other_format(path).map_or(Ok(()), |ending| {
@@ -111,7 +111,7 @@ impl Contents {
         })
     }
 
-    /// Returns the ending of a name that is one of another format.
+    /// Returns the ending of a name if it is the ending of another format.
     fn other_format(self, path: &Path) -> Option<String> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
         if is_stdout(path) || is_no_file || self == Self::Database && Store::exists(path) {
@@ -125,13 +125,13 @@ impl Contents {
     }
 }
 
-/// The advice of [`check_database`] where cases are not read from other files.
+/// The end of the message of [`check_database`] for commands that read cases from a database only.
 pub(crate) const AS_IMPORTED: &str = ", as `casefilter import` makes it";
 
-/// Rejects a name that is to be of a database, and whose ending names another format; `advice` says what else to write.
+/// Rejects a file that should be a database, but whose name has the ending of another format. `advice` is the end of the message.
 ///
 /// # Errors
-/// The file is no database, and its name is not that of one.
+/// Returns an error if the file is not a database, and its name has the ending of another format.
 pub(crate) fn check_database(path: &Path, advice: &str) -> Result<(), Failure> {
     Contents::Database.other_format(path).map_or(Ok(()), |ending| {
         Err(Failure::Failed(format!(

@@ -1,4 +1,4 @@
-//! Makes text from outside harmless on a terminal.
+//! Escapes text from users and files for terminals.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Returns true for a character of a script whose words have joiners, and for emoji that are made of several.
+/// Returns true for a character of a script whose words have joiners, and for emoji that consist of several characters.
 fn takes_joiners(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'
@@ -25,8 +25,7 @@ fn takes_joiners(c: char) -> bool {
         | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns the characters of a text, each with true if it has to be escaped: if it is unprintable, and not a joiner within a
-/// word.
+/// Returns the characters of a text, each with true if it must be escaped: if it is unprintable, and is not a joiner within a word.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut chars = text.chars().peekable();
     let mut last = None;
@@ -44,12 +43,12 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_as(text, |_| false, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// Like [`escape`], for several lines; line breaks stay.
+/// Like [`escape`], but keeps line breaks.
 pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_as(text, is_line_space, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// Returns JSON with unprintable characters as `\uXXXX`, which mean the same in its strings; line breaks stay.
+/// Returns JSON with unprintable characters as `\uXXXX`, which mean the same in strings. Line breaks are kept.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     escape_as(json, is_line_space, |c, out| match c {
         // Line breaks are only between tokens.
@@ -80,7 +79,7 @@ pub(crate) fn quote(text: &str) -> String {
     format!("`{}{mark}`", escape(clipped))
 }
 
-/// A writer of JSON for a terminal. Each write has to hold whole characters.
+/// A writer of JSON for a terminal. Each write must contain whole characters.
 pub(crate) struct EscapedJson<W>(pub(crate) W);
 
 impl<W: Write> Write for EscapedJson<W> {
@@ -100,7 +99,7 @@ pub(crate) fn has_line_breaks(text: &str) -> bool {
     text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
-/// Joins JSON that holds line breaks into one line, by removing the space between its tokens.
+/// Joins JSON with line breaks into one line, by removing the space between its tokens.
 ///
 /// Valid JSON has no raw line breaks in strings. A text without line breaks stays unchanged.
 pub(crate) fn one_line(json: &mut String) {

@@ -12,7 +12,7 @@ use crate::output::status::{BAD_REQUEST, FAILED, REFUSED};
 /// The reason why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The reader of standard output went away, which is not an error.
+    /// The reader of standard output closed it, which is not an error.
     ClosedPipe,
     /// Arguments that contradict each other.
     Usage(String),
@@ -80,7 +80,7 @@ fn say(text: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Writes to standard error; an error in writing is ignored.
+/// Writes to standard error. Ignores errors of writing.
 pub(crate) fn note(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
@@ -105,7 +105,7 @@ pub(crate) fn windows_path(name: &str) -> Option<String> {
         Some(path) => {
             format!("; it is a path of Windows: under WSL write {}", escape(&format!("/mnt/{drive}/{path}")))
         }
-        // A shell removes unquoted backslashes, so that the folders cannot be told apart.
+        // A shell removes unquoted backslashes, so the names of the folders cannot be separated.
         None => format!(
             "; if it is a path of Windows, write it as /mnt/{drive}/… with / between folders, as under WSL"
         ),

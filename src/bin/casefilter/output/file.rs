@@ -33,8 +33,8 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Writes lines into a file, in the format that its name tells, or unchanged to standard output where the name is `-`; see
-/// [`replace`]. The cases come in `order`, if there is one.
+/// Writes lines to a file, in the format for its name, or unchanged to standard output if the name is `-`; see [`replace`]. If `order` is
+/// given, the cases are in this order.
 pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
@@ -43,8 +43,8 @@ pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Res
     replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
 }
 
-/// Like [`to_file`], for lines that are read from a database. `fill` closes the database at its end, which may come before
-/// standard output has everything.
+/// Like [`to_file`], for lines that are read from a database. `fill` closes the database at its end, possibly before everything is written
+/// to standard output.
 pub(crate) fn from_database(
     database: &Path,
     path: &Path,
@@ -69,11 +69,10 @@ fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a file that gets its name once it is complete; see [`AtomicFile`]. If writing fails, the file under this name stays
-/// unchanged.
+/// Writes a file that gets its name when it is complete; see [`AtomicFile`]. If writing fails, an existing file is unchanged.
 ///
 /// An existing file keeps its mode, and its owner and group if this process may set them; only its owner can read a new file.
-/// For a symbolic link, the target is written.
+/// If the path is a symbolic link, its target is replaced.
 pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     if Store::exists(path) {
@@ -91,7 +90,7 @@ pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()
     file.finish().map_err(fail)
 }
 
-/// Begins a new file for a secret, which only its owner can read.
+/// Creates a file for a secret, which only its owner can read.
 #[cfg(feature = "service")]
 pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
@@ -99,7 +98,7 @@ pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     AtomicFile::create_new(path).map_err(fail)
 }
 
-/// Writes the file that [`create_private`] began, and gives it its name.
+/// Writes the file that [`create_private`] created, and gives it its name.
 #[cfg(feature = "service")]
 pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
     let mut file = new.file();

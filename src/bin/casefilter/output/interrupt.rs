@@ -8,7 +8,7 @@ use casefilter::AtomicFile;
 /// True if a thread waits for signals.
 static LISTENS: Mutex<bool> = Mutex::new(false);
 
-/// From now on, a signal that ends the process first removes the temporary names of unfinished files.
+/// Makes a signal that ends the process first remove the temporary files of the process.
 pub(crate) fn watch() -> io::Result<()> {
     let mut listens = LISTENS.lock().unwrap_or_else(PoisonError::into_inner);
     if !*listens {
@@ -18,7 +18,7 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a signal on a separate thread. The process then dies by that signal, as it would without.
+/// Waits for a signal on a separate thread. The process then ends by that signal, as without this handling.
 #[cfg(unix)]
 fn listen() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -37,7 +37,7 @@ fn listen() -> io::Result<()> {
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
 }
 
-/// Returns the signals that the parent process made this one ignore, as `nohup` does; none where the system does not tell.
+/// Returns the signals that the parent process made this process ignore, as `nohup` does. Returns none if the system does not provide them.
 #[cfg(unix)]
 fn ignored_signals() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -19,7 +19,7 @@ pub(crate) fn check_report<'p>(
 ) -> Result<(), Failure> {
     let Some(report) = report else { return Ok(()) };
     refuse_stdout(report, "--report needs one, since standard output has the answer")?;
-    // A terminal or a pipe loses nothing.
+    // Writing to a terminal or a pipe overwrites nothing.
     if fs::metadata(report).is_ok_and(|found| !found.is_file()) {
         return Ok(());
     }
@@ -38,7 +38,7 @@ pub(crate) fn check_report<'p>(
     Contents::Report.check_output(report)
 }
 
-/// Returns true if two names mean one file, also by links of either kind, or would mean one if it existed.
+/// Returns true if two names refer to the same file, including by hard or symbolic links, or would do so if the file existed.
 fn is_same(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (AtomicFile::target_of(one), AtomicFile::target_of(other)) else {
         return false;

@@ -6,15 +6,15 @@ use std::str;
 use casefilter::arrow::ParquetWriter;
 use casefilter::{Catalog, Order};
 
-/// A Parquet file of cases, which takes NDJSON.
+/// A writer that converts NDJSON to a Parquet file of cases.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: ParquetWriter<W>,
-    /// The start of a line whose end has not come yet.
+    /// The start of a line whose end has not been written yet.
     line: Vec<u8>,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Begins a file of cases in this order.
+    /// Starts a file of cases in this order.
     pub(crate) fn new(out: W, order: Option<&Order>) -> io::Result<Self> {
         Ok(Self { writer: ParquetWriter::new(out, &Catalog::cases(), order)?, line: Vec::new() })
     }
@@ -32,7 +32,7 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-/// Takes NDJSON.
+/// Accepts NDJSON.
 impl<W: Write + Send> Write for ParquetFile<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');

@@ -9,7 +9,7 @@ pub(crate) enum Part {
     Parquet,
     /// Searching a table of PostgreSQL.
     Postgres,
-    /// The service, and the records that it answers from.
+    /// The service, and the records that it reads.
     Service,
 }
 
@@ -33,8 +33,7 @@ impl Part {
         }
     }
 
-    /// Rejects a request that needs this part in a build without it. `what` names the request to the user, such as `` `serve`
-    /// ``.
+    /// Returns an error if this build does not have the part. `what` is the user's request in words, such as `` `serve` ``.
     pub(crate) fn require(self, what: &str) -> Result<(), Failure> {
         if self.is_built_in() { Ok(()) } else { Err(Failure::Failed(self.missing(what))) }
     }

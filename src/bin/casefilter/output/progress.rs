@@ -13,16 +13,16 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 /// The delay before progress is shown: shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// True once anything was shown. Further work is then shown at once, so that the display keeps moving.
+/// True after progress was shown for the first time. Further work is then shown at once, so that the display keeps moving.
 static WAS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// The time without progress after which a bar gives a reason.
+/// The time without progress after which a bar shows a reason.
 const STANDSTILL: Duration = Duration::from_millis(700);
 
 /// The time between two updates of the display.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A progress bar on standard error, if that is a terminal and the work takes long.
+/// A progress bar on standard error. It is shown if standard error is a terminal and the work takes long.
 pub(crate) struct Progress {
     bar: Bar,
 }
@@ -39,7 +39,7 @@ pub(super) struct Bar {
 }
 
 impl Progress {
-    /// Returns a bar for bytes; without a total it shows only their number and rate.
+    /// Returns a bar for bytes. Without a total, it shows only the number of bytes and the rate.
     pub(crate) fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {left}",
@@ -124,7 +124,7 @@ impl Drop for Progress {
     }
 }
 
-/// A display for work of unknown length: the description and the elapsed time, on a terminal and once the work takes long.
+/// A display for work of unknown length: the description and the elapsed time. It is shown on a terminal if the work takes long.
 pub(crate) struct Working {
     /// Dropping it ends the display.
     done: Option<Sender<()>>,
@@ -132,13 +132,13 @@ pub(crate) struct Working {
 }
 
 impl Working {
-    /// Begins the work of this description.
+    /// Starts the display of work with this description.
     pub(crate) fn on(doing: &'static str) -> Self {
         if !io::stderr().is_terminal() {
             return Self { done: None, thread: None };
         }
         let (done, is_done) = mpsc::channel();
-        // Without a thread the work goes on without a display.
+        // Without a thread, the work continues without a display.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(doing, &is_done));
         Self { done: Some(done), thread: thread.ok() }
     }

@@ -1,4 +1,4 @@
-//! Prints the errors in case data, and what a lenient import left out.
+//! Prints the errors in case data, and the parts that a lenient import left out.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
@@ -12,13 +12,13 @@ use crate::output::figures::{counted, thousands};
 use crate::output::file::replace;
 use crate::output::status::Status;
 
-/// The most errors that are listed on a terminal; elsewhere all of the report are.
+/// The maximum number of errors that are listed on a terminal. Elsewhere, all errors of the report are listed.
 pub(crate) const LISTED: usize = 20;
 
 /// The contents and the mode of an import.
 #[cfg_attr(
     not(feature = "service"),
-    expect(dead_code, reason = "a build without the service asks none to import")
+    expect(dead_code, reason = "a build without the service sends no import to a service")
 )]
 #[derive(Clone, Copy)]
 pub(crate) enum Importing {
@@ -28,7 +28,7 @@ pub(crate) enum Importing {
 
 #[cfg_attr(
     not(feature = "service"),
-    expect(dead_code, reason = "a build without the service asks none to import")
+    expect(dead_code, reason = "a build without the service sends no import to a service")
 )]
 impl Importing {
     /// Returns the failure for rejected data.
@@ -85,7 +85,8 @@ pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Resul
     replace(path, &mut |mut file| file.write_all(&text))
 }
 
-/// Groups errors of one kind, in the order of their first occurrence: the first error, and the number of further ones.
+/// Groups errors of one kind, in the order of their first occurrence. Returns the first error of each group, and the number of further
+/// errors.
 fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
     let mut groups: Vec<(&ImportError, u64)> = Vec::new();
     let mut places: HashMap<(&str, ErrorKind, bool, String), usize> = HashMap::new();
@@ -100,7 +101,7 @@ fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
             });
         }
         let key = (refusal.source.as_str(), refusal.error.kind, refusal.kept, path);
-        // An error of a whole source is a group of its own.
+        // An error of a whole source is a separate group.
         let place = if refusal.line == 0 { groups.len() } else { *places.entry(key).or_insert(groups.len()) };
         match groups.get_mut(place) {
             Some((_, more)) => *more = more.saturating_add(1),
@@ -110,7 +111,7 @@ fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
     groups
 }
 
-/// Returns text such as ` (and 50 more like it)`; nothing for zero.
+/// Returns text such as ` (and 50 more like it)`; empty for zero.
 fn and_more(count: u64) -> String {
     if count == 0 { String::new() } else { format!(" (and {} more like it)", thousands(count)) }
 }
@@ -118,7 +119,7 @@ fn and_more(count: u64) -> String {
 /// Prints what a lenient import left out on standard error, with one line for errors of one kind, and returns the exit
 /// status.
 ///
-/// On a terminal it lists the first 20 lines, elsewhere all.
+/// On a terminal, it lists the first 20 lines; elsewhere, all lines.
 pub(crate) fn report_left_out(report: &ImportReport) -> Status {
     if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
         return Status::Fine;

@@ -29,7 +29,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// Returns the format of rows, if the ending of the name or --flat asks for rows.
+    /// Returns the format of rows, if the ending of the name or --flat requests rows.
     pub(crate) fn of(ending: Ending, flat: bool) -> Result<Option<Self>, Failure> {
         match ending {
             Ending::Tsv => Ok(Some(Self::Copy)),
@@ -39,7 +39,7 @@ impl Rows {
         }
     }
 
-    /// Writes `count` cases, whose documents come from `walk` in the order of their positions.
+    /// Writes `count` cases. `walk` passes on their documents in the order of their positions.
     pub(crate) fn write(self, path: &Path, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
         let table = Table::new(&Catalog::cases());
         let progress = Progress::of_cases(count);

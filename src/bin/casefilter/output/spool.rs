@@ -1,7 +1,7 @@
-//! Standard output that does not wait for its reader: unread bytes wait in memory, and above a bound in a file.
+//! Standard output that does not wait for its reader: unread bytes are in memory up to a limit, then in a file.
 //!
-//! Commands that read a database write through it. They can close the database as soon as they have read it, even if the
-//! reader of the output is slow.
+//! Commands that read a database write through a [`Spool`]. They can close the database as soon as they have read it, even if the reader of
+//! the output is slow.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,18 +12,18 @@ use std::thread::{self, JoinHandle};
 
 use crate::output::unnamed::unnamed_beside;
 
-/// The most bytes that wait in memory.
+/// The maximum number of bytes that wait in memory.
 const MEMORY_BYTES: usize = 16 << 20;
 
-/// The bytes of the file that are read at once.
+/// The number of bytes that are read from the file at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// A writer whose bytes a separate thread passes on.
+/// A writer. A separate thread passes its bytes on.
 ///
-/// [`flush`](Write::flush) waits until all of them are passed on.
+/// [`flush`](Write::flush) waits until all bytes are passed on.
 pub(crate) struct Spool {
     shared: Arc<Shared>,
-    /// The database beside which the file is made, if possible.
+    /// The database in whose folder the file is created, if possible.
     beside: Option<PathBuf>,
     memory_bytes: usize,
     thread: Option<JoinHandle<()>>,
@@ -35,7 +35,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The waiting bytes, in this order: those that the thread holds, the pieces, the file from `read` to `written`.
+/// The waiting bytes, in this order: the bytes that the thread has taken, the pieces, the file from `read` to `written`.
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Vec<u8>>,
@@ -44,11 +44,11 @@ struct State {
     file: Option<File>,
     read: u64,
     written: u64,
-    /// True if no file could be made or written: the bytes in memory then stay below the bound.
+    /// True if no file could be created or written. The bytes in memory then stay below the limit.
     is_without_file: bool,
     /// True while the thread passes bytes on.
     is_busy: bool,
-    /// True once no more bytes come.
+    /// True if no more bytes will be written.
     is_ended: bool,
     /// The error that stopped the thread.
     failure: Option<io::Error>,
@@ -69,7 +69,7 @@ impl State {
         self.pieces.is_empty() && self.read == self.written
     }
 
-    /// Returns the error of the thread; later calls get its kind only.
+    /// Returns the error of the thread. Later calls return only the kind of the error.
     fn check(&mut self) -> io::Result<()> {
         match self.failure.take() {
             None => Ok(()),
@@ -98,7 +98,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns the bytes to pass on next, or none if none wait.
+    /// Returns the bytes to pass on next; `None` if no bytes wait.
     fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(piece) = self.pieces.pop_front() {
             self.piece_bytes = self.piece_bytes.saturating_sub(piece.len());
@@ -124,7 +124,7 @@ fn copied(error: &io::Error) -> io::Error {
 }
 
 impl Spool {
-    /// Returns a writer that passes bytes on to `out`. A file, if needed, is made beside `beside`, if possible.
+    /// Returns a writer that passes bytes on to `out`. If a file is needed, it is created in the folder of `beside`, if possible.
     pub(crate) fn new(out: impl Write + Send + 'static, beside: Option<&Path>) -> io::Result<Self> {
         Self::with_memory(out, beside, MEMORY_BYTES)
     }
@@ -148,7 +148,7 @@ impl Spool {
     }
 }
 
-/// Passes bytes on until no more come.
+/// Passes bytes on until the writer is dropped.
 fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
     let mut state = shared.state();
     loop {
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes a piece when the test says so.
+    /// A reader that reads a piece when the test permits it.
     struct Slow {
         go: Receiver<()>,
         taken: SyncSender<Vec<u8>>,
@@ -264,7 +264,7 @@ mod tests {
                     spool.write_all(line.as_bytes()).unwrap();
                     expected.extend(line.into_bytes());
                 }
-                // The reader may take some of it before more comes.
+                // The reader may read a part before more is written.
                 (0..20).for_each(|_| go.send(()).unwrap());
             }
             let reader = thread::spawn(move || while go.send(()).is_ok() {});

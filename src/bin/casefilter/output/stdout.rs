@@ -1,4 +1,4 @@
-//! Standard output: buffered, safe on a terminal, and silent about readers that went away.
+//! Standard output: buffered, escaped on a terminal, and without an error message if the reader closes it.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Output<Box<dyn Write>> {
     }
 }
 
-/// Returns standard output through a [`Spool`], unless it is a file, which never makes a writer wait.
+/// Returns standard output through a [`Spool`]. Returns a file directly, because it never makes a writer wait.
 pub(crate) fn spooled_stdout(database: &Path) -> io::Result<Box<dyn Write>> {
     if is_file(&io::stdout()) {
         return Ok(Box::new(io::stdout()));
@@ -71,7 +71,7 @@ impl<W: Write> Output<W> {
         if self.is_terminal { self.write(&escape_lines(text)) } else { self.write(text) }
     }
 
-    /// Writes lines whose parts from outside are [escaped](crate::output::escape::escape) already.
+    /// Writes lines in which text from users and files is already [escaped](crate::output::escape::escape).
     pub(crate) fn escaped_lines(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text)
     }

@@ -8,13 +8,13 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::wrap::{split_at_width, width, wrapped_to};
 
-/// The columns of space between two columns of a table.
+/// The width of the space between two columns of a table, in characters.
 const GAP: usize = 2;
 
-/// The least width of a column that can be cut.
+/// The minimum width of a column that can be cut, in characters.
 const LEAST: usize = 10;
 
-/// The mark for the rest of a text that is cut.
+/// The mark at the end of a text that is cut.
 const CUT: &str = "…";
 
 /// A column: its heading, its alignment, and whether it is cut on a narrow terminal.
@@ -26,23 +26,23 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Returns a column of texts, which can be cut on a narrow terminal.
+    /// Creates a left-aligned text column. It is cut if the terminal is too narrow.
     pub(crate) const fn text(heading: &'static str) -> Self {
         Self { heading, right: false, yields: true }
     }
 
-    /// Returns a column of texts that are useless when they are cut.
+    /// Creates a column of text that is never cut.
     pub(crate) const fn whole(heading: &'static str) -> Self {
         Self { heading, right: false, yields: false }
     }
 
-    /// Returns a column of numbers, aligned on the right.
+    /// Creates a column of numbers, aligned on the right.
     pub(crate) const fn number(heading: &'static str) -> Self {
         Self { heading, right: true, yields: false }
     }
 }
 
-/// Lays out rows under headings, one on each line, to the width of the terminal.
+/// Lays out rows under headings, one per line, within the width of the terminal.
 ///
 /// Columns that do not fit are left out; a last line names them.
 pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
@@ -57,13 +57,13 @@ pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A function that takes the text of a table, one or more lines at a time.
+/// A function that receives the text of a table, one or more lines at a time.
 pub(crate) type Write<'w> = &'w mut dyn FnMut(&str) -> Result<(), Failure>;
 
-/// A table that is written while its rows come; the first rows decide the widths of the columns.
+/// A table that is written while its rows are added. The first rows determine the widths of the columns.
 pub(crate) struct TableWriter {
     columns: &'static [Column],
-    /// The rows that decide the widths, until there are enough.
+    /// The first rows, which determine the widths, until there are enough.
     first: Vec<Vec<String>>,
     enough: usize,
     layout: Option<Layout>,
@@ -138,7 +138,7 @@ impl Layout {
                 }
             }
         }
-        // The remaining space goes to the narrowest of the columns that need more.
+        // The narrowest of the columns that need more space gets the remaining space.
         while room > 0 {
             let hungry =
                 layout.shown.iter_mut().zip(&wanted).filter(|(shown, wanted)| shown.width < **wanted);

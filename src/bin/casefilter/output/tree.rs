@@ -1,4 +1,4 @@
-//! Trees of criteria, a criterion on each row, that fit the width of the terminal.
+//! Trees of criteria, one criterion per row, that fit the width of the terminal.
 
 use crate::output::escape::escape;
 use crate::output::wrap::wrapped_to;
@@ -6,13 +6,13 @@ use crate::output::wrap::wrapped_to;
 /// The indentation of the further lines of a row below its text.
 const HANGING: usize = 2;
 
-/// The least columns for the text of a row; deeper rows are indented no further.
+/// The minimum width for the text of a row. Rows that would have less are indented no further.
 const LEAST_TEXT: usize = 24;
 
 /// The indentation of the further lines of sentences.
 const HANGING_TEXT: usize = 4;
 
-/// The least columns beside the figures of an explanation; with fewer, the heading of the figures is shortened.
+/// The minimum width next to the figures of an explanation. With less, the heading of the figures is shortened.
 const AMPLE_TEXT: usize = 48;
 
 /// Lays out the truth of every criterion for one case, as [`Why`](casefilter::reference::Why) prints it.
@@ -46,8 +46,8 @@ pub(crate) fn explanation(text: &str, width: usize) -> String {
     rows.chain(sentences).map(|line| line + "\n").collect()
 }
 
-/// Returns one row as lines no wider than `width`: `front`, then the text, whose indentation shows its depth. The further lines
-/// are indented below the text.
+/// Returns one row as lines no wider than `width`: `front`, then the text, whose indentation shows its depth. Further lines are indented to
+/// the text.
 fn row(front: &str, text: &str, width: usize) -> String {
     let front_width = front.chars().count();
     let Some(most_indent) = width.checked_sub(front_width.saturating_add(LEAST_TEXT)) else {
@@ -61,13 +61,12 @@ fn row(front: &str, text: &str, width: usize) -> String {
     format!("{front}{}{}", " ".repeat(indent), wrapped.replace('\n', &further))
 }
 
-/// Returns the width of the figures before the criteria, which the heading tells.
+/// Returns the width of the figures before the criteria, taken from the heading.
 fn figures_width(table: &[String]) -> Option<usize> {
     table.first()?.find("criterion")
 }
 
-/// Shortens the heading `expected in 3 of 16` to `expected`, and its column likewise. A sentence below the table has the
-/// numbers.
+/// Shortens the heading `expected in 3 of 16` to `expected`, and narrows its column. A sentence below the table has the numbers.
 fn with_short_heading(table: &[String]) -> Vec<String> {
     const SHORT: &str = "expected";
     let cut = || {
@@ -91,7 +90,7 @@ fn with_short_heading(table: &[String]) -> Vec<String> {
     cut().unwrap_or_else(|| table.to_vec())
 }
 
-/// Splits a text before its character of this number, counted from 0.
+/// Splits a text before the character with this number, counted from 0.
 fn split_at_char(text: &str, number: usize) -> (&str, &str) {
     text.split_at(text.char_indices().nth(number).map_or(text.len(), |(at, _)| at))
 }

@@ -1,11 +1,11 @@
-//! Makes files without a name.
+//! Creates unnamed files.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Makes a file without a name, in the folder of another file if possible, or else in the folder of temporary files. Only its
-/// owner can read it, and the system removes it when the process ends.
+/// Creates an unnamed file in the folder of another file if possible, or else in the folder of temporary files. Only its owner can read it,
+/// and the system removes it when the process ends.
 pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
     let beside = other.map(|other| tempfile::tempfile_in(folder_of(other)));
     // There may be space only in the one folder, or permission only in the other.

@@ -4,13 +4,13 @@ use std::io;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The width if standard output is not a terminal and the variable `COLUMNS` is not set.
+/// The line width in characters if standard output is not a terminal and the variable `COLUMNS` is not set.
 const WIDTH: u16 = 120;
 
-/// The narrowest layout.
+/// The minimum width of a layout, in characters.
 const NARROWEST: u16 = 20;
 
-/// Splits a text after the longest start of at most this width.
+/// Splits a text after its longest prefix of at most this width.
 pub(super) fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     let mut room = width;
     let end = text.char_indices().find(|(_, c)| match room.checked_sub(c.width().unwrap_or(0)) {
@@ -51,16 +51,16 @@ pub(crate) fn wrapped_to(line: &str, hanging: usize, width: usize) -> String {
     text
 }
 
-/// Reduces the space between cells, from the end on, until the line fits the width or no space is left to reduce.
+/// Reduces the space between cells, starting at the end, until the line fits the width or no space can be reduced.
 fn narrowed(line: &str, width: usize) -> String {
-    /// The least space between two cells.
+    /// The minimum space between two cells.
     const APART: &str = "   ";
     let mut line = line.to_owned();
     let mut end = line.len();
     while let Some(excess) = line.width().checked_sub(width).filter(|excess| *excess > 0) {
         let Some(last) = line.get(..end).and_then(|front| front.rfind(APART)) else { break };
         let start = line.get(..last).map_or(0, |front| front.trim_end_matches(' ').len());
-        // The indentation of the line stays.
+        // The indentation of the line is kept.
         if start == 0 {
             break;
         }
@@ -85,7 +85,7 @@ fn break_in(text: &str, room: usize) -> usize {
     found.unwrap_or(front.len()).max(one)
 }
 
-/// Returns the width for lines of text, which are not wrapped where no width is known.
+/// Returns the width for lines of text. Lines are not wrapped if no width is known.
 pub(crate) fn line_width() -> usize {
     known_width().map_or(usize::MAX, usize::from)
 }

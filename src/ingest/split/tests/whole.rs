@@ -5,7 +5,7 @@ use super::{Error, ErrorKind, FileFault, Output, Piece, detect_layout, start, tr
 use crate::error::quote;
 use crate::json::{JsonType, Reader, Result};
 
-/// Splits a file without any part that is longer than the limit.
+/// Splits a file in which no document exceeds `limit`.
 pub(super) fn split(file: &[u8], limit: usize) -> Output {
     let mut output = Output::default();
     if let Err(error) = start::check(&file[..file.len().min(4)]) {
@@ -97,7 +97,7 @@ fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
     bytes.len()
 }
 
-/// Splits arrays and answers, one after another. The elements of the first start at `start`.
+/// Splits arrays and answers, one after another. The elements of the first array start at `start`.
 fn texts(
     bytes: &[u8],
     first: u64,

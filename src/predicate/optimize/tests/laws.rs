@@ -456,7 +456,7 @@ fn compile(catalog: &Catalog, body: &Body) -> Filter {
     Filter::compile(catalog, body.json().as_bytes()).unwrap()
 }
 
-/// Returns the normal form of a body from `compile` and from the criteria as written. `None` if the body has errors.
+/// Returns two normal forms of a body: from `compile`, and from the criteria as written. Each is `None` if the body has errors.
 fn both_ways(catalog: &Catalog, json: &str) -> (Option<Tree<Leaf>>, Option<Tree<Leaf>>) {
     let limits = Limits::default();
     let compiled =

@@ -1,4 +1,4 @@
-//! The output: a line for each request, for each field, and at the end.
+//! The output: a line for each request, a line for each field, and a last line.
 
 use casefilter::MemoryUsage;
 use serde::Serialize;
@@ -65,7 +65,7 @@ impl Timed {
     }
 }
 
-/// Returns the memory of each field, the largest first. The insertion order of cases belongs to no field.
+/// Returns the memory of each field, largest first. The insertion order of cases belongs to no field.
 pub(super) fn field_bytes(memory: &MemoryUsage) -> Vec<FieldBytes<'_>> {
     let mut fields: Vec<FieldBytes<'_>> = memory
         .fields
@@ -84,7 +84,7 @@ impl<'m> FieldBytes<'m> {
         Column::number("a case"),
     ];
 
-    #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     fn new(field: &'m str, column_bytes: u64, index_bytes: u64, cases: u64) -> Self {
         let bytes = column_bytes.saturating_add(index_bytes) as f64;
         let bytes_per_case = rounded(bytes / cases.max(1) as f64, 100.0);

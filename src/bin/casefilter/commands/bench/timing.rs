@@ -9,25 +9,25 @@ use crate::commands::bench::lines::{Timed, rounded};
 use crate::input::loaded::LoadedCases;
 use crate::input::request::Line;
 
-/// The time for which each request is repeated without --runs, within the next two bounds.
+/// The time for which each request is repeated without --runs. [`LEAST_RUNS`] and [`MOST_RUNS`] bound the number of runs.
 const ENOUGH: Duration = Duration::from_millis(200);
 
-/// The least runs of a request without --runs.
+/// The minimum number of runs of a request without --runs.
 const LEAST_RUNS: u32 = 5;
 
-/// The most runs of a request.
+/// The maximum number of runs of a request.
 const MOST_RUNS: usize = 100_000;
 
 /// The options of a measurement.
 pub(super) struct Runs {
     pub(super) threads: u16,
-    /// The number of runs; None repeats a request for [`ENOUGH`] time.
+    /// The number of runs. `None` repeats a request for the time [`ENOUGH`].
     pub(super) runs: Option<u32>,
     /// True if compiled filters are taken from a cache.
     pub(super) is_cached: bool,
 }
 
-/// A block of memory that is read to evict everything else from the processor's caches.
+/// A block of memory. Reading it evicts everything else from the processor's caches.
 pub(super) struct Caches {
     other: Vec<u64>,
 }
@@ -35,6 +35,7 @@ pub(super) struct Caches {
 impl Caches {
     /// The size of the block, larger than any cache of a processor.
     const WORDS: usize = (256 << 20) / size_of::<u64>();
+    /// The number of words in a cache line.
     const WORDS_OF_A_LINE: usize = 64 / size_of::<u64>();
 
     pub(super) fn new() -> Self {
@@ -52,7 +53,7 @@ impl Caches {
 pub(super) struct Measured {
     pub(super) matched: u64,
     pub(super) times: Vec<Duration>,
-    /// The times with empty caches.
+    /// The times of runs with empty processor caches.
     pub(super) cold: Option<Vec<Duration>>,
 }
 
@@ -105,7 +106,7 @@ pub(super) fn time(
         true => Compiler::Cached(FilterCache::new(FilterBuilder::new(cases.catalog()), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    // Cases of a service were copied before, so that counting them cannot fail.
+    // Cases of a service have been copied, so counting them cannot fail.
     let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter).unwrap_or_default();
     once(cases, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
@@ -134,13 +135,14 @@ pub(super) fn time(
     Ok(Measured { matched, times, cold })
 }
 
-/// Returns how many of the runs one of the threads does.
+/// Returns the number of runs of one thread.
 fn share(runs: u32, thread: u32, threads: u32) -> u32 {
     let extra = runs.checked_rem(threads).is_some_and(|rest| thread < rest);
     runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
 }
 
-/// Runs a request `least` times, and then until that has taken long enough, at most [`MOST_RUNS`] times. Returns the times.
+/// Runs a request at least `least` times, and until the runs have taken the time `enough`, but at most [`MOST_RUNS`] times. Returns the
+/// times.
 fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
     let mut answer = String::new();
     let start = Instant::now();
@@ -151,7 +153,7 @@ fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Dura
     times
 }
 
-/// Runs a request once, from the bytes of its body to those of its answer, and returns how long that took.
+/// Runs a request once, from the bytes of its body to the bytes of its answer. Returns the time that it took.
 fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut String) -> Duration {
     answer.clear();
     let start = Instant::now();
@@ -179,9 +181,10 @@ mod tests {
 
     #[test]
     fn a_read_takes_longer_with_empty_caches() {
-        /// Lines that a near cache holds, each of which names the next one: they are read one after the other.
+        /// The number of cache lines, which fit a near cache. Each line has the index of the next line, so they are read one after the
+        /// other.
         const LINES: usize = 1 << 12;
-        // A step and a shift that together come past every line.
+        // A step and a shift that together visit every line.
         let next = |line: usize| (line * 1_237 + 1_013) % LINES;
         let lines: Vec<[usize; 8]> = (0..LINES).map(|line| [next(line); 8]).collect();
         let read = || {

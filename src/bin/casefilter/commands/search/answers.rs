@@ -1,4 +1,4 @@
-//! Answers to a file of requests, one line each.
+//! Answers to a file of requests, one per line.
 
 use crate::input::request::{Line, envelope};
 use crate::input::request_lines::Lines;
@@ -44,8 +44,8 @@ pub(super) fn answer_all(
     Ok(bad)
 }
 
-/// Returns an answer on one line. `documents` are all its items; those that hold line breaks are joined, the others stay as
-/// they are stored.
+/// Returns an answer on one line. `documents` are all its items. Documents with line breaks are joined into one line; all other documents
+/// are unchanged.
 fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
     let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
     let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();

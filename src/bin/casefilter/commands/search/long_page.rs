@@ -14,7 +14,7 @@ use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 use crate::output::table::TableWriter;
 
-/// The number of rows that decide the widths of the columns of a table.
+/// The number of rows that determine the widths of the columns of a table.
 const ROWS_MEASURED: usize = 1000;
 
 /// A page whose cases are written while they are read.
@@ -23,7 +23,7 @@ pub(super) struct LongPage<'r> {
     pub(super) format: Format,
     /// The number of selected cases.
     pub(super) total: u64,
-    /// The database that holds the cases, if there is one.
+    /// The database of the cases, if there is one.
     pub(super) database: Option<&'r Path>,
 }
 
@@ -33,7 +33,7 @@ impl LongPage<'_> {
         self.total.saturating_sub(self.request.offset).min(self.request.limit)
     }
 
-    /// Writes the page, and closes the database once its cases are read. `summary` returns the last line of a table.
+    /// Writes the page, and closes the database after its cases are read. `summary` returns the last line of a table.
     pub(super) fn write(&self, cases: LoadedCases, summary: impl FnOnce() -> String) -> Result<(), Failure> {
         let mut out = match self.database {
             Some(database) => Output::from_database(database)?,

@@ -29,7 +29,7 @@ pub(super) fn summary_of(
     )
 }
 
-/// Notes on standard error that the filter selects more cases than were written, if so.
+/// If the filter selects more cases than were written, prints a note on standard error.
 pub(super) fn note_cut(written: u64, request: &SearchRequest, total: u64) {
     let end = request.offset.saturating_add(written);
     if request.limit > 0 && written == request.limit && end < total {

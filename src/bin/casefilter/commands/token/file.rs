@@ -1,4 +1,4 @@
-//! The file of tokens, which several commands may change at once.
+//! The file of tokens, which several commands may change at the same time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,19 +12,19 @@ use crate::output::file::{cannot_write, replace};
 use crate::output::interrupt;
 use crate::output::overwrite::is_same_inode;
 
-/// A file of tokens that no other command changes until this is dropped.
+/// A locked file of tokens. No other command changes it until the `LockedTokens` is dropped.
 ///
-/// A change replaces the file by a new one, so the lock is on the file that has the name now. If there is no file yet,
-/// nothing is locked, and the first command that makes the file wins.
+/// A change replaces the file by a new file, so the lock is on the file that currently has the name. If there is no file yet, nothing is
+/// locked, and the first command that creates the file wins.
 pub(super) struct LockedTokens<'p> {
     path: &'p Path,
     pub(super) tokens: TokenFile,
-    /// None where there is no file yet. Closing it ends the lock.
+    /// The locked file; `None` if there is no file yet. Closing it ends the lock.
     lock: Option<File>,
 }
 
 impl<'p> LockedTokens<'p> {
-    /// Reads the file, once no other command changes it.
+    /// Locks and reads the file. Waits until no other command changes it.
     pub(super) fn read(path: &'p Path) -> Result<Self, Failure> {
         let fail = |error: io::Error| Failure::io("cannot read", &path.display().to_string(), &error);
         loop {
@@ -44,7 +44,7 @@ impl<'p> LockedTokens<'p> {
         }
     }
 
-    /// Writes the file. Returns false, and writes nothing, if another command has made the file since it was read.
+    /// Writes the file. Returns false, and writes nothing, if another command has created the file since it was read.
     pub(super) fn write(self, text: &str) -> Result<bool, Failure> {
         let Self { path, lock, .. } = self;
         if lock.is_some() {

@@ -9,7 +9,7 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::refusals::Importing;
 
-/// Removes a frame from the front of the received bytes, once it is complete.
+/// Removes the first frame of the received bytes. Returns `None` if it is not complete.
 pub(super) fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
     const HEAD_BYTES: usize = 5;
     let (sort, length) = match waiting.get(..HEAD_BYTES)? {
@@ -34,7 +34,7 @@ struct Told {
     refusal: Option<ImportError>,
 }
 
-/// Parses the answer of a service, or its error; `importing` is the mode of an import.
+/// Parses the answer of a service, or its error. `importing` describes the import, if the request is an import.
 pub(super) fn read_answer<T: DeserializeOwned>(
     is_good: bool,
     body: &[u8],

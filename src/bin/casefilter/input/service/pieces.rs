@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::sync::mpsc::Receiver;
 
-/// The most pieces of a body that wait to be sent.
+/// The maximum number of pieces of a body that wait to be sent.
 pub(super) const PIECES: usize = 4;
 
 /// A piece of a body.

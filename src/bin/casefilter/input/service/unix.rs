@@ -45,7 +45,7 @@ impl Service {
     /// Connects to the service that has a database open.
     ///
     /// # Errors
-    /// The reason why there is no connection, and advice.
+    /// Returns the reason why there is no connection, and advice.
     pub(crate) fn connect(database: &Path, socket: Option<&Path>) -> Result<Self, String> {
         let path = socket.map_or_else(|| AdminSocket::beside(database), Path::to_owned);
         let shown = path.display();
@@ -133,7 +133,7 @@ impl Service {
         self.read(answer.map_err(|error| Failure::Failed(error.to_string()))?, None)
     }
 
-    /// Sends a POST request whose answer is a file, and writes it. Errors name it `name`.
+    /// Sends a POST request whose answer is a file, and writes the answer to `file`. Error messages use `name` for it.
     pub(crate) fn download(&mut self, target: &str, file: &mut File, name: &str) -> Result<(), Failure> {
         let (pieces, request) = self.request("POST", target, "application/json")?;
         // The channel has capacity. Loss of the connection appears in the answer.
@@ -157,7 +157,7 @@ impl Service {
         })
     }
 
-    /// Begins an import; its sources follow.
+    /// Starts an import. The caller then sends the sources through the returned [`Upload`].
     pub(crate) fn upload(mut self, target: &str, importing: Importing) -> Result<Upload, Failure> {
         let (pieces, answer) = self.send("POST", target, "application/vnd.casefilter.sources")?;
         Ok(Upload { service: self, pieces, answer: Some(answer), importing })
@@ -210,7 +210,7 @@ impl Service {
         request.map_err(|error| Failure::Failed(error.to_string()))
     }
 
-    /// Returns the failure for a service that went away while its answer was read.
+    /// Returns the error for a connection that was closed before the response was complete.
     fn went(&self, error: &hyper::Error) -> Failure {
         let path = self.path.display().to_string();
         Failure::Failed(format!(
@@ -234,7 +234,7 @@ fn lost(path: &Path, error: &hyper::Error) -> Failure {
 }
 
 impl Upload {
-    /// Begins the next source.
+    /// Starts the next source.
     pub(crate) fn begin(&mut self, name: &str, is_parquet: bool) -> Result<(), Failure> {
         self.frame(if is_parquet { b'P' } else { b'T' }, name.as_bytes())
     }

@@ -16,9 +16,9 @@ use parquet::file::properties::WriterProperties;
 use crate::output::failure::Failure;
 use crate::output::rows::walk::{Fault, Source, each_row};
 
-/// The rows of a row group.
+/// The number of rows in a row group.
 const GROUP_ROWS: usize = 2 * 65_536;
-/// The rows that are converted to columns at once.
+/// The number of rows that are converted to columns at a time.
 const BATCH_ROWS: usize = 8_192;
 
 /// Writes the rows of all cases.
@@ -113,7 +113,7 @@ impl Builder {
             (Self::Booleans(builder), Datum::Booleans(booleans)) => {
                 builder.append_value(booleans.iter().copied().map(Some));
             }
-            // A row has a value of the column's type, or a null. Writing rejects a null in a column that takes none.
+            // A row has a value of the column's type, or a null. Writing rejects a null in a column that is not nullable.
             (Self::Text(builder), _) => builder.append_null(),
             (Self::Number(builder), _) => builder.append_null(),
             (Self::Integer(builder), _) => builder.append_null(),

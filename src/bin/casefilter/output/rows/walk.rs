@@ -9,7 +9,7 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::progress::Progress;
 
-/// A function that passes on documents, one by one, until the callee returns an error.
+/// A function that passes documents to its argument, one by one, until the argument returns an error.
 pub(crate) type Walk<'w> = &'w dyn Fn(&mut dyn FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure>;
 
 /// The input of a table.
