@@ -82,11 +82,6 @@ impl Connective {
         }
     }
 
-    /// Finds the connective with this spelling in JSON.
-    pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|connective| connective.name() == name)
-    }
-
     /// Finds the connective with this spelling in the text syntax; upper and lower case are equal.
     pub(crate) fn find_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|connective| connective.word().eq_ignore_ascii_case(word))

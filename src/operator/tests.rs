@@ -76,14 +76,16 @@ fn spellings_are_found_and_belong_to_one_operator() {
         }
     }
     for connective in Connective::ALL {
-        assert_eq!(Connective::find(connective.name()), Some(connective));
+        assert_eq!(Complex::find(connective.name(), Grammar::Interface), Some(connective.into()));
         assert_eq!(Connective::find_word(&connective.word().to_uppercase()), Some(connective));
         assert_eq!(connective.dual().dual(), connective);
         assert!(spellings.insert(connective.word().to_owned()));
     }
     assert_eq!(Operator::find("in"), None);
     assert_eq!(Operator::find("$Contains"), None);
-    assert_eq!(Connective::find("and"), None);
+    assert_eq!(Complex::find("and", Grammar::Extended), None);
+    assert_eq!(Complex::find("$not", Grammar::Extended), Some(Complex::Not));
+    assert_eq!(Complex::find("$not", Grammar::Interface), None);
 }
 
 #[test]

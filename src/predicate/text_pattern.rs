@@ -183,7 +183,7 @@ fn keep(texts: Points<CompactString>, is_kept: &[bool]) -> Points<CompactString>
 
 /// Builds the automaton that finds all of these. Returns `None` if they have 2 GiB or more.
 fn automaton(texts: &[CompactString]) -> Option<AhoCorasick> {
-    AhoCorasick::new(texts.iter().map(|text| text.as_bytes())).ok()
+    AhoCorasick::new(texts.iter().map(CompactString::as_bytes)).ok()
 }
 
 /// A pattern prepared for many strings: what searches for its values is built once.
@@ -197,7 +197,7 @@ pub(crate) struct Matcher<'p> {
 enum Search<'p> {
     /// Every string or prefixes, which need no search.
     Nothing,
-    Finders(SmallVec<[memmem::Finder<'p>; 2]>),
+    Finders(Vec<memmem::Finder<'p>>),
     Automaton(AhoCorasick),
 }
 

@@ -16,15 +16,10 @@ use icu_casemap::CaseMapper;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// The greatest factor by which folding lengthens a string, in bytes.
-///
-/// The worst code point is U+FDFA, a ligature of 3 bytes that stands for a sentence of 33.
-pub(crate) const MOST_GROWTH: usize = 11;
-
 /// Folds a string: compatibility decomposition (NFKD), without nonspacing marks, full case folding, decomposition and marks again.
 ///
 /// Two strings that differ only in case, accents and compatibility forms have equal foldings. Takes linear time; the result has at most
-/// [`MOST_GROWTH`] times as many bytes.
+/// eleven times as many bytes, as the worst code point has: U+FDFA, a ligature of 3 bytes for a sentence of 33.
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -58,6 +53,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// The greatest factor by which folding lengthens a string, in bytes.
+    const MOST_GROWTH: usize = 11;
 
     #[test]
     fn case_accents_and_compatibility_forms_are_folded() {

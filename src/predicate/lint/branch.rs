@@ -1,7 +1,7 @@
 //! Warnings on the criteria of one branch on one field: contradictions, tautologies and superfluous criteria.
 
 use super::super::optimize::{decides, implies, test};
-use super::super::tree::{Comparison, Leaf, Node, NodeId, Test, Written};
+use super::super::tree::{Leaf, Node, NodeId, Test, Written};
 use super::warning::WarningKind;
 use crate::catalog::Catalog;
 use crate::error::quote;

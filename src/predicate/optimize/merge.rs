@@ -220,10 +220,9 @@ pub(super) fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -
 /// Returns true if `premise` implies `conclusion` for every V. May return false although it does.
 pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
     match (premise, conclusion) {
-        (Test::Any(a), Test::Any(b)) => a.is_within(b),
+        (Test::Any(a), Test::Any(b)) | (Test::NotAll(a), Test::NotAll(b)) => a.is_within(b),
         (Test::None(a), Test::None(b)) | (Test::All(a), Test::All(b)) => b.is_within(a),
         (Test::All(a), Test::Any(b)) => a.intersects(b),
-        (Test::NotAll(a), Test::NotAll(b)) => a.is_within(b),
         (Test::None(a), Test::NotAll(b)) => b.intersects(a),
         _ => false,
     }

@@ -87,9 +87,9 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
                     Node::Branch(connective, children.iter().map(child).collect())
                 }
                 Node::Branch(Complex::Not, children) => {
-                    let other =
-                        |child: &usize| made.get(*child).and_then(|made| made.get(1 - negated)).copied();
-                    *place = children.first().and_then(other).unwrap_or(0);
+                    let made = children.first().and_then(|child| made.get(*child));
+                    let [own, negation] = made.copied().unwrap_or_default();
+                    *place = if is_negated { own } else { negation };
                     continue;
                 }
             };

@@ -166,7 +166,7 @@ pub(super) fn any_of_many(sorted: Sorted) -> Merged {
     }
     not_all.sort_unstable();
     not_all.dedup();
-    drop_where(&mut not_all, |set, other| set.is_within(other));
+    drop_where(&mut not_all, Set::is_within);
     let lists = none.into_iter().map(Test::None).chain(all.into_iter().map(Test::All));
     let lists = lists.chain(not_all.into_iter().map(Test::NotAll));
     let any = any.filter(|any| !any.is_empty()).map(Test::Any);
@@ -214,7 +214,7 @@ fn is_list_within(list: &Set, pattern: &TextPattern) -> bool {
 
 /// Returns patterns whose union is that of the given ones, as few as possible.
 fn unite(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
-    reduce(TextPattern::union(patterns), |pattern, other| pattern.is_within(other))
+    reduce(TextPattern::union(patterns), TextPattern::is_within)
 }
 
 /// Returns patterns whose intersection is that of the given ones, as few as possible.

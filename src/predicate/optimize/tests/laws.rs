@@ -435,8 +435,7 @@ fn misfit<'t>(tree: &'t Tree<Leaf>, catalog: &Catalog) -> Option<&'t Node<Leaf>>
         let fits = match node {
             Node::Constant(_) => tree.nodes().len() == 1,
             Node::Leaf(Leaf { field, test }) => match test {
-                Test::Any(set) => !set.is_empty(),
-                Test::None(set) => !set.is_empty(),
+                Test::Any(set) | Test::None(set) => !set.is_empty(),
                 Test::All(set) | Test::NotAll(set) => {
                     set.len() >= 2 && set.are_points() && catalog.field(*field).is_many()
                 }
