@@ -74,7 +74,7 @@
 //!    before `а е и о у ю я`.
 //! 2. *The person's other texts*, `firstName`, `lastName`, then `placeOfBirth`, by the same marks, unless that leaves no language.
 //! 3. *The country*: the first of `idDocs[].country` in their order, `country`, and `countryOfBirth` whose language is left. Countries that
-//!   do not write Cyrillic are no evidence: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
+//!    do not write Cyrillic are no evidence: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
 //! 4. *Otherwise* Russian, if it is left, then the first of Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh.
 //!
 //! | language | letters of its own | countries | rules |

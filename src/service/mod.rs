@@ -134,7 +134,7 @@
 //! 1. `/readyz` is 503 at once. The service still accepts connections for [`drain`](ServiceOptions::drain), so that load
 //!    balancers notice and send no more requests.
 //! 2. The port is closed. Connections without a request are closed after 250 ms. A request that has already arrived is still read in this
-//!   time.
+//!    time.
 //! 3. Running requests are answered, for at most [`grace`](ServiceOptions::grace). Then the store is checkpointed.
 //!
 //! # TLS
