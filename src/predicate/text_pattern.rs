@@ -339,7 +339,8 @@ mod tests {
         let substrings = TextPattern::substrings(texts()).unwrap();
         assert_eq!(substrings.values().len(), 10);
         let words = TextPattern::words(texts()).unwrap();
-        assert_eq!(words.values().len(), 300 - 30);
+        // `n1` to `n29` are parts of others.
+        assert_eq!(words.values().len(), 300 - 29);
         let all = numbers.join(" ");
         assert!(words.contains(&all.to_uppercase()));
         assert!(!words.contains(&all.replace("n299", "")));
