@@ -103,7 +103,7 @@ def table(result, plot):
         text += "\nWith the compiled filter from a cache:\n\n"
         text += verdict(scan, indexed, every(result, engines.SCAN, CACHED))
     cold = with_empty_caches(result)
-    text += "\n## With empty caches\n\nOther memory was read before each run, so that no cache of the processor holds what a request reads.\n\n"
+    text += "\n## With empty caches\n\n256 MiB of other memory were read before each run. A larger cache may still hold a part of what a request reads.\n\n"
     text += times_and_ratios(cold) + "\n"
     text += verdict(ratios(cold, engines.SCAN), ratios(cold, engines.INDEXED), every(cold, engines.SCAN))
     return text
@@ -157,7 +157,7 @@ def bars(result, path):
 def growth(result, plot):
     sizes = list(result["sizes"])
     text = f"casefilter {result['version']} alone, shape `{result['shape']}`, one thread, median µs"
-    text += "; behind that, of runs before which other memory was read, so that the caches were empty.\n\n"
+    text += "; then with empty caches: 256 MiB of other memory were read before each run.\n\n"
     numbers = [f"{int(size):,}" for size in sizes]
     text += header(["request", *numbers, "last / first", *(f"{number}, empty caches" for number in numbers), "last / first"])
 
