@@ -56,6 +56,8 @@ pub enum ErrorKind {
     BadTimestamp,
     /// A value that is not `true` or `false`.
     BadBoolean,
+    /// A string that is empty or has no word in it, where the operator needs one.
+    EmptyText,
     /// Criteria, or a document, nested too deeply.
     TooDeep,
     /// More criteria than the limit.
@@ -115,6 +117,7 @@ impl ErrorKind {
             Self::BadNumber => "bad_number",
             Self::BadTimestamp => "bad_timestamp",
             Self::BadBoolean => "bad_boolean",
+            Self::EmptyText => "empty_text",
             Self::TooDeep => "too_deep",
             Self::TooManyCriteria => "too_many_criteria",
             Self::TooManyValues => "too_many_values",

@@ -1,4 +1,4 @@
-"""The thirteen requests, as lines for `casefilter bench --requests`."""
+"""The requests, as lines for `casefilter bench --requests`: the thirteen of the interface, and those of the extended criteria."""
 
 import json
 
@@ -122,6 +122,40 @@ def thirteen(cases):
             ids=[data.case_id(number * cases // 100) for number in range(100)],
         ),
     }
+
+
+EXTENDED_TITLES = {
+    "x1": "count: assignee `$match`, a part of 500 values in any case",
+    "x2": "count: id `$substring`, among as many values as cases",
+    "x3": "count: id `$startsWith`",
+    "x4": "count: no amount, status = open",
+    "x5": "count: `$not` status in 2 values",
+}
+
+
+def extended(_cases):
+    """Returns the requests with extended criteria by name."""
+    return {
+        "x1": _count(_field(ASSIGNEE, "$match", "ICER12")),
+        "x2": _count(_field("id", "$substring", "beef1")),
+        "x3": _count(_field("id", "$startsWith", "beef")),
+        "x4": _count(_field(AMOUNT, "$exists", "false"), _field(STATUS, "=", "open")),
+        "x5": _count({"op": "$not", "children": [_field(STATUS, "$contains", "open", "awaitingUser")]}),
+    }
+
+
+# The sets of requests by name: titles, and the function from the number of cases to the requests.
+SETS = {"thirteen": (TITLES, thirteen), "extended": (EXTENDED_TITLES, extended)}
+
+
+def of_set(name, cases):
+    """Returns the requests of a set by name, for data with this number of cases."""
+    return SETS[name][1](cases)
+
+
+def titles(result):
+    """Returns the titles of the requests that a result has."""
+    return SETS[result.get("requests", "thirteen")][0]
 
 
 def write(path, requests):

@@ -38,6 +38,12 @@ def arguments():
         "--engines", default=",".join(engines.SCAN + engines.INDEXED), metavar="A,B", help="default: %(default)s"
     )
     parser.add_argument("--shape", choices=data.SHAPES, default="arrival")
+    parser.add_argument(
+        "--requests",
+        choices=requests.SETS,
+        default="thirteen",
+        help="those of the interface, or those with extended criteria, which duckdb, clickhouse and datafusion answer (default: %(default)s)",
+    )
     parser.add_argument("--growth", action="store_true", help="casefilter alone at 1M, 3M and 10M cases")
     parser.add_argument(
         "--ingest",
@@ -106,7 +112,7 @@ def work_one(args):
     result = {"load_s": round(time.perf_counter() - start, 2), "version": engine.version, "note": engine.note}
     result["requests"] = {}
     try:
-        for name, request in requests.thirteen(args.cases).items():
+        for name, request in requests.of_set(args.requests, args.cases).items():
             result["requests"][name] = measure(name, request, engine.prepare(request), expected[name])
     finally:
         getattr(engine, "close", lambda: None)()
@@ -161,14 +167,14 @@ def say(text):
 
 
 def side_by_side(args, binary):
-    wanted = requests.thirteen(args.cases)
+    wanted = requests.of_set(args.requests, args.cases)
     say(f"cases: {args.cases:,} ({args.shape})")
     file = casefilter.cases(binary, args.work, args.cases, args.shape, args.ndjson)
     data.parquet(args.work, args.cases, args.shape)
     expected = casefilter.answers(binary, file, wanted, args.work)
     (args.work / "expected.json").write_text(json.dumps(expected))
     say(f"casefilter: {file.name}")
-    result = {"cases": args.cases, "shape": args.shape, "note": args.note, "machine": machine(), "engines": {}}
+    result = {"cases": args.cases, "shape": args.shape, "requests": args.requests, "note": args.note, "machine": machine(), "engines": {}}
     result["failed"] = []
     version = casefilter.version(binary, not args.casefilter)
     for engine, note in (("casefilter", casefilter.NOTE), (casefilter.CACHED, casefilter.CACHED_NOTE)):
@@ -186,7 +192,7 @@ def side_by_side(args, binary):
         say(engine)
         (args.work / f"{engine}.json").unlink(missing_ok=True)
         command = [sys.executable, __file__, "--worker", engine, "--cases", str(args.cases)]
-        command += ["--shape", args.shape, "--work", str(args.work)]
+        command += ["--shape", args.shape, "--work", str(args.work), "--requests", args.requests]
         try:
             status = subprocess.run(command, check=False, timeout=WORKER_S).returncode
         except subprocess.TimeoutExpired:
@@ -203,12 +209,12 @@ def side_by_side(args, binary):
 
 
 def growth(args, binary):
-    result = {"shape": args.shape, "note": args.note, "machine": machine(), "version": casefilter.version(binary, not args.casefilter)}
+    result = {"shape": args.shape, "requests": args.requests, "note": args.note, "machine": machine(), "version": casefilter.version(binary, not args.casefilter)}
     result["sizes"] = {}
     for size in map(int, args.sizes.split(",")):
         say(f"growth: {size:,}")
         file = casefilter.cases(binary, args.work, size, args.shape, args.ndjson)
-        measured, summary = casefilter.bench(binary, file, requests.thirteen(size), args.work)
+        measured, summary = casefilter.bench(binary, file, requests.of_set(args.requests, size), args.work)
         result["sizes"][str(size)] = {"from": file.suffix[1:], "summary": summary, "requests": measured}
     return result
 
@@ -247,6 +253,8 @@ def main():
         result, stem = growth(args, binary), f"growth-{args.shape}"
     else:
         result, stem = side_by_side(args, binary), f"{args.shape}-{args.cases}"
+    if args.requests != "thirteen":
+        stem = f"{args.requests}-{stem}"
     (args.out / f"{stem}.json").write_text(json.dumps(result, indent=1) + "\n")
     text = table.growth(result, args.out / f"{stem}.png") if args.growth else table.table(result, args.out / f"{stem}.png")
     (args.out / f"{stem}.md").write_text(text)

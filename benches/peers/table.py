@@ -33,7 +33,7 @@ def best(result, kind, name):
 def ratios(result, kind, of="casefilter"):
     """Returns for each request how many times longer the best of these engines takes than casefilter."""
     found = {}
-    for name in requests.TITLES:
+    for name in requests.titles(result):
         own, other = median(result, of, name), best(result, kind, name)
         if own and other:
             found[name] = other / own
@@ -76,12 +76,12 @@ def times_and_ratios(result):
     names = list(result["engines"])
     scan, indexed = ratios(result, engines.SCAN), ratios(result, engines.INDEXED)
     text = header(["request", "matched", *names, "best scan / casefilter", "best indexed / casefilter"])
-    for name, title in requests.TITLES.items():
+    for name, title in requests.titles(result).items():
         times = [number(median(result, engine, name)) for engine in names]
         text += row(
             [f"{name} {title}", f"{result['matched'][name]:,}", *times, number(scan.get(name)), number(indexed.get(name))]
         )
-    means = [number(mean([time for name in requests.TITLES if (time := median(result, engine, name))])) for engine in names]
+    means = [number(mean([time for name in requests.titles(result) if (time := median(result, engine, name))])) for engine in names]
     return text + row(["geometric mean", "", *means, number(mean(scan.values())), number(mean(indexed.values()))])
 
 
@@ -113,7 +113,7 @@ def every(result, kind, of="casefilter"):
     """Returns how many times longer each engine takes for each request, in one list."""
     pairs = [
         (median(result, of, name), median(result, engine, name))
-        for name in requests.TITLES
+        for name in requests.titles(result)
         for engine in kind
     ]
     return [other / own for own, other in pairs if own and other]
@@ -141,11 +141,11 @@ def bars(result, path):
     figure, axes = plt.subplots(figsize=(10, 4.2), dpi=90)
     width = 0.85 / len(names)
     for place, engine in enumerate(names):
-        times = [median(result, engine, name) or math.nan for name in requests.TITLES]
+        times = [median(result, engine, name) or math.nan for name in requests.titles(result)]
         axes.bar([index + place * width for index in range(len(times))], times, width, label=engine)
     axes.set_yscale("log")
     axes.set_ylabel("median µs")
-    axes.set_xticks([index + 0.4 for index in range(len(requests.TITLES))], list(requests.TITLES))
+    axes.set_xticks([index + 0.4 for index in range(len(requests.titles(result)))], list(requests.titles(result)))
     axes.set_title(f"{result['cases']:,} cases, one thread: less is better")
     axes.grid(axis="y", alpha=0.3)
     axes.legend(ncols=len(names), fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False)
@@ -164,13 +164,13 @@ def growth(result, plot):
     def growing(name, key):
         return [result["sizes"][size]["requests"][name].get(key) for size in sizes]
 
-    times = {name: growing(name, "median_us") for name in requests.TITLES}
+    times = {name: growing(name, "median_us") for name in requests.titles(result)}
     for name, values in times.items():
         cells = []
         for each in (values, growing(name, "cold_us")):
             ratio = each[-1] / each[0] if each[0] and each[-1] else None
             cells += [*map(number, each), number(ratio)]
-        text += row([f"{name} {requests.TITLES[name]}", *cells])
+        text += row([f"{name} {requests.titles(result)[name]}", *cells])
     for key, title in (("bytes_per_case", "bytes a case"), ("load_s", "load, s")):
         values = [result["sizes"][size]["summary"][key] for size in sizes]
         text += row([title, *map(number, values), number(values[-1] / values[0]), *[""] * (len(sizes) + 1)])

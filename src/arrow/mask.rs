@@ -12,7 +12,7 @@ use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind};
 use crate::filter::Filter;
 use crate::operator::Connective;
-use crate::predicate::{Leaf, Node, Set, Test};
+use crate::predicate::{Leaf, Matcher, Node, Set, Test};
 use crate::value::Value;
 
 /// Filtering of record batches without an engine; with the feature `arrow`.
@@ -86,16 +86,24 @@ struct Columns<'f, 'b> {
 
 impl Columns<'_, '_> {
     fn leaf(&self, leaf: &Leaf, rows: usize) -> Result<BooleanBuffer, Error> {
-        let any = |set: &Set| self.exists(leaf.field, rows, &|value| set.contains(value));
+        let any = |set: &Set| match set {
+            Set::Matching(pattern) => {
+                let matcher = Matcher::new(pattern);
+                let passes =
+                    |value: &Value<'_>| matches!(value, Value::String(text) if matcher.is_match(text));
+                self.exists(leaf.field, rows, &passes)
+            }
+            _ => self.exists(leaf.field, rows, &|value| set.contains(value)),
+        };
         let truth = match &leaf.test {
             Test::Any(set) => any(set)?,
             Test::None(set) => !&any(set)?,
-            Test::All(set) => {
+            Test::All(set) | Test::NotAll(set) => {
                 let mut all = BooleanBuffer::new_set(rows);
                 for point in set.points() {
                     all = &all & &self.exists(leaf.field, rows, &|value| *value == point)?;
                 }
-                all
+                if leaf.test.is_negated() { !&all } else { all }
             }
         };
         let defaults = self.filter.catalog().defaults();

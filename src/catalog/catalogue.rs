@@ -10,6 +10,7 @@ use super::field_type::FieldType;
 use super::id::FieldId;
 use super::names::Names;
 use super::paths::Paths;
+use crate::operator::Grammar;
 
 /// The fields of a kind of document, with an allow-list of the fields that requests may name.
 ///
@@ -36,8 +37,10 @@ pub(super) struct Inner {
     defaults: Box<[(FieldId, Box<str>)]>,
     /// The catalogue at the start of a chain of narrowings. It was not narrowed itself.
     root: Option<Catalog>,
-    /// The fields of the latest [`MOST_ANCESTORS`] catalogues that this catalogue grew from. They make checks of filters faster: an address
-    /// is compared instead of all fields.
+    /// The operators that JSON bodies may use.
+    grammar: Grammar,
+    /// The fields of the latest [`MOST_ANCESTORS`] catalogues that this one grew from. They make checks of filters faster: an
+    /// address is compared instead of all fields.
     pub(super) ancestors: Box<[Arc<[Field]>]>,
 }
 
@@ -102,7 +105,7 @@ impl Catalog {
             field.validate()?;
         }
         let visible = vec![true; fields.len()];
-        Self::assemble(fields.into(), visible.into(), None, Box::default())
+        Self::assemble(fields.into(), visible.into(), None, Box::default(), Grammar::Interface)
     }
 
     fn id_field() -> Field {
@@ -120,6 +123,7 @@ impl Catalog {
             visible: Box::new([true]),
             defaults: Box::default(),
             root: None,
+            grammar: Grammar::Interface,
             ancestors: Box::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -130,6 +134,7 @@ impl Catalog {
         visible: Box<[bool]>,
         root: Option<Self>,
         ancestors: Box<[Arc<[Field]>]>,
+        grammar: Grammar,
     ) -> Result<Self, CatalogError> {
         let mut names = Names::default();
         let mut paths = Paths::identity();
@@ -147,7 +152,8 @@ impl Catalog {
             paths.insert(field, id)?;
             defaults.extend(field.default_value().map(|value| (id, value.into())));
         }
-        let inner = Inner { fields, names, paths, visible, defaults: defaults.into(), root, ancestors };
+        let inner =
+            Inner { fields, names, paths, visible, defaults: defaults.into(), root, grammar, ancestors };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -181,7 +187,45 @@ impl Catalog {
         }
         let skipped = self.inner.ancestors.len().saturating_add(1).saturating_sub(MOST_ANCESTORS);
         let ancestors = self.inner.ancestors.iter().chain([&self.inner.fields]).skip(skipped);
-        Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect())
+        Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect(), self.inner.grammar)
+    }
+
+    /// Returns a catalogue with the same fields whose JSON bodies may use the [extended](crate::Operator::is_extended) operators too: `$not`,
+    /// `$exists`, `$startsWith`, `$substring` and `$match`.
+    ///
+    /// Without it, bodies have the operators of the interface document alone, and others are errors. The text syntax always has all
+    /// operators. Engines of either catalogue accept filters of both.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let body = br#"{"criteria":[{"op":"$not","children":[{"field":"tags","op":"$exists","values":["true"]}]}]}"#;
+    /// assert!(Filter::compile(&Catalog::cases(), body).is_err());
+    /// let filter = Filter::compile(&Catalog::cases().extended(), body)?;
+    /// assert_eq!(filter.to_text(), "tags is absent");
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn extended(&self) -> Self {
+        let Inner { fields, visible, root, ancestors, .. } = &*self.inner;
+        let (fields, visible) = (Arc::clone(fields), visible.clone());
+        match Self::assemble(fields, visible, root.clone(), ancestors.clone(), Grammar::Extended) {
+            Ok(extended) => extended,
+            Err(error) => {
+                debug_assert!(false, "a catalogue can be assembled again: {error}");
+                self.clone()
+            }
+        }
+    }
+
+    /// Returns true if JSON bodies may use the [extended](Self::extended) operators.
+    #[must_use]
+    pub fn is_extended(&self) -> bool {
+        self.inner.grammar == Grammar::Extended
+    }
+
+    /// Returns the operators that JSON bodies may use.
+    pub(crate) fn grammar(&self) -> Grammar {
+        self.inner.grammar
     }
 
     /// Returns the catalogue that this catalogue was narrowed from, or this catalogue if it was not narrowed.

@@ -47,7 +47,8 @@ impl Catalog {
             }
         }
         let ancestors = self.inner.ancestors.clone();
-        Self::assemble(Arc::clone(&self.inner.fields), visible.into(), Some(self.root().clone()), ancestors)
+        let (fields, root) = (Arc::clone(&self.inner.fields), Some(self.root().clone()));
+        Self::assemble(fields, visible.into(), root, ancestors, self.grammar())
     }
 
     /// Suggests at most three fields for an unknown name (at most two by similarity).

@@ -81,6 +81,26 @@ impl Dictionary {
         (low, false)
     }
 
+    /// Returns all strings, one after the other, as one text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the codes of the strings that start with this one.
+    pub(crate) fn starting_with(&self, prefix: &str) -> Range<usize> {
+        let from = self.count_below(prefix);
+        let (mut low, mut high) = (from, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).starts_with(prefix) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        from..low
+    }
+
     /// Returns the number of strings that are less than `text`.
     pub(crate) fn count_below(&self, text: &str) -> usize {
         self.seek(0, text).0

@@ -3,16 +3,27 @@
 use super::advice::NO_FIELDS;
 use super::{fast, strict};
 use crate::limits::Limits;
+use crate::operator::Grammar;
 
 /// Checks that the fast path accepts a body exactly if the strict parser finds no error in it, and that both then return the same
-/// tree. Returns true if they accept it.
+/// tree. Checks the operators of the interface alone, and then the extended ones too. Returns true if the parsers accept the body with
+/// the extended operators.
 ///
 /// # Errors
 /// Returns a description of the difference between the parsers.
 #[doc(hidden)]
 pub fn check_parsers(body: &str, limits: &Limits) -> Result<bool, String> {
-    let fast = fast::read(body, limits);
-    let (strict, errors) = strict::parse(body, limits, NO_FIELDS);
+    let is_accepted = check(body, Grammar::Interface, limits)?;
+    let is_accepted_extended = check(body, Grammar::Extended, limits)?;
+    if is_accepted && !is_accepted_extended {
+        return Err("the extended grammar refuses a body of the interface".to_owned());
+    }
+    Ok(is_accepted_extended)
+}
+
+fn check(body: &str, grammar: Grammar, limits: &Limits) -> Result<bool, String> {
+    let fast = fast::read(body, grammar, limits);
+    let (strict, errors) = strict::parse(body, grammar, limits, NO_FIELDS);
     match fast {
         None if errors.is_empty() => Err(format!("the fast path refuses {strict:?}")),
         None => Ok(false),

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::operator::{Connective, Operator, Syntax};
+use crate::operator::{Complex, Operator, Syntax};
 
 /// A string of the request, with its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,10 @@ pub(crate) type TextId = usize;
 /// One criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Criterion {
-    /// `{"op": "$and" | "$or", "children": […]}`.
+    /// `{"op": "$and" | "$or" | "$not", "children": […]}`.
     Complex {
-        connective: Connective,
-        /// The number of children, at least one. They are the subtrees just before it.
+        operator: Complex,
+        /// The number of its children, at least one, and exactly one for a negation. They are the subtrees just before it.
         children: usize,
     },
     /// `{"field": …, "op": …, "values": […]}`.

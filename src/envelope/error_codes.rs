@@ -147,6 +147,7 @@ impl ErrorCode {
         parameters(4125, ErrorKind::TooManyValues, "more values than the limit"),
         parameters(4126, ErrorKind::TooManyIds, "more ids than the limit"),
         parameters(4127, ErrorKind::StringTooLong, "a string longer than the limit"),
+        parameters(4128, ErrorKind::EmptyText, "a string without the text that the operator needs"),
         ANSWER_TOO_LARGE,
         TOO_LARGE,
         MEDIA_TYPE,

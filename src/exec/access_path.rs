@@ -58,7 +58,14 @@ impl<'p> AccessPath<'p> {
                 codes_of(column, row).any(|code| wanted.binary_search(&code).is_ok())
             }
             Self::EachPosting(column, _, wanted) => {
-                wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted))
+                /// The most codes that are each searched in the whole row.
+                const FEW: usize = 8;
+                if wanted.len() <= FEW {
+                    return wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted));
+                }
+                let mut own: Vec<u32> = codes_of(column, row).collect();
+                own.sort_unstable();
+                wanted.iter().all(|wanted| own.binary_search(wanted).is_ok())
             }
             Self::Sorted { column, ranges, .. } => match &column.data {
                 ColumnData::Ordered { values, .. } => {

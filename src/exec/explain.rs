@@ -190,9 +190,8 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
         return Means::Rows;
     }
     let Some(column) = batch.column(leaf.field) else { return Means::Constant };
-    let (Test::Any(set) | Test::None(set) | Test::All(set)) = &leaf.test;
-    let is_all = matches!(leaf.test, Test::All(_));
-    let (by_zone, sorted) = match (&column.data, set) {
+    let is_all = matches!(leaf.test, Test::All(_) | Test::NotAll(_));
+    let (by_zone, sorted) = match (&column.data, leaf.test.set()) {
         (ColumnData::Strings { .. }, _) => return Means::Dictionary,
         (ColumnData::Booleans { .. }, _) => return Means::Bitmap,
         (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {

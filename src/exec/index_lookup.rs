@@ -12,7 +12,7 @@ use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
 use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, ZoneIndex, places_of_batch, split};
 use crate::kernels;
-use crate::predicate::{Leaf, Set, Test};
+use crate::predicate::{Leaf, Matcher, Set, TextPattern};
 use crate::value::OrdinalRange;
 
 /// The result of looking up a leaf in the index over all batches.
@@ -82,13 +82,11 @@ pub(super) fn look_up<'q, 'b>(
     index: &'q BatchIndex,
     batch: &impl Fn(usize) -> Option<&'b Batch>,
 ) -> IndexLookup<'q> {
-    let (Test::Any(Set::Strings(points))
-    | Test::None(Set::Strings(points))
-    | Test::All(Set::Strings(points))) = &leaf.test
-    else {
-        return IndexLookup::Column;
+    let texts = match leaf.test.set() {
+        Set::Strings(points) => points.as_slice(),
+        Set::Matching(pattern) => return look_up_pattern(leaf.field, pattern, index),
+        Set::Ordered(_) | Set::Booleans(_) => return IndexLookup::Column,
     };
-    let texts = points.as_slice();
     match index.field(leaf.field) {
         FieldIndex::Strings(strings) => {
             IndexLookup::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
@@ -99,6 +97,21 @@ pub(super) fn look_up<'q, 'b>(
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
             find_keys(index, leaf.field, texts, batch, |row, _| found.push(row));
             IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new() })
+        }
+        _ => IndexLookup::Column,
+    }
+}
+
+/// Looks a pattern up in the strings of all batches, as if it were the list of those that it matches.
+fn look_up_pattern<'q>(field: FieldId, pattern: &TextPattern, index: &'q BatchIndex) -> IndexLookup<'q> {
+    match index.field(field) {
+        // The rows with any string are those that the column has a value for.
+        FieldIndex::Strings(strings) if *pattern != TextPattern::Every => {
+            let matcher = Matcher::new(pattern);
+            let found = strings.iter().filter(|(text, _)| matcher.is_match(text));
+            let found: Vec<&StringPostings> = found.map(|(_, postings)| postings).collect();
+            let wanted = found.len();
+            IndexLookup::Strings(found, wanted)
         }
         _ => IndexLookup::Column,
     }

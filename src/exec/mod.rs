@@ -7,7 +7,7 @@
 //! |---|---|
 //! | look leaves up in the index; exclude batches by zone maps | `index_lookup`, `query`, `pruning` |
 //! | visit the remaining batches, and collect what the query selects there | `scan` |
-//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, into `step`, `access_path`, `cost` |
+//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, `pattern_codes`, into `step`, `access_path`, `cost` |
 //! | find the values in ranges by zone map and sorted rows | `ranges` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, which are sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
@@ -27,6 +27,7 @@ mod explain;
 mod few_rows;
 mod groups;
 mod index_lookup;
+mod pattern_codes;
 mod plan;
 mod plan_leaf;
 mod program;

@@ -12,12 +12,13 @@ use smallvec::SmallVec;
 use super::access_path::{AccessPath, ValueTest};
 use super::cost::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Cost};
 use super::index_lookup::IndexLookup;
+use super::pattern_codes::matching_codes;
 use super::ranges::{covers, overlapping, parts};
 use super::step::{Estimate, PlanStep};
 use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::index::StringPostings;
 use crate::kernels;
-use crate::predicate::{Leaf, Set, Test};
+use crate::predicate::{Leaf, Set, Test, TextPattern};
 use crate::rows::{LANES, RowSet};
 use crate::value::OrdinalRange;
 
@@ -37,6 +38,7 @@ pub(super) fn plan_bitmaps<'p>(
         (Test::Any(_), [_]) => false,
         (Test::None(_), [_]) => true,
         (Test::All(_), several) if several.len() == wanted => false,
+        (Test::NotAll(_), several) if several.len() == wanted => true,
         _ => return None,
     };
     let mut each: SmallVec<[(u32, &[u64]); 4]> = SmallVec::new();
@@ -66,6 +68,7 @@ pub(super) fn plan_leaf<'p>(
         Test::Any(set) => (set, false),
         Test::None(set) => (set, true),
         Test::All(set) => return plan_all(column, set, lookup, number),
+        Test::NotAll(set) => return plan_all(column, set, lookup, number).negated(column.rows()),
     };
     let Matching { path, rows: matching, cost, is_exact } = match lookup {
         IndexLookup::Nowhere => Matching::of_set(RowSet::None, 0, Cost::NONE),
@@ -142,6 +145,9 @@ fn codes(column: &Column, set: &Set, lookup: &IndexLookup<'_>, number: usize) ->
         (_, ColumnData::Strings { dictionary, .. }, Set::Strings(points)) => {
             dictionary.find_all(points.as_slice())
         }
+        (_, ColumnData::Strings { dictionary, .. }, Set::Matching(pattern)) => {
+            matching_codes(dictionary, pattern)
+        }
         _ => SmallVec::new(),
     }
 }
@@ -155,7 +161,10 @@ fn matching_set<'p>(
 ) -> Matching<'p> {
     let none = || Matching::of_set(RowSet::None, 0, Cost::NONE);
     match (&column.data, set) {
-        (ColumnData::Strings { .. }, Set::Strings(_)) => {
+        (ColumnData::Strings { .. }, Set::Matching(pattern)) if **pattern == TextPattern::Every => {
+            Matching::present(column)
+        }
+        (ColumnData::Strings { .. }, Set::Strings(_) | Set::Matching(_)) => {
             matching_strings(column, codes(column, set, lookup, number))
         }
         (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(intervals)) => {

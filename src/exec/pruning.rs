@@ -34,12 +34,7 @@ impl<'q> Query<'q> {
             return None;
         };
         let FieldIndex::Ordered(zones) = self.index.field(leaf.field) else { return None };
-        Some(ZonedLeaf {
-            node,
-            zones,
-            ranges: ranges.as_slice(),
-            is_negated: matches!(leaf.test, Test::None(_)),
-        })
+        Some(ZonedLeaf { node, zones, ranges: ranges.as_slice(), is_negated: leaf.test.is_negated() })
     }
 
     /// Returns for each node its constant value in this batch, if the zone maps determine it: `false` selects no row, `true` every row. A

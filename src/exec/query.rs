@@ -218,7 +218,7 @@ impl<'q> Query<'q> {
         /// The maximum number of values of an `all` test, which looks up each of them.
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
-            Node::Leaf(Leaf { test: Test::All(set), .. }) => set.len() <= FEW_VALUES,
+            Node::Leaf(Leaf { test: Test::All(set) | Test::NotAll(set), .. }) => set.len() <= FEW_VALUES,
             _ => true,
         })
     }

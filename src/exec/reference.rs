@@ -16,7 +16,7 @@ use crate::filter::{Filter, SearchRequest};
 use crate::ingest::read_case;
 use crate::limits::Limits;
 use crate::operator::ValueSet;
-use crate::predicate::{Comparison, Tree};
+use crate::predicate::{Comparison, Written};
 use crate::value::Value;
 
 pub use why::{Criterion, Stored, Test, Why, why};
@@ -87,7 +87,7 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
 }
 
 /// Returns true if the criteria select the document.
-fn selects(written: &Tree<Comparison<'_>>, row: &Row<'_>) -> bool {
+fn selects(written: &Written<'_>, row: &Row<'_>) -> bool {
     written.evaluate(|Comparison { field, operator, values }| {
         operator.holds(values, &ValueSet::new(row.values(*field)))
     })

@@ -63,7 +63,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
 
     /// Returns the bits of the rows in `asked` that pass a leaf.
     fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, rows: &[TopRow], asked: u64) -> u64 {
-        let is_negated = matches!(leaf.test, Test::None(_));
+        let is_negated = leaf.test.is_negated();
         let rows = rows_of(asked).map(|at| (at, rows[at].row));
         match (&self.query.lookups[node], &leaf.test) {
             (IndexLookup::Rows(found), Test::Any(_) | Test::None(_)) => {
@@ -86,13 +86,25 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
                     strings.is_some_and(|strings| strings.are_any(row)) != is_negated
                 })
             }
-            (IndexLookup::Strings(found, wanted), Test::All(_)) if found.len() < *wanted => 0,
-            (lookup @ IndexLookup::Strings(_, wanted), Test::All(_)) if *wanted <= FEW_STRINGS => {
+            (IndexLookup::Strings(found, wanted), Test::All(_) | Test::NotAll(_))
+                if found.len() < *wanted =>
+            {
+                if is_negated {
+                    asked
+                } else {
+                    0
+                }
+            }
+            (lookup @ IndexLookup::Strings(_, wanted), Test::All(_) | Test::NotAll(_))
+                if *wanted <= FEW_STRINGS =>
+            {
                 let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
                     let strings = self.strings(by_batch, leaf, lookup, number);
-                    strings.is_some_and(|strings| strings.codes.len() == *wanted && strings.are_all(row))
+                    let are_all =
+                        strings.is_some_and(|strings| strings.codes.len() == *wanted && strings.are_all(row));
+                    are_all != is_negated
                 })
             }
             _ => passing(rows, |row| {

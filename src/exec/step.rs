@@ -33,6 +33,21 @@ pub(super) struct Estimate {
 }
 
 impl PlanStep<'_> {
+    /// Returns the step of a leaf that is true of the other rows of the batch, which has `rows` rows.
+    pub(super) fn negated(self, rows: usize) -> Self {
+        match self {
+            PlanStep::Settled(value) => PlanStep::Settled(!value),
+            PlanStep::Leaf { path, negated, estimate } => {
+                let estimate = Estimate { rows: rows.saturating_sub(estimate.rows), ..estimate };
+                PlanStep::Leaf { path, negated: !negated, estimate }
+            }
+            branch @ (PlanStep::Branch(..) | PlanStep::Same(_)) => {
+                debug_assert!(false, "a leaf has no children");
+                branch
+            }
+        }
+    }
+
     /// Returns the step of a leaf in a batch of at most 64 rows. `bits` has the rows that pass the leaf.
     pub(super) fn tested(bits: u64, rows: usize) -> Self {
         match bits.count_ones() as usize {

@@ -5,7 +5,7 @@ use super::compiled::{Filter, Origin};
 use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::operator::{Connective, Operator};
+use crate::operator::{Complex, Connective, Operands, Operator};
 use crate::predicate::{self, json_string};
 use crate::value::Value;
 
@@ -57,7 +57,9 @@ impl Filter {
         values: impl IntoIterator<Item = V>,
     ) -> Result<Self, Errors> {
         let values: Vec<Value<'_>> = values.into_iter().map(Into::into).collect();
-        if let Some(errors) = Errors::in_order(of_other_types(catalog, field, &values)) {
+        if operator.operands() == Operands::OfField
+            && let Some(errors) = Errors::in_order(of_other_types(catalog, field, &values))
+        {
             return Err(errors);
         }
         let mut body = String::from(r#"{"criteria":[{"field":"#);
@@ -75,7 +77,7 @@ impl Filter {
             }
         }
         body.push_str("]}]}");
-        FilterBuilder::new(catalog)
+        FilterBuilder::new(&catalog.extended())
             .with_limits(no_limits())
             .json(body.as_bytes())
             .map_err(|errors| errors.map(of_test))
@@ -184,6 +186,24 @@ impl Filter {
         Self::joined(catalog, Connective::Or, filters.into_iter().collect())
     }
 
+    /// Creates the filter that selects the cases that this one does not select, also cases without its fields.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let large = Filter::compile_text(&Catalog::cases(), "totalAmountInDefaultCurrency > 5000")?;
+    /// let others = !&large;
+    /// assert!(others.matches(br#"{"id":"without an amount"}"#)?);
+    /// assert_eq!(others.to_text(), "not totalAmountInDefaultCurrency > 5000");
+    /// assert_eq!(!others, large);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        let catalog = self.catalog();
+        let predicate = predicate::joined(Complex::Not, std::iter::once(self.predicate()), catalog);
+        Self::new(catalog, predicate, Origin::Joined(Complex::Not, vec![self.clone()]))
+    }
+
     fn joined(catalog: &Catalog, connective: Connective, filters: Vec<Self>) -> Result<Self, Error> {
         let common = filters.iter().try_fold(catalog, |common, filter| {
             let mismatch = || filter.catalog().mismatch(common, "filter that it is joined with");
@@ -194,8 +214,27 @@ impl Filter {
         if filters.is_empty() {
             return Ok(Self::constant(common, connective == Connective::And));
         }
-        let predicate = predicate::joined(connective, filters.iter().map(Self::predicate), common);
-        Ok(Self::new(common, predicate, Origin::Joined(connective, filters)))
+        let operator = Complex::from(connective);
+        let predicate = predicate::joined(operator, filters.iter().map(Self::predicate), common);
+        Ok(Self::new(common, predicate, Origin::Joined(operator, filters)))
+    }
+}
+
+/// Negates a filter; see [`Filter::negated`].
+impl std::ops::Not for &Filter {
+    type Output = Filter;
+
+    fn not(self) -> Filter {
+        self.negated()
+    }
+}
+
+/// Negates a filter; see [`Filter::negated`].
+impl std::ops::Not for Filter {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        self.negated()
     }
 }
 

@@ -141,7 +141,7 @@ impl Filter {
 /// Compiles a JSON body.
 fn of_json(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Filter, Errors> {
     let text = body_text(body, limits)?;
-    let read = criteria::read(text, limits);
+    let read = criteria::read(text, catalog.grammar(), limits);
     match read.as_ref().and_then(|body| predicate::compile(body, catalog)) {
         Some(predicate) => Ok(Filter::new(catalog, predicate, Origin::Json(text.into()))),
         None => Err(errors_of_json(catalog, limits, text, read)),
@@ -180,7 +180,7 @@ fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
 fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<Body<'_>>) -> Errors {
     let (body, errors) = match read {
         Some(body) => (body, Vec::new()),
-        None => criteria::parse_strictly(text, limits, &|name| holds(catalog, name)),
+        None => criteria::parse_strictly(text, catalog.grammar(), limits, &|name| holds(catalog, name)),
     };
     let errors = errors_of(catalog, &body, errors);
     let offsets: Vec<usize> = errors.as_slice().iter().map(|error| error.offset).collect();

@@ -11,8 +11,8 @@ use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::ingest;
 use crate::limits::Limits;
-use crate::operator::Connective;
-use crate::predicate::{self, Asked, Comparison, Leaf, Node, Rounded, Tree, Warning};
+use crate::operator::Complex;
+use crate::predicate::{self, Asked, Leaf, Node, Rounded, Tree, Warning};
 
 /// A compiled filter: criteria for selecting documents.
 ///
@@ -55,13 +55,13 @@ pub(super) enum Origin {
     /// A text in the text syntax without errors.
     Text(Box<str>),
     Constant(bool),
-    /// Filters that are joined by a connective; at least one.
-    Joined(Connective, Vec<Filter>),
+    /// Filters that are joined, at least one, or one that is negated.
+    Joined(Complex, Vec<Filter>),
 }
 
 /// The criteria of a body or text as written.
 pub(super) struct Written {
-    pub(super) tree: Tree<Comparison<'static>>,
+    pub(super) tree: predicate::Written<'static>,
     /// The numbers that change when they are rounded to a double.
     pub(super) rounded: Vec<Rounded>,
 }

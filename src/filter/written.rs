@@ -15,6 +15,7 @@ use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body};
+use crate::operator::{Complex, Grammar};
 use crate::predicate::{self, Children, Comparison, Node, Tree};
 
 impl Origin {
@@ -30,7 +31,8 @@ impl Origin {
         let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
         let body = match self {
             Self::Constant(value) => return constant(*value),
-            Self::Json(text) => criteria::read(text, &no_limits()),
+            // A catalogue that allows more operators reads the same tree.
+            Self::Json(text) => criteria::read(text, Grammar::Extended, &no_limits()),
             Self::Text(text) => match criteria::text::parse(text, &no_limits(), criteria::NO_FIELDS) {
                 (Parsed::Body(body), _) => Some(body),
                 (Parsed::Constant(value), _) => return constant(value),
@@ -84,21 +86,21 @@ impl Filter {
         kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
     }
 
-    /// Returns the criteria as written. For a joined filter, joins the criteria of its parts.
-    pub(crate) fn written(&self) -> Cow<'_, Tree<Comparison<'static>>> {
+    /// Returns the criteria as written. For a joined filter, joins those of its parts.
+    pub(crate) fn written(&self) -> Cow<'_, predicate::Written<'static>> {
         let mut parts = self.written_parts();
         if !self.is_joined() {
             let tree = parts.next().map(|(_, written)| Cow::Borrowed(&written.tree));
             return tree.unwrap_or_else(|| Cow::Owned(Tree::constant(false)));
         }
-        let mut nodes: Vec<Node<Comparison<'static>>> = Vec::new();
+        let mut nodes: Vec<Node<Comparison<'static>, Complex>> = Vec::new();
         let mut roots = HashMap::new();
         for part in self.parts() {
             match &part.inner.origin {
-                Origin::Joined(connective, filters) => {
+                Origin::Joined(operator, filters) => {
                     let root = |filter: &Self| roots.get(&Arc::as_ptr(&filter.inner)).copied();
                     let children: Children = filters.iter().filter_map(root).collect();
-                    nodes.push(Node::Branch(*connective, children));
+                    nodes.push(Node::Branch(*operator, children));
                 }
                 // `written_parts` has the same order as `parts`.
                 _ => {

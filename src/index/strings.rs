@@ -102,6 +102,11 @@ impl StringIndex {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }
 
+    /// Returns all strings of the covered batches with their postings, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &StringPostings)> {
+        self.by_text.iter().map(|(text, postings)| (&**text, postings))
+    }
+
     pub(crate) fn get(&self, text: &str) -> Option<&StringPostings> {
         self.by_text.get(text)
     }

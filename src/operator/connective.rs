@@ -1,4 +1,4 @@
-//! The connectives of complex criteria, and their spellings in JSON and in the text syntax.
+//! The operators of complex criteria, and their spellings in JSON and in the text syntax.
 
 /// A syntax in which clients write filters. Each syntax has its own spelling of operators and connectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,6 +6,23 @@ pub(crate) enum Syntax {
     #[default]
     Json,
     Text,
+}
+
+/// The operators that JSON bodies may use. Texts may use all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Grammar {
+    /// Those of the interface document.
+    #[default]
+    Interface,
+    /// Those of the interface document, and [extended](crate::Catalog::extended) ones.
+    Extended,
+}
+
+impl Grammar {
+    /// Returns true if bodies may use an operator that is extended or not.
+    pub(crate) const fn allows(self, is_extended: bool) -> bool {
+        !is_extended || matches!(self, Self::Extended)
+    }
 }
 
 /// The connective that joins the children of a complex criterion.
@@ -65,13 +82,81 @@ impl Connective {
         }
     }
 
-    /// Finds the connective with this spelling in JSON.
-    pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|connective| connective.name() == name)
-    }
-
     /// Finds the connective with this spelling in the text syntax; upper and lower case are equal.
     pub(crate) fn find_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|connective| connective.word().eq_ignore_ascii_case(word))
+    }
+}
+
+/// The operator of a complex criterion, which joins its children or negates its only child.
+///
+/// Only criteria as written have a negation. The normal form has none: it is pushed down to the tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Complex {
+    Join(Connective),
+    /// `$not`: true when its only child is false. An [extended](crate::Catalog::extended) operator.
+    Not,
+}
+
+impl Complex {
+    pub(super) const ALL: [Self; 3] = [Self::Join(Connective::And), Self::Join(Connective::Or), Self::Not];
+
+    /// Returns the operators that bodies may use.
+    pub(crate) fn allowed(grammar: Grammar) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |operator| grammar.allows(operator.is_extended()))
+    }
+
+    /// Returns the spelling in JSON.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Join(connective) => connective.name(),
+            Self::Not => "$not",
+        }
+    }
+
+    /// Returns the spelling in the text syntax, in lower case.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Join(connective) => connective.word(),
+            Self::Not => "not",
+        }
+    }
+
+    /// Returns the heading that plans and `why` print above the children.
+    pub(crate) const fn phrase(self) -> &'static str {
+        match self {
+            Self::Join(connective) => connective.phrase(),
+            Self::Not => "not",
+        }
+    }
+
+    /// Returns true if bodies may use the operator only if the catalogue is extended.
+    pub(crate) const fn is_extended(self) -> bool {
+        matches!(self, Self::Not)
+    }
+
+    /// Returns true if the operator takes exactly one child.
+    pub(crate) const fn takes_one_child(self) -> bool {
+        matches!(self, Self::Not)
+    }
+
+    /// Evaluates the operator for the truths of its children.
+    pub(crate) fn evaluate(self, mut children: impl Iterator<Item = bool>) -> bool {
+        match self {
+            Self::Join(Connective::And) => children.all(|truth| truth),
+            Self::Join(Connective::Or) => children.any(|truth| truth),
+            Self::Not => !children.any(|truth| truth),
+        }
+    }
+
+    /// Finds the operator with this spelling in JSON, if the grammar allows it.
+    pub(crate) fn find(name: &str, grammar: Grammar) -> Option<Self> {
+        Self::allowed(grammar).find(|operator| operator.name() == name)
+    }
+}
+
+impl From<Connective> for Complex {
+    fn from(connective: Connective) -> Self {
+        Self::Join(connective)
     }
 }

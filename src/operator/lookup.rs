@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::connective::Syntax;
-use super::shape::{Arity, Pattern, Ray, Shape, Side, Types};
+use super::connective::{Grammar, Syntax};
+use super::shape::{Arity, Operands, Pattern, Ray, Shape, Side, Types};
 use super::table::{self, Operator, Row};
 use super::value_set::ValueSet;
 use crate::catalog::FieldType;
@@ -44,7 +44,29 @@ impl Operator {
         match self.row().types {
             Types::All => true,
             Types::Ordered => kind.is_ordered(),
+            Types::Strings => kind == FieldType::String,
         }
+    }
+
+    /// Returns the operands that the operator takes.
+    pub(crate) fn operands(self) -> Operands {
+        self.row().operands
+    }
+
+    /// Returns true if bodies may use the operator only if the catalogue is [extended](crate::Catalog::extended). Texts always may.
+    #[must_use]
+    pub fn is_extended(self) -> bool {
+        self.row().is_extended
+    }
+
+    /// Finds the operator with this spelling in JSON, if the grammar allows it.
+    pub(crate) fn find_allowed(name: &str, grammar: Grammar) -> Option<Self> {
+        Self::find(name).filter(|operator| grammar.allows(operator.is_extended()))
+    }
+
+    /// Returns the operators that bodies may use.
+    pub(crate) fn allowed(grammar: Grammar) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |operator| grammar.allows(operator.is_extended()))
     }
 
     /// Returns the meaning of the operator: a quantifier and a pattern.
@@ -65,8 +87,8 @@ impl Operator {
     /// Returns the ray of an order comparison such as `>`; `None` for the other operators.
     pub(crate) fn ray(self) -> Option<Ray> {
         match self.shape().pattern {
-            Pattern::Points => None,
             Pattern::Ray(ray) => Some(ray),
+            _ => None,
         }
     }
 

@@ -14,6 +14,8 @@
 //! | [`synonyms`](Operator::meant_by), the spellings in other languages | suggestions for a misspelt operator |
 //! | [`arity`](Operator::arity) | the parsers |
 //! | [`types`](Operator::applies_to) | lowering |
+//! | [`operands`](Operator::operands), their type | lowering |
+//! | [`is_extended`](Operator::is_extended) | both parsers of JSON bodies |
 //! | [`shape`](Operator::shape): a [`Quantifier`] and a [`Pattern`] | lowering, lint, hints, the printers, suggestions for spans of time |
 //! | [`holds`](Operator::holds), the evaluation for operands and V | the reference evaluator and `why` |
 //! | [`sql`](Operator::sql), the comparison sign of SQL | SQL conditions |
@@ -29,6 +31,8 @@
 //! status <> open         points    {open}      None         V and S share no value; so also when V is empty
 //! amount > 5             ray       (5, max]    Any          V and S share a value
 //! tags $all (a, b)       points    {a, b}      All          every value of S is in V
+//! name is present        present   all strings Any          V is not empty
+//! name starts with Gar   prefixes  Gar…        Any          V and S share a value
 //! ```
 //!
 //! Lowering turns the shape into a [`Test`](crate::predicate::Test) on a [`Set`](crate::predicate::Set). The later stages (the
@@ -69,7 +73,7 @@ mod table;
 mod tests;
 mod value_set;
 
-pub(crate) use self::connective::{Connective, Syntax};
-pub(crate) use self::shape::{Arity, Pattern, Quantifier, Ray, Shape, Side};
+pub(crate) use self::connective::{Complex, Connective, Grammar, Syntax};
+pub(crate) use self::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side};
 pub use self::table::Operator;
 pub(crate) use self::value_set::ValueSet;

@@ -13,6 +13,21 @@ pub(crate) enum Types {
     All,
     /// The types whose values have an order: numbers and timestamps.
     Ordered,
+    /// Strings alone.
+    Strings,
+}
+
+/// The operands that an operator takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operands {
+    /// Values of the field's type.
+    OfField,
+    /// `true` or `false`, whatever the type of the field.
+    Truth,
+    /// Strings that are not empty.
+    NotEmpty,
+    /// A string with at least one word.
+    Words,
 }
 
 /// The meaning of an operator: a relation (the quantifier) between V, the values of a case, and S, the set that the pattern
@@ -44,6 +59,14 @@ pub(crate) enum Pattern {
     Points,
     /// S contains all values on one side of the only operand: `>= 5` gives 5 and all greater numbers.
     Ray(Ray),
+    /// S contains all values of the type. The operand tells whether the relation holds or not.
+    Present,
+    /// S contains the strings that start with any of the operands.
+    Prefixes,
+    /// S contains the strings that contain any of the operands.
+    Substrings,
+    /// S contains the strings that, folded, contain every word of the folded operand.
+    Words,
 }
 
 /// A half-line: all values of an ordered type on one side of an end point.

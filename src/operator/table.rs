@@ -1,8 +1,8 @@
 //! The operators and their rows. A row has everything that differs from operator to operator.
 
-use super::shape::{Arity, Pattern, Quantifier, Ray, Shape, Side, Types};
+use super::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side, Types};
 use super::value_set::ValueSet;
-use crate::value::Value;
+use crate::value::{Value, fold, words};
 
 /// The operator of a field criterion.
 ///
@@ -26,6 +26,15 @@ pub enum Operator {
     Contains,
     /// `$all`: all of the values are in V.
     All,
+    /// `$exists`: V is not empty (`true`), or V is empty (`false`). An [extended](crate::Catalog::extended) operator, like those
+    /// below.
+    Exists,
+    /// `$startsWith`: a string in V starts with any of the values.
+    StartsWith,
+    /// `$substring`: a string in V contains any of the values.
+    Substring,
+    /// `$match`: a string in V contains every word of the value; both are folded, so that case and accents do not count.
+    Match,
 }
 
 /// One row of the table. The docs of the module `operator` describe its columns and list the readers of each.
@@ -36,6 +45,9 @@ pub(super) struct Row {
     pub(super) synonyms: &'static [&'static str],
     pub(super) arity: Arity,
     pub(super) types: Types,
+    pub(super) operands: Operands,
+    /// True for an operator that the interface document lacks, and that bodies may use only if the catalogue is extended.
+    pub(super) is_extended: bool,
     pub(super) shape: Shape,
     pub(super) holds: fn(&[Value<'_>], &ValueSet<'_>) -> bool,
     /// The operator in SQL. Empty for operators that take a list.
@@ -82,6 +94,10 @@ names! {
     LessOrEqual: "<=",
     Contains: "$contains",
     All: "$all",
+    Exists: "$exists",
+    StartsWith: "$startsWith",
+    Substring: "$substring",
+    Match: "$match",
 }
 
 const fn points(quantifier: Quantifier) -> Shape {
@@ -105,6 +121,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::One,
                     types: Types::All,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: points(Quantifier::Any),
                     holds: |operands, set| operands.iter().all(|operand| set.contains(operand)),
                     sql: "=",
@@ -135,6 +153,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::One,
                     types: Types::All,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: points(Quantifier::None),
                     holds: |operands, set| operands.iter().all(|operand| !set.contains(operand)),
                     sql: "<>",
@@ -165,6 +185,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::One,
                     types: Types::Ordered,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: ray(Side::Above, false),
                     holds: |operands, set| {
                         operands
@@ -199,6 +221,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::One,
                     types: Types::Ordered,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: ray(Side::Above, true),
                     holds: |operands, set| {
                         operands
@@ -231,6 +255,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::One,
                     types: Types::Ordered,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: ray(Side::Below, false),
                     holds: |operands, set| {
                         operands.iter().all(|operand| set.least().is_some_and(|least| least < operand))
@@ -261,6 +287,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::One,
                     types: Types::Ordered,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: ray(Side::Below, true),
                     holds: |operands, set| {
                         operands.iter().all(|operand| set.least().is_some_and(|least| least <= operand))
@@ -279,6 +307,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     ],
                     arity: Arity::OneOrMore,
                     types: Types::All,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: points(Quantifier::Any),
                     holds: |operands, set| operands.iter().any(|operand| set.contains(operand)),
                     sql: "",
@@ -293,11 +323,150 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     synonyms: &[],
                     arity: Arity::OneOrMore,
                     types: Types::All,
+                    operands: Operands::OfField,
+                    is_extended: false,
                     shape: points(Quantifier::All),
                     holds: |operands, set| operands.iter().all(|operand| set.contains(operand)),
                     sql: "",
                 }
             }
         }
+        Operator::Exists => {
+            const {
+                &Row {
+                    words: &["is present"],
+                    synonyms: &[
+                        "exists",
+                        "present",
+                        "ispresent",
+                        "hasvalue",
+                        "has",
+                        "isset",
+                        "set",
+                        "notnull",
+                        "isnotnull",
+                        "notempty",
+                        "isnotempty",
+                        "nonempty",
+                        "notblank",
+                        "isnotblank",
+                        "known",
+                        "filled",
+                        "any value",
+                    ],
+                    arity: Arity::One,
+                    types: Types::All,
+                    operands: Operands::Truth,
+                    is_extended: true,
+                    shape: Shape { quantifier: Quantifier::Any, pattern: Pattern::Present },
+                    holds: |operands, set| {
+                        operands.iter().all(
+                            |operand| matches!(operand, Value::Boolean(wanted) if *wanted != set.is_empty()),
+                        )
+                    },
+                    sql: "",
+                }
+            }
+        }
+        Operator::StartsWith => {
+            const {
+                &Row {
+                    words: &["starts with"],
+                    synonyms: &[
+                        "startswith",
+                        "startwith",
+                        "starts",
+                        "beginswith",
+                        "beginwith",
+                        "begins",
+                        "prefix",
+                        "hasprefix",
+                        "prefixedby",
+                        "istartswith",
+                        "startingwith",
+                        "beginningwith",
+                    ],
+                    arity: Arity::OneOrMore,
+                    types: Types::Strings,
+                    operands: Operands::NotEmpty,
+                    is_extended: true,
+                    shape: Shape { quantifier: Quantifier::Any, pattern: Pattern::Prefixes },
+                    holds: |operands, set| {
+                        set.strings().any(|text| strings(operands).any(|operand| text.starts_with(operand)))
+                    },
+                    sql: "",
+                }
+            }
+        }
+        Operator::Substring => {
+            const {
+                &Row {
+                    words: &["includes"],
+                    synonyms: &[
+                        "substring",
+                        "includes",
+                        "include",
+                        "including",
+                        "hassubstring",
+                        "containing",
+                        "containstext",
+                        "containsstring",
+                        "instr",
+                        "position",
+                        "strpos",
+                        "charindex",
+                    ],
+                    arity: Arity::OneOrMore,
+                    types: Types::Strings,
+                    operands: Operands::NotEmpty,
+                    is_extended: true,
+                    shape: Shape { quantifier: Quantifier::Any, pattern: Pattern::Substrings },
+                    holds: |operands, set| {
+                        set.strings().any(|text| strings(operands).any(|operand| text.contains(operand)))
+                    },
+                    sql: "",
+                }
+            }
+        }
+        Operator::Match => {
+            const {
+                &Row {
+                    words: &["matches"],
+                    synonyms: &[
+                        "match",
+                        "matches",
+                        "matching",
+                        "matchphrase",
+                        "fulltext",
+                        "search",
+                        "text",
+                        "fuzzy",
+                        "similarto",
+                        "icontains",
+                        "containsignorecase",
+                    ],
+                    arity: Arity::One,
+                    types: Types::Strings,
+                    operands: Operands::Words,
+                    is_extended: true,
+                    shape: Shape { quantifier: Quantifier::Any, pattern: Pattern::Words },
+                    holds: |operands, set| {
+                        set.strings().any(|text| {
+                            let folded = fold(text);
+                            strings(operands).flat_map(words).all(|word| folded.contains(&*word))
+                        })
+                    },
+                    sql: "",
+                }
+            }
+        }
     }
+}
+
+/// Returns the operands that are strings.
+fn strings<'v>(operands: &'v [Value<'_>]) -> impl Iterator<Item = &'v str> {
+    operands.iter().filter_map(|operand| match operand {
+        Value::String(text) => Some(&**text),
+        _ => None,
+    })
 }

@@ -23,7 +23,19 @@ impl<'v> ValueSet<'v> {
         self.sorted.binary_search_by(|member| (*member).cmp(value)).is_ok()
     }
 
-    /// Returns the smallest member; `None` for an empty set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// Returns the members that are strings, ascending.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = &'v str> {
+        self.sorted.iter().filter_map(|value| match value {
+            Value::String(text) => Some(&**text),
+            _ => None,
+        })
+    }
+
+    /// Returns the least member; `None` of an empty set.
     pub(crate) fn least(&self) -> Option<&'v Value<'v>> {
         self.sorted.first().copied()
     }

@@ -1,9 +1,10 @@
 //! The values that a filter requires cases to have, for hints about values that no case has.
 
+use super::optimize::polarities;
 use super::places::Places;
-use super::tree::{Comparison, Node, Tree};
+use super::tree::{Comparison, Node, Written};
 use crate::catalog::FieldId;
-use crate::operator::Quantifier;
+use crate::operator::{Pattern, Quantifier, Shape};
 use crate::value::Value;
 
 /// A field, and possibly a value, that a criterion requires cases to have.
@@ -17,7 +18,7 @@ pub(crate) struct Asked {
 
 /// Returns the field of each criterion of a tree as written, with the path of the criterion in the body.
 #[cfg(feature = "store")]
-pub(crate) fn named(written: &Tree<Comparison<'_>>) -> Vec<(FieldId, String)> {
+pub(crate) fn named(written: &Written<'_>) -> Vec<(FieldId, String)> {
     let places = Places::new(written);
     let nodes = written.nodes().iter().enumerate();
     let fields = nodes.filter_map(|(node, criterion)| match criterion {
@@ -27,14 +28,19 @@ pub(crate) fn named(written: &Tree<Comparison<'_>>) -> Vec<(FieldId, String)> {
     fields.collect()
 }
 
-/// Returns the values that the criteria of a tree as written require, in order. Leaves out criteria such as `<>`, whose values
-/// cases must not have.
-pub(crate) fn asked(written: &Tree<Comparison<'_>>) -> Vec<Asked> {
+/// Returns the values that the criteria of a tree as written require, in order. Leaves out criteria such as `<>` and those below
+/// `not`, whose values cases must not have, and those of patterns, whose values are parts of values.
+pub(crate) fn asked(written: &Written<'_>) -> Vec<Asked> {
     let places = Places::new(written);
     let mut asked = Vec::new();
-    for (node, criterion) in written.nodes().iter().enumerate() {
+    let needed = polarities(written);
+    for ((node, criterion), [is_needed, _]) in written.nodes().iter().enumerate().zip(needed) {
         let Node::Leaf(Comparison { field, operator, values }) = criterion else { continue };
-        if operator.shape().quantifier == Quantifier::None {
+        let Shape { quantifier, pattern } = operator.shape();
+        if !is_needed
+            || quantifier == Quantifier::None
+            || !matches!(pattern, Pattern::Points | Pattern::Ray(_))
+        {
             continue;
         }
         let (field, path) = (*field, places.path(node));

@@ -14,21 +14,23 @@ use smallvec::SmallVec;
 
 use super::optimize::Builder;
 use super::set::Set;
-use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values};
+use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values, Written};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_all, quote_whole};
-use crate::operator::{Connective, Operator, Ray, Side, Syntax};
-use crate::value::{Number, Span, Timestamp, Value};
+use crate::operator::{Complex, Connective, Operands, Operator, Ray, Side, Syntax};
+use crate::value::{Number, Span, Timestamp, Value, words};
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
 /// Takes linear time in the number of criteria and values, apart from sorting them.
 pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> {
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
+    let negated = negated(body);
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
-    for criterion in &body.nodes {
+    for (at, criterion) in body.nodes.iter().enumerate() {
+        let is_negated = negated.get(at).copied().unwrap_or(false);
         let node = match criterion {
             Criterion::Field { field, operator, values } => {
                 let (operator, _) = (*operator)?;
@@ -38,14 +40,24 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                     return None;
                 }
                 let texts = body.texts(values).iter().map(|value| &*value.text);
-                builder.leaf(id, operator, Set::from_texts(kind, texts)?)
+                let operands = match operator.operands() {
+                    Operands::OfField => Set::from_texts(kind, texts)?,
+                    Operands::Truth => Set::from_texts(FieldType::Boolean, texts)?,
+                    Operands::NotEmpty if texts.clone().any(str::is_empty) => return None,
+                    Operands::Words if texts.clone().any(|text| words(text).is_empty()) => return None,
+                    Operands::NotEmpty | Operands::Words => Set::of_strings(texts)?,
+                };
+                builder.leaf(id, operator, operands, is_negated)
             }
-            Criterion::Complex { connective, children } => {
+            Criterion::Complex { operator: Complex::Join(connective), children } => {
                 let first = made.len().checked_sub(*children)?;
-                let node = builder.make(*connective, made.get(first..)?);
+                let connective = if is_negated { connective.dual() } else { *connective };
+                let node = builder.make(connective, made.get(first..)?);
                 made.truncate(first);
                 node
             }
+            // The child was made as the negation that this is.
+            Criterion::Complex { operator: Complex::Not, .. } => made.pop()?,
             Criterion::Broken => return None,
         };
         made.push(node);
@@ -55,7 +67,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     }
     let ids =
         body.ids.as_ref().map(|ids| match Set::of_strings(body.texts(ids).iter().map(|id| &*id.text)) {
-            Some(set) => builder.leaf(FieldId::ID, Operator::Contains, set),
+            Some(set) => builder.leaf(FieldId::ID, Operator::Contains, set, false),
             None => builder.constant(false),
         });
     let criteria = body.criteria.map(|_| match made.as_slice() {
@@ -70,15 +82,41 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     Some(builder.finish(root))
 }
 
+/// Returns for each criterion whether it is below an odd number of negations, that of the criterion itself not counted. Returns nothing if
+/// the body has no negation.
+fn negated(body: &Body<'_>) -> Vec<bool> {
+    let is_not =
+        |criterion: &Criterion| matches!(criterion, Criterion::Complex { operator: Complex::Not, .. });
+    if !body.nodes.iter().any(is_not) {
+        return Vec::new();
+    }
+    let mut negated = vec![false; body.nodes.len()];
+    // In reverse order, a parent comes before its children. For each open parent: the number of children still to come, and whether they
+    // are negated.
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (criterion, negated) in body.nodes.iter().zip(&mut negated).rev() {
+        while open.pop_if(|(children, _)| *children == 0).is_some() {}
+        if let Some((children, is_negated)) = open.last_mut() {
+            *children = children.saturating_sub(1);
+            *negated = *is_negated;
+        }
+        if let Criterion::Complex { children, .. } = criterion {
+            open.push((*children, *negated != is_not(criterion)));
+        }
+    }
+    negated
+}
+
 /// Lowers a body to its tree as written, with one node for each criterion, in the same order.
 ///
 /// A node above the criteria joins them by `$and`. If the body has `ids` too, the root joins both by `$or`.
 ///
-/// The errors are the errors that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken criterion,
-/// the tree must not be used.
-pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
+/// The errors are those that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken
+/// criterion, the tree must not be used.
+pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let mut errors = Vec::new();
-    let mut nodes: Vec<Node<Comparison<'b>>> = Vec::with_capacity(body.nodes.len().saturating_add(3));
+    let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
+        Vec::with_capacity(body.nodes.len().saturating_add(3));
     // A stack of node ids: criteria whose parent was not reached yet.
     let mut open: Vec<NodeId> = Vec::new();
     for criterion in &body.nodes {
@@ -86,9 +124,9 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparis
             Criterion::Broken => Node::Constant(false),
             // Field criteria are in document order, so an error in this one would not be among the first ten.
             Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
-            Criterion::Complex { connective, children } => {
+            Criterion::Complex { operator, children } => {
                 let first = open.len().saturating_sub(*children);
-                Node::Branch(*connective, open.drain(first..).collect())
+                Node::Branch(*operator, open.drain(first..).collect())
             }
             Criterion::Field { field, operator, values } => {
                 let texts = body.texts(values);
@@ -111,11 +149,11 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparis
         nodes.push(if open.is_empty() {
             Node::Constant(false)
         } else {
-            Node::Branch(Connective::And, open.into())
+            Node::Branch(Connective::And.into(), open.into())
         });
     }
     if roots.len() != 1 {
-        nodes.push(Node::Branch(Connective::Or, roots));
+        nodes.push(Node::Branch(Connective::Or.into(), roots));
     }
     (Tree::from_nodes(nodes), errors)
 }
@@ -126,7 +164,10 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparis
 pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {
     let mut rounded = Vec::new();
     for (node, criterion) in body.nodes.iter().enumerate() {
-        let Criterion::Field { field, values, .. } = criterion else { continue };
+        let Criterion::Field { field, operator, values } = criterion else { continue };
+        if operator.is_some_and(|(operator, _)| operator.operands() != Operands::OfField) {
+            continue;
+        }
         let id = body.text(*field).and_then(|name| catalog.find(&name.text));
         let kind = id.map(|id| catalog.field(id).field_type());
         if kind != Some(FieldType::Number) {
@@ -194,7 +235,7 @@ fn comparison<'b>(
     for text in texts {
         let is_only = texts.len() == 1;
         let operator = operator.map(|(operator, _)| operator);
-        match value(field, operator.filter(|_| is_only), text)
+        match value(field, operator, is_only, text)
             .map_err(|error| noted(*error, catalog, field, operator, text))
         {
             Ok(value) => values.push(value),
@@ -208,7 +249,13 @@ fn comparison<'b>(
     Some(Comparison { field: id, operator, values })
 }
 
-fn value<'b>(field: &Field, operator: Option<Operator>, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
+/// Parses an operand. `is_only` is true if it is the only one of its criterion.
+fn value<'b>(
+    field: &Field,
+    operator: Option<Operator>,
+    is_only: bool,
+    text: &'b Text<'_>,
+) -> Result<Value<'b>, Box<Error>> {
     let error = |kind, expected: &str| {
         Box::new(Error::new(
             kind,
@@ -217,6 +264,11 @@ fn value<'b>(field: &Field, operator: Option<Operator>, text: &'b Text<'_>) -> R
             format!("{expected}, since {} is a {} field", quote(field.name()), field.field_type()),
         ))
     };
+    if let Some(operator) = operator
+        && operator.operands() != Operands::OfField
+    {
+        return operand(operator, text);
+    }
     match field.field_type() {
         FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
         FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
@@ -226,17 +278,44 @@ fn value<'b>(field: &Field, operator: Option<Operator>, text: &'b Text<'_>) -> R
         }),
         FieldType::Timestamp => Timestamp::parse(&text.text).map(Value::Timestamp).map_err(|fault| {
             let span = Timestamp::respell(&text.text);
+            let operator = operator.filter(|_| is_only);
             let meant = span.and_then(|span| meant_by_span(field, operator, &span, &text.text));
             Box::new(error(ErrorKind::BadTimestamp, fault.expected()).suggest(meant))
         }),
-        FieldType::Boolean => match &*text.text {
-            "true" => Ok(Value::Boolean(true)),
-            "false" => Ok(Value::Boolean(false)),
-            other => {
-                let near = ["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(other));
-                Err(Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote))))
-            }
-        },
+        FieldType::Boolean => truth(&text.text).map(Value::Boolean).map_err(|near| {
+            Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote)))
+        }),
+    }
+}
+
+/// Parses `true` or `false`. The error is the one of them that was likely meant.
+fn truth(text: &str) -> Result<bool, Option<&'static str>> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        other => Err(["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(other))),
+    }
+}
+
+/// Parses an operand of an operator that does not take values of the field's type.
+fn operand<'b>(operator: Operator, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
+    let error = |kind, expected: &str| {
+        let expected = format!("{expected} after {}", quote(operator.name()));
+        Box::new(Error::new(kind, text.offset, quote(&text.text), expected))
+    };
+    match operator.operands() {
+        Operands::Truth => truth(&text.text).map(Value::Boolean).map_err(|near| {
+            Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote)))
+        }),
+        Operands::NotEmpty if text.text.is_empty() => {
+            Err(error(ErrorKind::EmptyText, "a string that is not empty"))
+        }
+        Operands::Words if words(&text.text).is_empty() => {
+            Err(error(ErrorKind::EmptyText, "a string with a word in it"))
+        }
+        Operands::OfField | Operands::NotEmpty | Operands::Words => {
+            Ok(Value::String(Cow::Borrowed(&*text.text)))
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! Body ── compile ──▶ Tree<Leaf>            the normal form, which engines run; None at the first error
-//!      └─ lower ────▶ Tree<Comparison>      the criteria as written, for warnings and `why`; or the errors
+//!      └─ lower ────▶ Written               the criteria as written, for warnings and `why`; or the errors
 //! ```
 //!
-//! The two trees differ in their leaves. A [`Comparison`] is a field criterion as the client wrote it: a field, an operator of the
+//! The two trees differ in their leaves, and only criteria as written have `not`. A [`Comparison`] is a field criterion as the client wrote it: a field, an operator of the
 //! [table](crate::operator), and values. A [`Leaf`] is its meaning: a field and a [`Test`], which is a quantifier and a [`Set`].
 //!
 //! ```text
@@ -14,6 +14,7 @@
 //! status = open or status = blocked           status: Any {blocked, open}
 //! amount >= 1 and amount < 5                  amount: Any [1, 5)
 //! status = open and status = blocked          false
+//! not (status = open or amount > 5)           and: status: None {open}, amount: None (5, max]
 //! ```
 //!
 //! All fields are resolved and all values are parsed, so evaluation of either tree cannot fail. Only the reference evaluator and
@@ -28,6 +29,7 @@ mod places;
 mod points;
 mod print;
 mod set;
+mod text_pattern;
 mod tree;
 
 #[cfg(feature = "store")]
@@ -43,4 +45,5 @@ pub(crate) use self::places::Places;
 pub(crate) use self::print::bound;
 pub(crate) use self::print::{Line, body_json, json_string, lines, plan, text};
 pub(crate) use self::set::Set;
-pub(crate) use self::tree::{Children, Comparison, Leaf, Node, Rounded, Test, Tree};
+pub(crate) use self::text_pattern::{Matcher, TextPattern};
+pub(crate) use self::tree::{Children, Comparison, Leaf, Node, Rounded, Test, Tree, Written};

@@ -1,8 +1,8 @@
 //! Paths into the body, such as `criteria[0].values[1]`, for the nodes of a tree as written.
 
-use super::tree::{Comparison, Node, NodeId, Tree};
+use super::tree::{Comparison, Node, NodeId, Written};
 use crate::catalog::FieldId;
-use crate::operator::{Connective, Operator};
+use crate::operator::{Complex, Connective, Operator};
 
 /// The positions in the body of the nodes of a tree as written.
 pub(crate) struct Places {
@@ -16,7 +16,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn new(tree: &Tree<Comparison<'_>>) -> Self {
+    pub(crate) fn new(tree: &Written<'_>) -> Self {
         let mut parents = vec![None; tree.nodes().len()];
         for (id, node) in tree.nodes().iter().enumerate() {
             if let Node::Branch(_, children) = node {
@@ -48,7 +48,7 @@ impl Places {
         // `lower` returns one of three kinds of root: ids, criteria, or both joined by `$or`.
         let (ids, criteria) = match tree.get(root) {
             Some(Node::Leaf(_)) => (Some(root), None),
-            Some(Node::Branch(Connective::Or, children)) => match children.as_slice() {
+            Some(Node::Branch(Complex::Join(Connective::Or), children)) => match children.as_slice() {
                 [ids, criteria] if is_ids(ids) => (Some(*ids), Some(*criteria)),
                 _ => (None, Some(root)),
             },

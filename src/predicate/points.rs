@@ -47,3 +47,10 @@ impl<T: Ord + Clone> Points<T> {
         self.0.len() <= other.0.len() && self.0.iter().all(|value| other.contains(value))
     }
 }
+
+impl Points<compact_str::CompactString> {
+    /// Returns the strings, ascending.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> + Clone {
+        self.0.iter().map(|text| &**text)
+    }
+}

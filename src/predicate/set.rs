@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::intervals::Intervals;
 use super::points::Points;
+use super::text_pattern::{Matcher, TextPattern};
 use crate::catalog::FieldType;
 use crate::operator::Pattern;
 use crate::value::{Value, ValueClass};
@@ -25,14 +26,15 @@ fn prefix(text: &str) -> u64 {
 
 /// A set of values of one type.
 ///
-/// Strings and booleans are sorted lists of values. Numbers and timestamps are sorted lists of ranges. A value by itself is a
-/// range of one value, a *point*.
+/// Strings and booleans are sorted lists of values, or a pattern of strings. Numbers and timestamps are sorted lists of ranges. A value
+/// by itself is a range of one value, a *point*.
 ///
 /// ```text
 /// status in (open, blocked)          Strings    {blocked, open}
 /// amount in (1, 2)                   Ordered    1..=1, 2..=2        two points
 /// amount >= 1 and amount <= 5        Ordered    1..=5
 /// checked = true                     Booleans   {true}
+/// name starts with Gar               Matching   Prefixes {Gar}
 /// ```
 ///
 /// Operations on two sets need sets of one type. The tests of one field satisfy that.
@@ -44,6 +46,8 @@ pub(crate) enum Set {
     Strings(Points<CompactString>),
     Ordered(Intervals),
     Booleans(Points<bool>),
+    /// The strings that a pattern matches, an infinite set. It is boxed so that the other sets stay small.
+    Matching(Box<TextPattern>),
 }
 
 /// Applies an operation to two sets of one type. Two sets of different types are a bug.
@@ -54,7 +58,7 @@ macro_rules! pairwise {
             (Set::Ordered(a), Set::Ordered(b)) => $wrap(Set::Ordered(a.$method(b))),
             (Set::Booleans(a), Set::Booleans(b)) => $wrap(Set::Booleans(a.$method(b))),
             (own, _) => {
-                debug_assert!(false, "sets of one field have one type");
+                debug_assert!(false, "sets of one field have one type, and a pattern is only the second set");
                 own.clone()
             }
         }
@@ -144,7 +148,35 @@ impl Set {
         match (pattern, self) {
             (Pattern::Points, points) => Some(points),
             (Pattern::Ray(ray), Self::Ordered(points)) => points.ray(ray).map(Self::Ordered),
-            (Pattern::Ray(_), Self::Strings(_) | Self::Booleans(_)) => None,
+            (Pattern::Prefixes, Self::Strings(texts)) => TextPattern::prefixes(texts.texts()).map(Self::from),
+            (Pattern::Substrings, Self::Strings(texts)) => {
+                TextPattern::substrings(texts.texts()).map(Self::from)
+            }
+            (Pattern::Words, Self::Strings(texts)) => TextPattern::words(texts.texts()).map(Self::from),
+            // `every` makes the set of all values, which has no operands.
+            (
+                Pattern::Present | Pattern::Ray(_) | Pattern::Prefixes | Pattern::Substrings | Pattern::Words,
+                _,
+            ) => None,
+        }
+    }
+
+    /// Returns the set of all values of a field type.
+    pub(crate) fn every(kind: FieldType) -> Self {
+        match ValueClass::of_field(kind) {
+            ValueClass::Strings => TextPattern::Every.into(),
+            ValueClass::Ordered(kind) => Self::Ordered(Intervals::new(kind, smallvec![kind.range()], false)),
+            ValueClass::Booleans => Self::Booleans(Points::new(smallvec![false, true])),
+        }
+    }
+
+    /// Returns true if the set has all values of its type. May return false for a set of several ranges that has them.
+    pub(crate) fn is_every(&self) -> bool {
+        match self {
+            Self::Strings(_) => false,
+            Self::Ordered(intervals) => intervals.as_slice() == [intervals.kind().range()],
+            Self::Booleans(points) => points.0.len() == 2,
+            Self::Matching(pattern) => **pattern == TextPattern::Every,
         }
     }
 
@@ -153,6 +185,7 @@ impl Set {
             Self::Strings(points) => points.0.is_empty(),
             Self::Ordered(intervals) => intervals.ranges.is_empty(),
             Self::Booleans(points) => points.0.is_empty(),
+            Self::Matching(_) => false,
         }
     }
 
@@ -161,6 +194,7 @@ impl Set {
         match self {
             Self::Strings(_) | Self::Booleans(_) => true,
             Self::Ordered(intervals) => intervals.are_points(),
+            Self::Matching(_) => false,
         }
     }
 
@@ -170,6 +204,7 @@ impl Set {
             Self::Strings(points) => points.0.len(),
             Self::Ordered(intervals) => intervals.ranges.len(),
             Self::Booleans(points) => points.0.len(),
+            Self::Matching(pattern) => pattern.values().len(),
         }
     }
 
@@ -183,6 +218,7 @@ impl Set {
             }
             Self::Ordered(intervals) => size_of_val(intervals.as_slice()),
             Self::Booleans(points) => size_of_val(points.as_slice()),
+            Self::Matching(pattern) => pattern.size_bytes(),
         }
     }
 
@@ -196,6 +232,7 @@ impl Set {
                 intervals.ranges.iter().map(|(point, _)| intervals.kind().value(*point)).collect()
             }
             Self::Booleans(points) => points.0.iter().map(|boolean| Value::Boolean(*boolean)).collect(),
+            Self::Matching(_) => Vec::new(),
         }
     }
 
@@ -206,7 +243,44 @@ impl Set {
                 .ordinal()
                 .is_some_and(|(kind, ordinal)| kind == intervals.kind() && intervals.contains(ordinal)),
             (Self::Booleans(points), Value::Boolean(boolean)) => points.contains(boolean),
+            (Self::Matching(pattern), Value::String(text)) => pattern.contains(text),
             _ => false,
+        }
+    }
+
+    /// Returns the index of a value among the [points](Self::points) of the set. Returns `None` if it is not one of them.
+    pub(super) fn position(&self, value: &Value<'_>) -> Option<usize> {
+        match (self, value) {
+            (Self::Strings(points), Value::String(text)) => {
+                points.0.binary_search_by(|point| (**point).cmp(text)).ok()
+            }
+            (Self::Ordered(intervals), value) => {
+                let (_, ordinal) = value.ordinal().filter(|(kind, _)| *kind == intervals.kind())?;
+                intervals.ranges.binary_search_by(|(point, _)| point.cmp(&ordinal)).ok()
+            }
+            (Self::Booleans(points), Value::Boolean(boolean)) => points.0.binary_search(boolean).ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns true for a pattern of strings.
+    pub(crate) fn is_pattern(&self) -> bool {
+        matches!(self, Self::Matching(_))
+    }
+
+    /// Returns the strings of a list; none for other sets.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let points = match self {
+            Self::Strings(points) => points.as_slice(),
+            _ => &[],
+        };
+        points.iter().map(|text| &**text)
+    }
+
+    /// Keeps the strings that pass the test; sets of other kinds stay unchanged.
+    pub(super) fn retain_texts(&mut self, is_kept: impl Fn(&str) -> bool) {
+        if let Self::Strings(points) = self {
+            points.0.retain(|text| is_kept(text));
         }
     }
 
@@ -218,7 +292,12 @@ impl Set {
         pairwise!(self, other, minus, |set| set)
     }
 
+    /// Returns true if both sets have a common value. The second set may be a pattern.
     pub(crate) fn intersects(&self, other: &Self) -> bool {
+        if let (Self::Strings(points), Self::Matching(pattern)) = (self, other) {
+            let matcher = Matcher::new(pattern);
+            return points.texts().any(|text| matcher.is_match(text));
+        }
         !self.intersect(other).is_empty()
     }
 
@@ -227,6 +306,13 @@ impl Set {
             (Self::Strings(a), Self::Strings(b)) => a.is_within(b),
             (Self::Booleans(a), Self::Booleans(b)) => a.is_within(b),
             (Self::Ordered(a), Self::Ordered(b)) => a.is_within(b),
+            (Self::Strings(points), Self::Matching(pattern)) => {
+                let matcher = Matcher::new(pattern);
+                points.texts().all(|text| matcher.is_match(text))
+            }
+            (Self::Matching(a), Self::Matching(b)) => a.is_within(b),
+            // A pattern is infinite.
+            (Self::Matching(_), Self::Strings(_)) => false,
             _ => {
                 debug_assert!(false, "sets of one field have one type");
                 false
@@ -250,7 +336,14 @@ impl Set {
             Self::Strings(points) => Self::Strings(Points::new(points.0)),
             Self::Ordered(all) => Self::Ordered(Intervals::new(all.kind(), all.ranges, fuse)),
             Self::Booleans(points) => Self::Booleans(Points::new(points.0)),
+            Self::Matching(pattern) => Self::Matching(pattern),
         })
+    }
+}
+
+impl From<TextPattern> for Set {
+    fn from(pattern: TextPattern) -> Self {
+        Self::Matching(Box::new(pattern))
     }
 }
 

@@ -11,15 +11,17 @@
 //! 4    Branch   And [0, 3]          the root
 //! ```
 //!
-//! The same shape holds the criteria as written ([`Comparison`] leaves) and the normal form ([`Leaf`] leaves).
+//! The same shape holds the normal form ([`Leaf`] leaves) and the criteria as written ([`Comparison`] leaves), in which a branch can be a
+//! negation too.
 
 use std::borrow::{Borrow, Cow};
 
 use smallvec::{SmallVec, smallvec};
 
 use super::set::Set;
+use super::text_pattern::Matcher;
 use crate::catalog::{Catalog, FieldId, FieldType};
-use crate::operator::{Connective, Operator};
+use crate::operator::{Complex, Connective, Operator};
 use crate::value::{Number, Value, ValueClass};
 
 /// The id of a node: its index in the list of nodes of its [`Tree`].
@@ -30,16 +32,16 @@ pub(crate) type Children = SmallVec<[NodeId; 4]>;
 
 /// One node of a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Node<L> {
+pub(crate) enum Node<L, B = Connective> {
     /// True for every case, or false for every case. In a normal form only the root can be a constant.
     Constant(bool),
     /// A test of one field, or a criterion on one field.
     Leaf(L),
-    /// A branch, which is true if all children are true (`And`), or if any child is true (`Or`).
+    /// True when all children are true (`And`), or when any child is true (`Or`). A negation has one child.
     ///
     /// Without children, it has the [neutral](Connective::neutral) value of its connective. In a normal form it has two children
     /// or more, in ascending order, and none of them is a branch of the same connective.
-    Branch(Connective, Children),
+    Branch(B, Children),
 }
 
 /// A tree with any number of children per branch.
@@ -52,26 +54,29 @@ pub(crate) enum Node<L> {
 /// A loop over the nodes in order therefore visits children before parents. Code that walks, clones or drops a tree does not
 /// recurse, so a deep filter cannot overflow the call stack. A node may have several parents: equal subtrees can share one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tree<L> {
-    nodes: TreeNodes<L>,
+pub(crate) struct Tree<L, B = Connective> {
+    nodes: TreeNodes<L, B>,
 }
 
-/// The nodes of a tree. A single node, which is a common case, needs no allocation.
-pub(crate) type TreeNodes<L> = SmallVec<[Node<L>; 1]>;
+/// Criteria as written.
+pub(crate) type Written<'a> = Tree<Comparison<'a>, Complex>;
 
-impl<L> Tree<L> {
+/// The nodes of a tree. A single node, which is a common case, needs no allocation.
+pub(crate) type TreeNodes<L, B = Connective> = SmallVec<[Node<L, B>; 1]>;
+
+impl<L, B> Tree<L, B> {
     pub(crate) fn constant(value: bool) -> Self {
         Self { nodes: smallvec![Node::Constant(value)] }
     }
 
     /// Returns the tree of these nodes. They must satisfy the invariants; debug builds check that.
-    pub(crate) fn from_nodes(nodes: impl Into<TreeNodes<L>>) -> Self {
+    pub(crate) fn from_nodes(nodes: impl Into<TreeNodes<L, B>>) -> Self {
         let tree = Self { nodes: nodes.into() };
         debug_assert_eq!(tree.validate(), Ok(()));
         tree
     }
 
-    pub(crate) fn nodes(&self) -> &[Node<L>] {
+    pub(crate) fn nodes(&self) -> &[Node<L, B>] {
         &self.nodes
     }
 
@@ -79,7 +84,7 @@ impl<L> Tree<L> {
         self.nodes.len().saturating_sub(1)
     }
 
-    pub(crate) fn get(&self, id: NodeId) -> Option<&Node<L>> {
+    pub(crate) fn get(&self, id: NodeId) -> Option<&Node<L, B>> {
         self.nodes.get(id)
     }
 
@@ -88,7 +93,7 @@ impl<L> Tree<L> {
         clippy::indexing_slicing,
         reason = "an id is the root's or a child's; `validate` checks that it is in the list"
     )]
-    pub(crate) fn node(&self, id: NodeId) -> &Node<L> {
+    pub(crate) fn node(&self, id: NodeId) -> &Node<L, B> {
         &self.nodes[id]
     }
 
@@ -106,7 +111,9 @@ impl<L> Tree<L> {
         }
         Ok(())
     }
+}
 
+impl<L, B: Copy + Into<Complex>> Tree<L, B> {
     /// Evaluates the tree. `leaf` evaluates its leaves.
     pub(crate) fn evaluate(&self, leaf: impl FnMut(&L) -> bool) -> bool {
         self.truths(leaf).pop().unwrap_or(false)
@@ -120,8 +127,10 @@ impl<L> Tree<L> {
             let value = match node {
                 Node::Constant(value) => *value,
                 Node::Leaf(test) => leaf(test),
-                Node::Branch(Connective::And, children) => children.iter().all(truth),
-                Node::Branch(Connective::Or, children) => children.iter().any(truth),
+                Node::Branch(operator, children) => {
+                    let operator: Complex = (*operator).into();
+                    operator.evaluate(children.iter().map(truth))
+                }
             };
             truths.push(value);
         }
@@ -139,7 +148,8 @@ pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
 pub(crate) struct Comparison<'a> {
     pub(crate) field: FieldId,
     pub(crate) operator: Operator,
-    /// The operands. They are of the field's type, and their number fits the operator's arity. Only `ids: []` has none.
+    /// The operands. They are of the type that the operator takes, mostly the field's, and their number fits its arity. Only `ids: []`
+    /// has none.
     pub(crate) values: Values<'a>,
 }
 
@@ -164,11 +174,15 @@ pub(crate) struct Rounded {
 /// tags $contains [a, b]            Any {a, b}
 /// tags $all [a, b]                 All {a, b}
 /// tags $all [a]                    Any {a}
+/// status is present                Any (every string)
+/// not amount > 5                   None (5, max]
+/// not tags $all [a, b]             NotAll {a, b}
 /// status $all [open, blocked]      no test: false, since `status` has only one value
 /// ```
 ///
-/// The tests of a single-valued field are closed under conjunction and disjunction: each combination of `Any` and `None` tests
-/// equals one such test or a constant. A branch of a normal form therefore has at most one leaf for each single-valued field:
+/// The tests of a single-valued field are closed under conjunction and disjunction, apart from [patterns](super::TextPattern): each combination of
+/// `Any` and `None` tests on listed sets equals one such test or a constant. A branch of a normal form therefore has at most one leaf for
+/// each single-valued field without patterns:
 ///
 /// ```text
 /// status in (a, b) and status <> a     Any {b}
@@ -181,11 +195,34 @@ pub(crate) struct Rounded {
 pub(crate) enum Test {
     /// V has a member in the set. The set is not empty.
     Any(Set),
-    /// V has no member in the set. True for an empty V. The set is not empty and has only [points](Set::are_points), because
-    /// criteria have no operator for a negated range.
+    /// V has no member in the set. True for an empty V. The set is not empty.
     None(Set),
     /// V has every member of the set. The set has two points or more, and the field is many-valued.
     All(Set),
+    /// V lacks a member of the set. True for an empty V. The set has two points or more, and the field is many-valued.
+    NotAll(Set),
+}
+
+impl Test {
+    pub(crate) fn set(&self) -> &Set {
+        let (Self::Any(set) | Self::None(set) | Self::All(set) | Self::NotAll(set)) = self;
+        set
+    }
+
+    /// Returns true for `None` and `NotAll`, which are true for an empty V.
+    pub(crate) fn is_negated(&self) -> bool {
+        matches!(self, Self::None(_) | Self::NotAll(_))
+    }
+
+    /// Returns the test that is true exactly if this one is false.
+    pub(crate) fn negated(self) -> Self {
+        match self {
+            Self::Any(set) => Self::None(set),
+            Self::None(set) => Self::Any(set),
+            Self::All(set) => Self::NotAll(set),
+            Self::NotAll(set) => Self::All(set),
+        }
+    }
 }
 
 /// A test of one field: the leaf of a normal form.
@@ -201,13 +238,26 @@ impl Leaf {
         &self,
         mut values: impl Iterator<Item = V> + Clone,
     ) -> bool {
-        match &self.test {
-            Test::Any(set) => values.any(|value| set.contains(value.borrow())),
-            Test::None(set) => !values.any(|value| set.contains(value.borrow())),
-            Test::All(set) => {
-                set.points().iter().all(|point| values.clone().any(|value| value.borrow() == point))
+        let holds = match &self.test {
+            Test::Any(Set::Matching(pattern)) | Test::None(Set::Matching(pattern)) => {
+                let matcher = Matcher::new(pattern);
+                values.any(|value| matches!(value.borrow(), Value::String(text) if matcher.is_match(text)))
             }
-        }
+            Test::Any(set) | Test::None(set) => values.any(|value| set.contains(value.borrow())),
+            Test::All(set) | Test::NotAll(set) => {
+                let mut missing = set.len();
+                let mut is_found: SmallVec<[bool; 16]> = SmallVec::from_elem(false, missing);
+                for value in values {
+                    if let Some(found) = set.position(value.borrow()).and_then(|at| is_found.get_mut(at))
+                        && !std::mem::replace(found, true)
+                    {
+                        missing = missing.saturating_sub(1);
+                    }
+                }
+                missing == 0
+            }
+        };
+        holds != self.test.is_negated()
     }
 }
 
@@ -226,45 +276,43 @@ impl Tree<Leaf> {
         let of_node = |node: &Node<Leaf>| match node {
             Node::Branch(_, children) if children.spilled() => size_of_val(children.as_slice()),
             Node::Constant(_) | Node::Branch(..) => 0,
-            Node::Leaf(Leaf { test: Test::Any(set) | Test::None(set) | Test::All(set), .. }) => {
-                set.size_bytes()
-            }
+            Node::Leaf(leaf) => leaf.test.set().size_bytes(),
         };
         let nodes = if self.nodes.spilled() { size_of_val(self.nodes.as_slice()) } else { 0 };
         self.nodes.iter().map(of_node).fold(nodes, usize::saturating_add)
     }
 }
 
-impl Tree<Comparison<'_>> {
+impl Written<'_> {
     /// Copies borrowed strings, so that the tree owns all of its strings.
-    pub(crate) fn into_owned(self) -> Tree<Comparison<'static>> {
+    pub(crate) fn into_owned(self) -> Written<'static> {
         let owned = |node| match node {
             Node::Constant(value) => Node::Constant(value),
             Node::Leaf(Comparison { field, operator, values }) => {
                 let values = values.into_iter().map(Value::into_owned).collect();
                 Node::Leaf(Comparison { field, operator, values })
             }
-            Node::Branch(connective, children) => Node::Branch(connective, children),
+            Node::Branch(operator, children) => Node::Branch(operator, children),
         };
         Tree { nodes: self.nodes.into_iter().map(owned).collect() }
     }
 }
 
-impl<L> Tree<L> {
+impl<L, B> Tree<L, B> {
     /// Appends the nodes of this tree to `nodes` and adjusts the ids of children. The root is the last node.
-    pub(crate) fn append_to(self, nodes: &mut Vec<Node<L>>) {
+    pub(crate) fn append_to(self, nodes: &mut Vec<Node<L, B>>) {
         let first = nodes.len();
         nodes.extend(self.nodes.into_iter().map(|node| match node {
-            Node::Branch(connective, mut children) => {
+            Node::Branch(operator, mut children) => {
                 children.iter_mut().for_each(|child| *child = child.saturating_add(first));
-                Node::Branch(connective, children)
+                Node::Branch(operator, children)
             }
             node => node,
         }));
     }
 }
 
-impl Tree<Comparison<'static>> {
+impl Written<'static> {
     /// Returns a tree that is true for every case and that criteria can express: `id = x or id <> x`.
     ///
     /// It uses the first visible field of the catalogue.
@@ -276,7 +324,7 @@ impl Tree<Comparison<'static>> {
         Self::from_nodes(vec![
             compare(Operator::Equal),
             compare(Operator::NotEqual),
-            Node::Branch(Connective::Or, both),
+            Node::Branch(Connective::Or.into(), both),
         ])
     }
 }

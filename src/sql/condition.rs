@@ -73,8 +73,12 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
             }
         }
         Test::None(set) => {
-            let (points, _) = parts(set, statement);
-            if points.is_empty() {
+            let (points, ranges) = parts(set, statement);
+            if !ranges.is_empty() {
+                statement.push("NOT COALESCE(");
+                write_test(&Test::Any(set.clone()), column, statement);
+                statement.push(", FALSE)");
+            } else if points.is_empty() {
                 statement.push("TRUE");
             } else if column.is_list() {
                 statement.push("NOT (");
@@ -83,6 +87,11 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
             } else {
                 write_none(points, &name, column.is_nullable(), statement);
             }
+        }
+        Test::NotAll(set) => {
+            statement.push("NOT COALESCE(");
+            write_test(&Test::All(set.clone()), column, statement);
+            statement.push(", FALSE)");
         }
         Test::All(set) => {
             let (points, _) = parts(set, statement);
@@ -110,6 +119,8 @@ fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) 
             });
             (points.collect(), Vec::new())
         }
+        // TODO(sql helper)
+        Set::Matching(_) => (Vec::new(), Vec::new()),
         Set::Ordered(intervals) => {
             let kind = intervals.kind();
             let (least, greatest) = kind.range();

@@ -2,6 +2,7 @@
 
 mod convert;
 mod datetime;
+mod fold;
 mod literal;
 mod number;
 mod ordered;
@@ -13,6 +14,7 @@ mod words;
 
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
+pub(crate) use fold::{fold, words};
 pub use literal::Value;
 pub use number::Number;
 pub(crate) use ordered::{OrderedType, OrdinalRange, ValueClass};

@@ -64,9 +64,14 @@ def _requests_file(all_requests, work):
     return path
 
 
+def flags(all_requests):
+    """Returns the flag for bodies with extended criteria, if a request has one."""
+    return ["--extended"] if all_requests.keys() <= requests.EXTENDED_TITLES.keys() else []
+
+
 def answers(binary, file, all_requests, work, check=True):
     """Returns the count or the ids of the page, by name."""
-    command = [binary, "search", file, "--requests", _requests_file(all_requests, work)]
+    command = [binary, "search", file, "--requests", _requests_file(all_requests, work), *flags(all_requests)]
     found = {}
     for (name, request), answer in zip(all_requests.items(), lines(command, check), strict=False):
         page = answer["list"]
@@ -78,6 +83,7 @@ def bench(binary, file, all_requests, work, cached=False):
     """Returns the output lines by name, and the last line."""
     command = [binary, "bench", file, "--requests", _requests_file(all_requests, work), "--format", "json", "--cold"]
     command += ["--cache"] if cached else []
+    command += flags(all_requests)
     *timed, summary = lines(command)
     return dict(zip(all_requests, timed, strict=True)), summary
 

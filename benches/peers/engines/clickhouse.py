@@ -15,6 +15,8 @@ from engines import sql
 class Dialect(sql.Dialect):
     has_all = "hasAll({column}, {values})"
     has_any = "hasAny({column}, {values})"
+    starts_with = "startsWith({column}, {value})"
+    has_part = "position({column}, {value}) > 0"
     instant = "toDateTime('{}', 'UTC')"
 
 

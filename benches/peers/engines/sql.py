@@ -37,6 +37,9 @@ class Dialect:
     has_any = "list_has_any({column}, {values})"
     array = "[{}]"
     instant = "TIMESTAMP '{}'"
+    starts_with = "starts_with({column}, {value})"
+    has_part = "contains({column}, {value})"
+    matches = "{column} ILIKE {value}"
 
     def literal(self, field, value):
         kind = TYPED.get(field)
@@ -46,10 +49,20 @@ class Dialect:
 
     def where(self, node):
         if "children" in node:
+            if node["op"] == "$not":
+                # A comparison of an absent value is null, and its negation would be null too.
+                return f"NOT coalesce({self.where(node['children'][0])}, FALSE)"
             joint = " AND " if node["op"] == "$and" else " OR "
             return "(" + joint.join(self.where(child) for child in node["children"]) + ")"
         field, op = node["field"], node["op"]
+        if op == "$exists":
+            return f"{column(field)} IS {'NOT ' if node['values'] == ['true'] else ''}NULL"
+        if op == "$match":
+            return self.matches.format(column=column(field), value=text(f"%{node['values'][0]}%"))
         values = [self.literal(field, value) for value in node["values"]]
+        if op in ("$startsWith", "$substring"):
+            shape = self.starts_with if op == "$startsWith" else self.has_part
+            return "(" + " OR ".join(shape.format(column=column(field), value=value) for value in values) + ")"
         if field in LISTS:
             shape = {"$all": self.has_all, "$contains": self.has_any, "=": self.has_any}[op]
             return shape.format(column=column(field), values=self.array.format(", ".join(values)))

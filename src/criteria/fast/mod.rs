@@ -26,16 +26,17 @@ use smallvec::SmallVec;
 use self::cursor::{BodyKey, Cursor, Key};
 use super::ast::{Body, Criterion, Text, TextId};
 use crate::limits::Limits;
-use crate::operator::{Arity, Connective, Operator};
+use crate::operator::{Arity, Complex, Grammar, Operator};
 
-/// Parses a body without errors. Returns `None` for any other body.
+/// Parses a body without errors; returns `None` for any other. Its operators are those of `grammar`.
 ///
 /// Time and memory are linear in the length of `text`.
-pub(crate) fn read<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
+pub(crate) fn read<'a>(text: &'a str, grammar: Grammar, limits: &Limits) -> Option<Body<'a>> {
     // A criterion has about fifty bytes. The vectors of large bodies may have to grow.
     let likely = (text.len() / 50).saturating_add(2).min(32);
     let mut parser = Parser {
         text,
+        grammar,
         limits,
         body: Body {
             nodes: Vec::with_capacity(likely),
@@ -50,6 +51,7 @@ pub(crate) fn read<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
 
 struct Parser<'a, 'l> {
     text: &'a str,
+    grammar: Grammar,
     limits: &'l Limits,
     body: Body<'a>,
     /// The number of values that were read so far, in all criteria.
@@ -59,7 +61,7 @@ struct Parser<'a, 'l> {
 /// The value of `op`.
 #[derive(Clone, Copy)]
 enum Op {
-    Connective(Connective),
+    Complex(Complex),
     Operator(Operator, usize),
 }
 
@@ -131,10 +133,10 @@ impl<'a> Parser<'a, '_> {
             open.seen |= bit;
             match key {
                 Key::Op => match cursor.plain_string(self.limits) {
-                    Some((text, offset)) => open.op = Some(Op::find(text, offset)?),
+                    Some((text, offset)) => open.op = Some(Op::find(text, offset, self.grammar)?),
                     None => {
                         if let Some(text) = cursor.unusual_text(self.limits)? {
-                            open.op = Some(Op::find(&text.text, text.offset)?);
+                            open.op = Some(Op::find(&text.text, text.offset, self.grammar)?);
                         }
                     }
                 },
@@ -212,8 +214,11 @@ impl<'a> Parser<'a, '_> {
                 let values = first..first.saturating_add(values);
                 Criterion::Field { field, operator: Some((operator, offset)), values }
             }
-            (Op::Connective(connective), None) if open.children > 0 && values == 0 => {
-                Criterion::Complex { connective, children: open.children }
+            (Op::Complex(operator), None) if open.children > 0 && values == 0 => {
+                if operator.takes_one_child() && open.children > 1 {
+                    return None;
+                }
+                Criterion::Complex { operator, children: open.children }
             }
             _ => return None,
         };
@@ -248,10 +253,10 @@ impl<'a> Parser<'a, '_> {
 
 impl Op {
     #[inline]
-    fn find(text: &str, offset: usize) -> Option<Self> {
-        match Operator::find(text) {
+    fn find(text: &str, offset: usize, grammar: Grammar) -> Option<Self> {
+        match Operator::find_allowed(text, grammar) {
             Some(operator) => Some(Self::Operator(operator, offset)),
-            None => Connective::find(text).map(Self::Connective),
+            None => Complex::find(text, grammar).map(Self::Complex),
         }
     }
 }

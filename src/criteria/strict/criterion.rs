@@ -6,7 +6,7 @@ use super::super::unsupported::{Unsupported, meant_by_value};
 use super::open::{CRITERION_KEYS, OpenCriterion, Slot};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote, quote_all};
-use crate::operator::{Arity, Connective, Operator, Syntax};
+use crate::operator::{Arity, Complex, Grammar, Operator, Syntax};
 
 /// Returns the advice for an unknown operator with these values.
 fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
@@ -38,8 +38,8 @@ fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
 impl<'a> Parser<'a, '_> {
     /// Builds the criterion of the keys that were read; `None` if its errors leave nothing for lowering to check.
     pub(super) fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
-        let connective = match &open.op {
-            Slot::Given(op) => Connective::find(&op.text),
+        let operator = match &open.op {
+            Slot::Given(op) => Complex::find(&op.text, self.grammar),
             _ => None,
         };
         let is_field = !open.field.is_absent() || !open.values.is_absent();
@@ -52,31 +52,39 @@ impl<'a> Parser<'a, '_> {
             ));
             return None;
         }
-        if !open.children.is_absent() || (connective.is_some() && !is_field) {
-            self.complex(open, connective)
+        if !open.children.is_absent() || (operator.is_some() && !is_field) {
+            self.complex(open, operator)
         } else {
             self.field(open)
         }
     }
 
-    fn complex(&mut self, open: OpenCriterion<'a>, connective: Option<Connective>) -> Option<Criterion> {
+    fn complex(&mut self, open: OpenCriterion<'a>, operator: Option<Complex>) -> Option<Criterion> {
         let mut valid = !open.broken;
         match &open.op {
-            Slot::Given(op) if connective.is_none() => {
+            Slot::Given(op) if operator.is_none() => {
                 let habit = Habit::find(&op.text);
                 let connective = habit.and_then(Habit::connective);
-                let note = match habit {
-                    Some(habit) if habit.is_negation() => "; `<>` is the only negation",
+                let is_negation = habit.is_some_and(Habit::is_negation);
+                let suggestion = match connective {
+                    Some(connective) => Some(connective.name()),
+                    None if is_negation && self.grammar == Grammar::Extended => Some(Complex::Not.name()),
+                    None => None,
+                };
+                let note = match suggestion {
+                    None if is_negation => "; `<>` is the only negation",
                     _ => "",
                 };
+                let names = Complex::allowed(self.grammar).map(|operator| quote(operator.name()).to_string());
+                let names = names.collect::<Vec<_>>().join(" or ");
                 self.report(
                     Error::new(
                         ErrorKind::UnknownOperator,
                         op.offset,
                         quote(&op.text),
-                        format!("`$and` or `$or` beside `children`{note}"),
+                        format!("{names} beside `children`{note}"),
                     )
-                    .suggest(connective.map(|connective| quote(connective.name()))),
+                    .suggest(suggestion.map(quote)),
                 );
                 valid = false;
             }
@@ -96,7 +104,19 @@ impl<'a> Parser<'a, '_> {
                 ));
                 None
             }
-            Slot::Given(children) if valid => Some(Criterion::Complex { connective: connective?, children }),
+            Slot::Given(children) if valid => {
+                let operator = operator?;
+                if operator.takes_one_child() && children > 1 {
+                    self.report(Error::new(
+                        ErrorKind::TooManyOperands,
+                        open.children_offset,
+                        format!("{children} children"),
+                        format!("exactly one child for {}", quote(operator.name())),
+                    ));
+                    return None;
+                }
+                Some(Criterion::Complex { operator, children })
+            }
             Slot::Absent => {
                 self.missing(&open, "children");
                 None
@@ -133,9 +153,9 @@ impl<'a> Parser<'a, '_> {
         };
         let operator = match &open.op {
             Slot::Given(op) => {
-                let operator = Operator::find(&op.text);
+                let operator = Operator::find_allowed(&op.text, self.grammar);
                 if operator.is_none() {
-                    let names = quote_all(Operator::ALL.map(Operator::name));
+                    let names = quote_all(Operator::allowed(self.grammar).map(Operator::name));
                     let values = match &open.values {
                         Slot::Given(values) => self.body.texts(values),
                         _ => &[],

@@ -9,14 +9,21 @@ use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_all};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
+use crate::operator::Grammar;
 
 /// Parses a body. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
-/// The errors include the first ten in document order, but are not sorted, and their paths are empty. `fields` is used only for the
-/// suggestions in errors. Takes linear time in the length of `text`.
-pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Body<'a>, Vec<Error>) {
+/// The errors include the first ten in document order, but are not sorted, and their paths are empty. `fields` is used only for
+/// their suggestions. Takes linear time in the length of `text`.
+pub(crate) fn parse<'a>(
+    text: &'a str,
+    grammar: Grammar,
+    limits: &Limits,
+    fields: Fields<'_>,
+) -> (Body<'a>, Vec<Error>) {
     let mut parser = Parser {
         reader: Reader::new(text),
+        grammar,
         fields,
         limits,
         body: Body::default(),
@@ -35,6 +42,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (
 
 pub(super) struct Parser<'a, 'l> {
     reader: Reader<'a>,
+    pub(super) grammar: Grammar,
     pub(super) fields: Fields<'l>,
     limits: &'l Limits,
     pub(super) body: Body<'a>,

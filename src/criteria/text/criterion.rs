@@ -9,7 +9,7 @@ use super::lexer::{Result, Token};
 use super::operator::{Reading, operators};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, Found, quote, quote_whole};
-use crate::operator::Arity;
+use crate::operator::{Arity, Operator};
 use crate::value::is_reserved_word;
 
 const A_CRITERION: &str = "a criterion such as `status = open`, or `(`";
@@ -21,7 +21,6 @@ impl<'a> Parser<'a, '_> {
         match &self.lexer.next {
             Token::Word(word) if is_reserved_word(word) => {
                 let (expected, suggestion) = match word.to_ascii_lowercase().as_str() {
-                    "not" => return Err(self.not()),
                     "true" | "false" => ("a criterion; `true` and `false` stand alone", None),
                     "ids" => ("a criterion; `ids (…)` stands at the start", Some(quote("id in (…)"))),
                     _ => (A_CRITERION, None),
@@ -48,10 +47,19 @@ impl<'a> Parser<'a, '_> {
         let (operator, values) = match self.operator(field_text, offset)? {
             Reading::Operator(operator, operator_offset) => {
                 let values = match operator.arity() {
+                    // A single value needs no parentheses.
+                    Arity::OneOrMore if operator.is_extended() && self.lexer.next != Token::Open => {
+                        self.operand(Some(operator))?
+                    }
                     Arity::OneOrMore => self.chosen(written)?,
                     Arity::One => self.operand(Some(operator))?,
                 };
                 (Some((operator, operator_offset)), values)
+            }
+            Reading::Presence(is_present, operator_offset) => {
+                let text = Cow::Borrowed(if is_present { "true" } else { "false" });
+                let value = self.body.push_text(Text { text, offset: operator_offset });
+                (Some((Operator::Exists, operator_offset)), Some(value..value.saturating_add(1)))
             }
             Reading::Unknown => (None, self.operand(None)?),
             Reading::Whole => (None, None),

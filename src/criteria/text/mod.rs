@@ -5,9 +5,11 @@
 //! ids        = "ids" "(" [ value *( "," value ) ] ")"
 //! expression = conjuncts *( "or" conjuncts )
 //! conjuncts  = term *( "and" term )
-//! term       = "(" expression ")" | field compare value | field choose list
+//! term       = "not" term | "(" expression ")" | field test
+//! test       = compare value | choose list | "is" ( "present" | "absent" ) | search ( value | list )
 //! compare    = "=" | "<>" | ">" | ">=" | "<" | "<="
 //! choose     = "in" | "contains" | "$contains" | "all" | "$all"   ("contains" for fields with many values only)
+//! search     = "starts with" | "includes" | "matches"           ("matches" for one value)
 //! list       = "(" value *( "," value ) ")"
 //! field, value = word | string
 //! ```

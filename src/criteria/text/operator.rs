@@ -13,6 +13,8 @@ use crate::value::is_reserved_word;
 pub(super) enum Reading {
     /// An operator and its offset.
     Operator(Operator, usize),
+    /// `is present` or `is absent`, and its offset.
+    Presence(bool, usize),
     /// Something else, which was reported and skipped. A value may follow.
     Unknown,
     /// Something else, which was reported and skipped together with its values.
@@ -71,6 +73,9 @@ impl<'a> Parser<'a, '_> {
     /// Reads an operator. Reports and skips anything else. `field` is the field as written.
     pub(super) fn operator(&mut self, field: &'a str, field_start: usize) -> Result<Reading> {
         let offset = self.lexer.start;
+        if let Some(reading) = self.two_words()? {
+            return Ok(reading);
+        }
         let own = match &self.lexer.next {
             Token::Symbol(symbol) => Operator::find_word(symbol),
             token => token.word_operator(),
@@ -112,8 +117,30 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the foreign spelling (habit) that starts with an operator of the text syntax, such as `= not` or `contains any`. In
-    /// `before`, the operator is the next token.
+    /// Reads an operator of two words, if one is next: `is present`, `is absent` or `starts with`.
+    fn two_words(&mut self) -> Result<Option<Reading>> {
+        let offset = self.lexer.start;
+        let is_first = |first: &str| self.lexer.next.is_word(first);
+        if !is_first("is") && !is_first("starts") {
+            return Ok(None);
+        }
+        let mut ahead = self.lexer.clone();
+        ahead.bump()?;
+        let reading = match &ahead.next {
+            second if is_first("is") && second.is_word("present") => Reading::Presence(true, offset),
+            second if is_first("is") && second.is_word("absent") => Reading::Presence(false, offset),
+            second if is_first("starts") && second.is_word("with") => {
+                Reading::Operator(Operator::StartsWith, offset)
+            }
+            _ => return Ok(None),
+        };
+        ahead.bump()?;
+        self.lexer = ahead;
+        Ok(Some(reading))
+    }
+
+    /// Returns the habit that begins with one of our operators, such as `= not` or `contains any`. In `before`, the operator is the
+    /// next token.
     ///
     /// Returns `None` if the text is valid as it is.
     fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {

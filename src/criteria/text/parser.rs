@@ -1,6 +1,8 @@
-//! Parses the structure of a text: parentheses, `and`, `or` and `ids`.
+//! Parses the structure of a text: parentheses, `and`, `or`, `not` and `ids`.
 
 use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::super::advice::{Fields, Habit, Holds};
 use super::super::ast::{Body, Criterion};
@@ -9,7 +11,7 @@ use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
-use crate::operator::{Connective, Syntax};
+use crate::operator::{Complex, Connective, Syntax};
 
 /// A parsed text: criteria, or the constant `true` or `false`.
 pub(crate) enum Parsed<'a> {
@@ -50,7 +52,9 @@ type NodeId = usize;
 /// An open parenthesis.
 struct Group {
     offset: usize,
-    /// The index in `terms` of the first finished term in the parentheses.
+    /// The offsets of the `not` before it, innermost last.
+    nots: SmallVec<[usize; 1]>,
+    /// The index in `terms` of its first finished term.
     terms: usize,
     /// The index in `alternatives` of the first finished alternative in the parentheses.
     alternatives: usize,
@@ -178,8 +182,9 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reads opening parentheses and one criterion.
+    /// Reads opening parentheses and one criterion, each of them after any number of `not`.
     fn term(&mut self) -> Result<()> {
+        let mut nots = self.nots()?;
         while self.lexer.next == Token::Open {
             let depth = self.open.len().saturating_add(1);
             let limit = self.limits.depth;
@@ -193,13 +198,40 @@ impl<'a> Parser<'a, '_> {
             }
             let group = Group {
                 offset: self.lexer.start,
+                nots: std::mem::take(&mut nots),
                 terms: self.terms.len(),
                 alternatives: self.alternatives.len(),
             };
             self.open.push(group);
             self.skip()?;
+            nots = self.nots()?;
         }
-        self.criterion()
+        self.criterion()?;
+        self.negate(&nots);
+        Ok(())
+    }
+
+    /// Reads any number of `not`, and returns their offsets.
+    fn nots(&mut self) -> Result<SmallVec<[usize; 1]>> {
+        let mut nots = SmallVec::new();
+        while self.lexer.next.is_word(Complex::Not.word()) {
+            // More of them could not be criteria.
+            if nots.len() <= self.limits.depth {
+                nots.push(self.lexer.start);
+            }
+            self.skip()?;
+        }
+        Ok(nots)
+    }
+
+    /// Negates the last term once for each of these offsets, the last one first.
+    fn negate(&mut self, nots: &[usize]) {
+        for offset in nots.iter().rev() {
+            if self.terms.pop().is_some() {
+                let node = self.push(Criterion::Complex { operator: Complex::Not, children: 1 }, *offset);
+                self.terms.push(node);
+            }
+        }
     }
 
     /// Joins the terms of the innermost group into one alternative.
@@ -222,6 +254,7 @@ impl<'a> Parser<'a, '_> {
                 *offset = group.offset.min(*offset);
             }
             self.terms.push(node);
+            self.negate(&group.nots);
         }
         Ok(())
     }
@@ -232,7 +265,7 @@ impl<'a> Parser<'a, '_> {
             [only] => *only,
             [first, ..] => {
                 let offset = self.offsets.get(*first).copied().unwrap_or(0);
-                self.push(Criterion::Complex { connective, children: nodes.len() }, offset)
+                self.push(Criterion::Complex { operator: connective.into(), children: nodes.len() }, offset)
             }
             [] => self.push(Criterion::Broken, 0),
         }

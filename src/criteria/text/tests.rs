@@ -7,6 +7,7 @@ use crate::catalog::Catalog;
 use crate::criteria::{self, Body, Criterion};
 use crate::filter::{Filter, FilterBuilder};
 use crate::limits::Limits;
+use crate::operator::Grammar;
 
 /// Prints a body as a readable tree, without offsets.
 fn show(body: &Body<'_>) -> String {
@@ -16,9 +17,9 @@ fn show(body: &Body<'_>) -> String {
     let mut shown: Vec<String> = Vec::new();
     for node in &body.nodes {
         let node = match node {
-            Criterion::Complex { connective, children } => {
+            Criterion::Complex { operator, children } => {
                 let children = shown.split_off(shown.len() - children);
-                format!("({} {})", connective.name(), children.join(" "))
+                format!("({} {})", operator.name(), children.join(" "))
             }
             Criterion::Field { field, operator, values } => {
                 format!("({} {} {})", body.text(*field).unwrap().text, operator.unwrap().0, texts(values))
@@ -50,7 +51,7 @@ fn body(text: &str) -> Body<'_> {
 
 #[track_caller]
 fn same(text: &str, json: &str) {
-    let from_json = criteria::read(json, &Limits::default()).expect(json);
+    let from_json = criteria::read(json, Grammar::Extended, &Limits::default()).expect(json);
     assert_eq!(show(&body(text)), show(&from_json), "{text}");
 }
 

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::operator::{Connective, ValueSet};
+use crate::operator::{Complex, Connective, Grammar, ValueSet};
 use crate::predicate::{Comparison, Node, Places};
 use crate::value::Value;
 
@@ -127,9 +127,9 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
                 op: comparison.operator.name(),
                 values: comparison.values.iter().map(ToString::to_string).collect(),
             },
-            Some(Node::Branch(connective, children)) => {
+            Some(Node::Branch(operator, children)) => {
                 open.extend(children.iter().rev().map(|child| (*child, depth.saturating_add(1))));
-                Test::Branch { op: connective.name() }
+                Test::Branch { op: operator.name() }
             }
             Some(Node::Constant(constant)) => Test::Constant { constant: *constant },
             None => continue,
@@ -169,7 +169,7 @@ impl<'r> Values<'r> {
     }
 
     /// Returns the values of the fields that the criteria test.
-    fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>>]) -> BTreeMap<FieldId, Self> {
+    fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>, Complex>]) -> BTreeMap<FieldId, Self> {
         let mut values: BTreeMap<FieldId, Vec<&'r Value<'r>>> = BTreeMap::new();
         for node in nodes {
             if let Node::Leaf(comparison) = node {
@@ -213,7 +213,7 @@ impl Why {
             Test::Constant { constant: true } => ("every case".to_owned(), String::new()),
             Test::Constant { constant: false } => ("no case".to_owned(), String::new()),
             Test::Branch { op } => {
-                let phrase = Connective::find(op).map_or(*op, Connective::phrase);
+                let phrase = Complex::find(op, Grammar::Extended).map_or(*op, Complex::phrase);
                 (phrase.to_owned(), String::new())
             }
             Test::Field { field, op, values } => {

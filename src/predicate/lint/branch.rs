@@ -1,7 +1,7 @@
 //! Warnings on the criteria of one branch on one field: contradictions, tautologies and superfluous criteria.
 
 use super::super::optimize::{decides, implies, test};
-use super::super::tree::{Comparison, Leaf, Node, NodeId, Test, Tree};
+use super::super::tree::{Leaf, Node, NodeId, Test, Written};
 use super::warning::WarningKind;
 use crate::catalog::Catalog;
 use crate::error::quote;
@@ -14,7 +14,7 @@ const PAIRWISE: usize = 64;
 pub(super) fn branch(
     connective: Connective,
     children: &[NodeId],
-    tree: &Tree<Comparison<'_>>,
+    tree: &Written<'_>,
     catalog: &Catalog,
     warn: &mut impl FnMut(Option<NodeId>, WarningKind, String),
 ) {
@@ -22,7 +22,7 @@ pub(super) fn branch(
         .iter()
         .filter_map(|child| match tree.get(*child) {
             Some(Node::Leaf(comparison)) => {
-                let test = test(comparison, catalog.field(comparison.field).is_many()).ok()?;
+                let test = test(comparison, catalog).ok()?;
                 Some((*child, Leaf { field: comparison.field, test }))
             }
             _ => None,

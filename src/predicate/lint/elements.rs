@@ -5,10 +5,10 @@
 
 use smallvec::SmallVec;
 
-use super::super::tree::{Comparison, Node, NodeId, Tree};
+use super::super::tree::{Comparison, Node, NodeId, Written};
 use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
-use crate::operator::{Connective, Operator, Side};
+use crate::operator::{Complex, Connective, Operator, Side};
 
 /// The maximum number of uses that are remembered for one node.
 const MOST_FIELDS: usize = 64;
@@ -42,13 +42,9 @@ impl Bound {
 
 /// Warns of every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
 ///
-/// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a sibling of the
-/// disjunction are.
-pub(super) fn separate(
-    tree: &Tree<Comparison<'_>>,
-    catalog: &Catalog,
-    warn: &mut impl FnMut(NodeId, String),
-) {
+/// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a criterion
+/// beside the disjunction are.
+pub(super) fn separate(tree: &Written<'_>, catalog: &Catalog, warn: &mut impl FnMut(NodeId, String)) {
     let mut uses: Vec<SmallVec<[Use; 2]>> = Vec::with_capacity(tree.nodes().len());
     for (id, node) in tree.nodes().iter().enumerate() {
         uses.push(match node {
@@ -58,12 +54,12 @@ pub(super) fn separate(
                 let is_within = catalog.field(*field).is_many();
                 is_within.then_some(Use { field: *field, bound, leaf: id }).into_iter().collect()
             }
-            Node::Branch(connective, children) => {
+            Node::Branch(operator, children) => {
                 let mut before: SmallVec<[Use; 2]> = SmallVec::new();
                 let mut told: Vec<&str> = Vec::new();
                 for child in children {
                     let of_child = uses.get(*child).map(SmallVec::as_slice).unwrap_or_default();
-                    if *connective == Connective::And {
+                    if *operator == Complex::Join(Connective::And) {
                         for (own, other) in of_child.iter().filter_map(|own| {
                             before
                                 .iter()

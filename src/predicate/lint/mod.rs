@@ -10,9 +10,10 @@ mod warning;
 pub use self::warning::{Warning, WarningKind};
 use super::optimize::test;
 use super::places::Places;
-use super::tree::{Comparison, Leaf, Node, NodeId, Rounded, Tree};
-use crate::catalog::Catalog;
+use super::tree::{Leaf, Node, NodeId, Rounded, Tree, Written};
+use crate::catalog::{Catalog, Field};
 use crate::error::{nearest, quote, quote_all};
+use crate::operator::{Complex, Pattern};
 use crate::value::{Number, Value};
 
 /// The largest number of warnings of one filter.
@@ -20,7 +21,7 @@ pub(crate) const MOST_WARNINGS: usize = 100;
 
 /// Returns the warnings of a tree as written, in document order. `normal` is its normal form, `rounded` its rounded numbers.
 pub(crate) fn lint(
-    written: &Tree<Comparison<'_>>,
+    written: &Written<'_>,
     normal: &Tree<Leaf>,
     rounded: &[Rounded],
     catalog: &Catalog,
@@ -48,16 +49,19 @@ pub(crate) fn lint(
         match node {
             Node::Leaf(comparison) => {
                 let field = catalog.field(comparison.field);
-                for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
+                let is_whole =
+                    matches!(comparison.operator.shape().pattern, Pattern::Points | Pattern::Ray(_));
+                let whole_values = if is_whole { comparison.values.as_slice() } else { &[] };
+                for (at, value) in whole_values.iter().enumerate().take(MOST_WARNINGS) {
                     if let Some((kind, message)) = values::unusual(field, value) {
                         found.push((id, Warning { kind, path: places.value_path(id, at), message }));
                     }
                 }
-                unknown_values(comparison, catalog, &mut |at, message| {
+                unknown_values(field, whole_values, &mut |at, message| {
                     let path = places.value_path(id, at);
                     found.push((id, Warning { kind: WarningKind::UnknownValue, path, message }));
                 });
-                if !comparison.values.is_empty() && test(comparison, field.is_many()).is_err() {
+                if !comparison.values.is_empty() && test(comparison, catalog) == Err(false) {
                     let name = quote(field.name());
                     let message = format!("never true: {name} cannot have such a value");
                     found.push((
@@ -66,7 +70,7 @@ pub(crate) fn lint(
                     ));
                 }
             }
-            Node::Branch(connective, children) if places.is_criterion(id) => {
+            Node::Branch(Complex::Join(connective), children) if places.is_criterion(id) => {
                 branch::branch(*connective, children, written, catalog, &mut |child, kind, message| {
                     let path = places.path(child.unwrap_or(id));
                     found.push((child.unwrap_or(id), Warning { kind, path, message }));
@@ -96,12 +100,11 @@ fn of_all_digits(number: Number) -> String {
     if has_all { format!("{number:.0}") } else { format!("{number:?}") }
 }
 
-fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
-    let field = catalog.field(comparison.field);
+fn unknown_values(field: &Field, values: &[Value<'_>], warn: &mut impl FnMut(usize, String)) {
     if field.known_values().len() == 0 {
         return;
     }
-    for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
+    for (at, value) in values.iter().enumerate().take(MOST_WARNINGS) {
         let Value::String(text) = value else { continue };
         if field.known_rank(text).is_none() {
             let known = quote_all(field.known_values());

@@ -77,17 +77,22 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Adds the nodes of a tree and brings them into normal form. Returns the id of the root.
-    pub(super) fn tree(&mut self, tree: &Tree<Leaf>) -> NodeId {
+    /// Adds the nodes of a tree, or of its negation by De Morgan's laws, and brings them into normal form. Returns the id of the root.
+    pub(super) fn tree(&mut self, tree: &Tree<Leaf>, is_negated: bool) -> NodeId {
         let mut made: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
         for node in tree.nodes() {
             let id = match node {
                 Node::Branch(connective, children) => {
                     let children: Nodes =
                         children.iter().filter_map(|child| made.get(*child).copied()).collect();
-                    self.make(*connective, &children)
+                    let connective = if is_negated { connective.dual() } else { *connective };
+                    self.make(connective, &children)
                 }
-                _ => self.intern(node.clone()),
+                Node::Leaf(Leaf { field, test }) if is_negated => {
+                    self.intern(Node::Leaf(Leaf { field: *field, test: test.clone().negated() }))
+                }
+                Node::Constant(value) => self.constant(*value != is_negated),
+                Node::Leaf(_) => self.intern(node.clone()),
             };
             made.push(id);
         }
@@ -98,14 +103,19 @@ impl<'c> Builder<'c> {
         self.intern(Node::Constant(value))
     }
 
-    /// Adds the test that compares the values of a field with a set of operands.
+    /// Adds the test that compares the values of a field with a set of operands, or its negation.
     ///
     /// `amount` with `>` and `{5}` becomes the leaf `Any (5, max]`. A test with the same result for every case becomes a constant.
-    pub(in crate::predicate) fn leaf(&mut self, field: FieldId, operator: Operator, set: Set) -> NodeId {
-        let many = self.catalog.field(field).is_many();
-        self.intern(match test_of(operator, set, many) {
-            Ok(test) => Node::Leaf(Leaf { field, test }),
-            Err(constant) => Node::Constant(constant),
+    pub(in crate::predicate) fn leaf(
+        &mut self,
+        field: FieldId,
+        operator: Operator,
+        operands: Set,
+        is_negated: bool,
+    ) -> NodeId {
+        self.intern(match test_of(field, operator, operands, self.catalog) {
+            Ok(test) => Node::Leaf(Leaf { field, test: if is_negated { test.negated() } else { test } }),
+            Err(constant) => Node::Constant(constant != is_negated),
         })
     }
 

@@ -8,11 +8,15 @@
 //! many-valued field, or           Any {a}, Any {b}           becomes  Any {a, b}
 //! many-valued field, or           Any (1, max], Any (5, max] becomes  Any (1, max]
 //! ```
+//!
+//! Tests with patterns of strings or with `NotAll` are in [`patterns`](super::patterns).
 
 use smallvec::{SmallVec, smallvec};
 
+use super::patterns;
 use crate::operator::Connective;
 use crate::predicate::set::Set;
+use crate::predicate::text_pattern::TextPattern;
 use crate::predicate::tree::Test;
 
 /// The result of merging the tests on one field.
@@ -24,28 +28,44 @@ pub(super) enum Merged {
 }
 
 /// A list of tests on one field. Most lists have one.
-type Tests = SmallVec<[Test; 1]>;
+pub(super) type Tests = SmallVec<[Test; 1]>;
 
 /// The largest number of tests with one quantifier on one many-valued field that are compared pairwise.
 const PAIRWISE: usize = 16;
 
 /// Merges the tests on one field in a conjunction or disjunction.
 pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merged {
-    match (connective, many, tests) {
+    if let (Connective::And, false, [Test::Any(a), Test::Any(b)]) = (connective, many, tests)
+        && !a.is_pattern()
+        && !b.is_pattern()
+    {
         // The fast path for the two bounds of a range.
-        (Connective::And, false, [Test::Any(a), Test::Any(b)]) => {
-            Merged::unless(Set::is_empty, a.intersect(b), Test::Any)
-        }
-        (Connective::And, false, _) => all_of_single(Sorted::new(tests)),
-        (Connective::Or, false, _) => any_of_single(Sorted::new(tests)),
-        (Connective::And, true, _) => all_of_many(Sorted::new(tests)),
-        (Connective::Or, true, _) => any_of_many(Sorted::new(tests)),
+        return Merged::unless(Set::is_empty, a.intersect(b), Test::Any);
+    }
+    let sorted = Sorted::new(tests);
+    if sorted.has_only_lists() {
+        return match (connective, many) {
+            (Connective::And, false) => all_of_single(sorted),
+            (Connective::Or, false) => any_of_single(sorted),
+            (Connective::And, true) => all_of_many(sorted),
+            (Connective::Or, true) => any_of_many(sorted),
+        };
+    }
+    match (connective, many) {
+        (Connective::And, false) => patterns::all_of_single(sorted),
+        (Connective::Or, false) => patterns::any_of_single(sorted),
+        (Connective::And, true) => patterns::all_of_many(sorted),
+        (Connective::Or, true) => patterns::any_of_many(sorted),
     }
 }
 
 impl Merged {
     /// Returns `Decided` if the set satisfies the condition, and otherwise the test on this set.
-    fn unless(is_decided: impl FnOnce(&Set) -> bool, set: Set, test: impl FnOnce(Set) -> Test) -> Self {
+    pub(super) fn unless(
+        is_decided: impl FnOnce(&Set) -> bool,
+        set: Set,
+        test: impl FnOnce(Set) -> Test,
+    ) -> Self {
         if is_decided(&set) { Self::Decided } else { Self::Tests(smallvec![test(set)]) }
     }
 }
@@ -55,12 +75,15 @@ pub(in crate::predicate) fn decides(connective: Connective, many: bool, tests: &
     matches!(merge(connective, many, tests), Merged::Decided)
 }
 
-/// The sets of tests, by quantifier.
+/// The sets of tests, by quantifier. Patterns are apart from the sets that are lists.
 #[derive(Default)]
-struct Sorted {
-    any: Vec<Set>,
-    none: Vec<Set>,
-    all: Vec<Set>,
+pub(super) struct Sorted {
+    pub(super) any: Vec<Set>,
+    pub(super) none: Vec<Set>,
+    pub(super) all: Vec<Set>,
+    pub(super) not_all: Vec<Set>,
+    pub(super) any_patterns: Vec<TextPattern>,
+    pub(super) none_patterns: Vec<TextPattern>,
 }
 
 impl Sorted {
@@ -68,16 +91,23 @@ impl Sorted {
         let mut sorted = Self::default();
         for test in tests {
             match test {
+                Test::Any(Set::Matching(pattern)) => sorted.any_patterns.push((**pattern).clone()),
+                Test::None(Set::Matching(pattern)) => sorted.none_patterns.push((**pattern).clone()),
                 Test::Any(set) => sorted.any.push(set.clone()),
                 Test::None(set) => sorted.none.push(set.clone()),
                 Test::All(set) => sorted.all.push(set.clone()),
+                Test::NotAll(set) => sorted.not_all.push(set.clone()),
             }
         }
         sorted
     }
+
+    fn has_only_lists(&self) -> bool {
+        self.not_all.is_empty() && self.any_patterns.is_empty() && self.none_patterns.is_empty()
+    }
 }
 
-fn intersection(mut sets: Vec<Set>) -> Option<Set> {
+pub(super) fn intersection(mut sets: Vec<Set>) -> Option<Set> {
     // Small sets first: otherwise each of many bounds would copy the same long list of values.
     sets.sort_by_key(Set::len);
     sets.into_iter().reduce(|all, set| all.intersect(&set))
@@ -107,12 +137,12 @@ fn any_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     }
 }
 
-fn is_point(set: &Set) -> bool {
+pub(super) fn is_point(set: &Set) -> bool {
     set.len() == 1 && set.are_points()
 }
 
 /// Merges a conjunction on a many-valued field: V has all required points, no forbidden point, and a member of each `Any` set.
-fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
+fn all_of_many(Sorted { any, none, all, .. }: Sorted) -> Merged {
     let forbidden = Set::union(none, false);
     let mut required = all;
     let mut alternatives = Vec::new();
@@ -153,7 +183,7 @@ fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
 }
 
 /// Merges a disjunction on a many-valued field: V has a member of an `Any` set, all of an `All` set, or none of a `None` set.
-fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
+fn any_of_many(Sorted { any, mut none, mut all, .. }: Sorted) -> Merged {
     let any = Set::union(any, false);
     if let Some(any) = &any {
         if none.iter().any(|set| set.is_within(any)) {
@@ -175,8 +205,8 @@ fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
 
 /// Drops each set that another set makes superfluous. The sets must be different.
 ///
-/// Two sets can make each other superfluous if they have the same members in different ranges. Then the shorter set stays.
-fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
+/// Two sets can make each other superfluous if they have the same members in different ranges. The shorter one then stays.
+pub(super) fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
     if sets.len() > PAIRWISE {
         return;
     }
@@ -190,9 +220,10 @@ fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
 /// Returns true if `premise` implies `conclusion` for every V. May return false although it does.
 pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
     match (premise, conclusion) {
-        (Test::Any(a), Test::Any(b)) => a.is_within(b),
+        (Test::Any(a), Test::Any(b)) | (Test::NotAll(a), Test::NotAll(b)) => a.is_within(b),
         (Test::None(a), Test::None(b)) | (Test::All(a), Test::All(b)) => b.is_within(a),
         (Test::All(a), Test::Any(b)) => a.intersects(b),
+        (Test::None(a), Test::NotAll(b)) => b.intersects(a),
         _ => false,
     }
 }

@@ -2,11 +2,10 @@
 
 use super::super::set::Set;
 use super::super::tree::{Comparison, Test};
-use crate::operator::{Operator, Quantifier, Shape};
+use crate::catalog::{Catalog, FieldId};
+use crate::operator::{Operator, Pattern, Quantifier, Shape};
 
 /// Converts a comparison to a test. `Err` is its result if that is the same for every case.
-///
-/// `many` is true for a many-valued field.
 ///
 /// ```text
 /// status = open                 Ok(Any {open})
@@ -15,23 +14,43 @@ use crate::operator::{Operator, Quantifier, Shape};
 /// tags $all [a, b]              Ok(All {a, b})
 /// status $all [a, b]            Err(false)          a single-valued field cannot have both values
 /// amount > max                  Err(false)          the set is empty
+/// status is present             Ok(Any (every string))
+/// id is present                 Err(true)           every case has it
 /// ```
-pub(in crate::predicate) fn test(comparison: &Comparison<'_>, many: bool) -> Result<Test, bool> {
+pub(in crate::predicate) fn test(comparison: &Comparison<'_>, catalog: &Catalog) -> Result<Test, bool> {
     match Set::from_values(&comparison.values) {
-        Some(set) => test_of(comparison.operator, set, many),
+        Some(set) => test_of(comparison.field, comparison.operator, set, catalog),
         None => Err(false),
     }
 }
 
 /// Converts an operator with a set of operands, like [`test`].
-pub(super) fn test_of(operator: Operator, operands: Set, many: bool) -> Result<Test, bool> {
+pub(super) fn test_of(
+    field: FieldId,
+    operator: Operator,
+    operands: Set,
+    catalog: &Catalog,
+) -> Result<Test, bool> {
     let Shape { quantifier, pattern } = operator.shape();
+    if pattern == Pattern::Present {
+        return presence(field, &operands, catalog);
+    }
     let set = operands.matching(pattern).ok_or(false)?;
     match quantifier {
         Quantifier::Any => Ok(Test::Any(set)),
         Quantifier::None => Ok(Test::None(set)),
         Quantifier::All if set.len() == 1 => Ok(Test::Any(set)),
-        Quantifier::All if many => Ok(Test::All(set)),
+        Quantifier::All if catalog.field(field).is_many() => Ok(Test::All(set)),
         Quantifier::All => Err(false),
     }
+}
+
+/// Returns the test that a field is present, or absent if the operand is `false`.
+fn presence(field: FieldId, operands: &Set, catalog: &Catalog) -> Result<Test, bool> {
+    let is_wanted = matches!(operands, Set::Booleans(truth) if truth.contains(&true));
+    if field == FieldId::ID || catalog.field(field).default_value().is_some() {
+        return Err(is_wanted);
+    }
+    let every = Set::every(catalog.field(field).field_type());
+    Ok(if is_wanted { Test::Any(every) } else { Test::None(every) })
 }

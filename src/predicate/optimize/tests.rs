@@ -66,7 +66,7 @@ fn equalities_become_sets() {
     becomes("s <> a or s = a or n = 1", "true");
     becomes("s <> a or s = b", "s <> a");
     becomes("(s <> a and s <> b) or s = b", "s <> a");
-    becomes("b = true or b = false", "b in (false, true)");
+    becomes("b = true or b = false", "b is present");
 }
 
 #[test]
@@ -81,10 +81,8 @@ fn bounds_become_ranges() {
     // Any number but 1, printed without nesting deeper than the input.
     becomes("n < 1 or n > 1", "n >= -1.7976931348623157e308 and n <> 1");
     becomes("n >= 1 and n <> 2", "n >= 1 and n <> 2");
-    becomes("n <= 1 or n >= 1", "n >= -1.7976931348623157e308");
-    becomes("t <= \"2024-01-01 00:00:00\" or t >= \"2023-01-01 00:00:00\"", {
-        "t <= \"1970-01-01 00:00:00\" or t >= \"1970-01-01 00:00:00\""
-    });
+    becomes("n <= 1 or n >= 1", "n is present");
+    becomes("t <= \"2024-01-01 00:00:00\" or t >= \"2023-01-01 00:00:00\"", "t is present");
     becomes(
         "t > \"2024-01-01 00:00:00\" and t < \"2024-01-01 00:00:02\" and t <> \"2024-01-01 00:00:01\"",
         "t > \"2024-01-01 00:00:00\" and t < \"2024-01-01 00:00:02\" and t <> \"2024-01-01 00:00:01\"",

@@ -2,27 +2,31 @@
 
 use super::super::intervals::Intervals;
 use super::super::set::Set;
-use super::super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
+use super::super::text_pattern::TextPattern;
+use super::super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree, Written};
 use crate::catalog::{Catalog, FieldId};
-use crate::operator::{Connective, Operator, Pattern, Quantifier, Ray, Shape, Side};
+use crate::operator::{Complex, Connective, Operator, Pattern, Quantifier, Ray, Shape, Side, Syntax};
 use crate::value::{OrderedType, Value};
 
 /// The shape of `=` and `$contains`.
 const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
 
+/// A node of criteria to print.
+pub(super) type PrintedNode = Node<Comparison<'static>, Complex>;
+
 /// A normal form, converted to a request body. Compiling the body gives the same normal form.
 pub(super) struct PrintedBody {
-    nodes: Vec<Node<Comparison<'static>>>,
+    pub(super) nodes: Vec<PrintedNode>,
     pub(super) ids: Option<Vec<Value<'static>>>,
     /// The criteria, which are joined by `$and`; `None` if the body has only ids.
     pub(super) criteria: Option<Children>,
 }
 
 impl PrintedBody {
-    pub(super) fn new(tree: &Tree<Leaf>, catalog: &Catalog) -> Self {
-        let mut writer = Writer { nodes: Vec::new() };
+    pub(super) fn new(tree: &Tree<Leaf>, catalog: &Catalog, syntax: Syntax) -> Self {
+        let mut writer = Writer { nodes: Vec::new(), syntax };
         if let Some(Node::Constant(true)) = tree.get(tree.root()) {
-            let tautology = Tree::tautology(catalog);
+            let tautology = Written::tautology(catalog);
             let root = Children::from_slice(&[tautology.root()]);
             return Self { nodes: tautology.nodes().to_vec(), ids: None, criteria: Some(root) };
         }
@@ -42,17 +46,19 @@ impl PrintedBody {
         writer.finish(root)
     }
 
-    pub(super) fn node(&self, id: NodeId) -> Option<&Node<Comparison<'static>>> {
+    pub(super) fn node(&self, id: NodeId) -> Option<&PrintedNode> {
         self.nodes.get(id)
     }
 }
 
 pub(super) struct Writer {
-    pub(super) nodes: Vec<Node<Comparison<'static>>>,
+    pub(super) nodes: Vec<PrintedNode>,
+    /// The syntax that the criteria are printed in. A body in JSON has no extended operators where the others suffice.
+    pub(super) syntax: Syntax,
 }
 
 impl Writer {
-    fn push(&mut self, node: Node<Comparison<'static>>) -> NodeId {
+    fn push(&mut self, node: PrintedNode) -> NodeId {
         self.nodes.push(node);
         self.nodes.len().saturating_sub(1)
     }
@@ -72,7 +78,7 @@ impl Writer {
         let mut ids = self.ids(root);
         let criteria = match self.nodes.get(root) {
             _ if ids.is_some() => None,
-            Some(Node::Branch(Connective::Or, children)) => {
+            Some(Node::Branch(Complex::Join(Connective::Or), children)) => {
                 let children = children.clone();
                 let at = children.iter().position(|child| self.ids(*child).is_some());
                 ids = at.and_then(|at| self.ids(*children.get(at)?));
@@ -91,7 +97,7 @@ impl Writer {
 
     fn conjuncts(&self, id: NodeId) -> Children {
         match self.nodes.get(id) {
-            Some(Node::Branch(Connective::And, children)) => children.clone(),
+            Some(Node::Branch(Complex::Join(Connective::And), children)) => children.clone(),
             _ => Children::from_slice(&[id]),
         }
     }
@@ -105,7 +111,7 @@ impl Writer {
         let mut flat = Children::new();
         for child in children {
             match self.nodes.get(child) {
-                Some(Node::Branch(inner, grandchildren)) if *inner == connective => {
+                Some(Node::Branch(inner, grandchildren)) if *inner == Complex::Join(connective) => {
                     flat.extend(grandchildren.iter().copied());
                 }
                 _ => flat.push(child),
@@ -113,18 +119,23 @@ impl Writer {
         }
         match flat.as_slice() {
             [only] => *only,
-            _ => self.push(Node::Branch(connective, flat)),
+            _ => self.push(Node::Branch(connective.into(), flat)),
         }
+    }
+
+    fn not(&mut self, child: NodeId) -> NodeId {
+        self.push(Node::Branch(Complex::Not, Children::from_slice(&[child])))
     }
 
     pub(super) fn leaf(&mut self, leaf: &Leaf, catalog: &Catalog) -> NodeId {
         let field = leaf.field;
         match &leaf.test {
-            Test::Any(set) => match set {
-                Set::Strings(_) | Set::Booleans(_) => self.one_of(field, set.points()),
-                Set::Ordered(intervals) => self.ranges(field, intervals, catalog.field(field).is_many()),
-            },
-            Test::None(set) => {
+            test @ (Test::Any(set) | Test::None(set)) if self.is_presence(set) => {
+                let is_present = !test.is_negated();
+                self.compare(field, Operator::Exists, vec![Value::Boolean(is_present)])
+            }
+            Test::Any(set) => self.any(field, set, catalog),
+            Test::None(set) if set.are_points() => {
                 let children = set
                     .points()
                     .into_iter()
@@ -132,7 +143,33 @@ impl Writer {
                     .collect();
                 self.branch(Connective::And, children)
             }
+            Test::None(set) => {
+                let any = self.any(field, set, catalog);
+                self.not(any)
+            }
             Test::All(set) => self.compare(field, Operator::All, set.points()),
+            Test::NotAll(set) => {
+                let all = self.compare(field, Operator::All, set.points());
+                self.not(all)
+            }
+        }
+    }
+
+    /// Returns true if a test of this set is printed as one of presence or absence.
+    fn is_presence(&self, set: &Set) -> bool {
+        // Other sets of all values can be printed in the language of the interface.
+        set.is_every() && (set.is_pattern() || self.syntax == Syntax::Text)
+    }
+
+    /// Adds the criteria for values in a set.
+    fn any(&mut self, field: FieldId, set: &Set, catalog: &Catalog) -> NodeId {
+        match set {
+            Set::Strings(_) | Set::Booleans(_) => self.one_of(field, set.points()),
+            Set::Ordered(intervals) => self.ranges(field, intervals, catalog.field(field).is_many()),
+            Set::Matching(pattern) => {
+                let (operator, values) = pattern_operands(pattern);
+                self.compare(field, operator, values)
+            }
         }
     }
 
@@ -199,6 +236,17 @@ impl Writer {
             terms.push(self.one_of(field, points));
         }
         self.branch(Connective::Or, terms)
+    }
+}
+
+/// Returns the operator and the operands that print a pattern.
+fn pattern_operands(pattern: &TextPattern) -> (Operator, Vec<Value<'static>>) {
+    let texts = || pattern.values().iter().map(|text| Value::from(text.to_string())).collect();
+    match pattern {
+        TextPattern::Every => (Operator::Exists, vec![Value::Boolean(true)]),
+        TextPattern::Prefixes(_) => (Operator::StartsWith, texts()),
+        TextPattern::Substrings(_) => (Operator::Substring, texts()),
+        TextPattern::Words(words) => (Operator::Match, vec![Value::from(words.as_slice().join(" "))]),
     }
 }
 

@@ -4,11 +4,12 @@ use super::super::tree::{Leaf, Node, Tree};
 use super::body::PrintedBody;
 use super::pieces::{Piece, push_reversed};
 use crate::catalog::Catalog;
+use crate::operator::Syntax;
 use crate::value::Value;
 
 /// Prints the canonical JSON body of a normal form on one line.
 pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
-    let body = PrintedBody::new(tree, catalog);
+    let body = PrintedBody::new(tree, catalog, Syntax::Json);
     let mut out = String::from("{");
     if let Some(ids) = &body.ids {
         out.push_str("\"ids\":");
@@ -22,9 +23,9 @@ pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Node(id) => match body.node(id) {
-                    Some(Node::Branch(connective, children)) => {
+                    Some(Node::Branch(operator, children)) => {
                         out.push_str("{\"op\":");
-                        json_string(connective.name(), &mut out);
+                        json_string(operator.name(), &mut out);
                         out.push_str(",\"children\":[");
                         pieces.push(Piece::Text("]}"));
                         push_reversed(&mut pieces, children, ",");

@@ -1,7 +1,6 @@
 //! A stack of the pieces that are left to print. It replaces recursion.
 
 use super::super::tree::NodeId;
-use crate::operator::Connective;
 
 /// A piece that is left to print.
 pub(super) enum Piece {
@@ -16,13 +15,5 @@ pub(super) fn push_reversed(pieces: &mut Vec<Piece>, nodes: &[NodeId], between: 
         if i > 0 {
             pieces.push(Piece::Text(between));
         }
-    }
-}
-
-/// Returns the text between criteria that a connective joins.
-pub(super) fn between(connective: Connective) -> &'static str {
-    match connective {
-        Connective::And => " and ",
-        Connective::Or => " or ",
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::super::tree::{Comparison, Leaf, Node, NodeId, Tree};
+use super::super::tree::{Leaf, Node, NodeId, Tree};
 use super::body::Writer;
-use super::pieces::{Piece, between, push_reversed};
-use super::text::text_comparison;
+use super::text::text_criteria;
 use crate::catalog::Catalog;
+use crate::operator::Syntax;
 
 /// One line of a plan: one node of the normal form.
 pub(crate) struct Line {
@@ -30,7 +30,7 @@ pub(crate) fn lines(
     catalog: &Catalog,
     arrange: impl Fn(NodeId, &mut [NodeId]),
 ) -> Vec<Line> {
-    let mut writer = Writer { nodes: Vec::new() };
+    let mut writer = Writer { nodes: Vec::new(), syntax: Syntax::Text };
     let mut lines = Vec::with_capacity(tree.nodes().len());
     let mut open = vec![(tree.root(), 0_usize)];
     while let Some((id, depth)) = open.pop() {
@@ -47,27 +47,10 @@ pub(crate) fn lines(
             Some(Node::Leaf(leaf)) => {
                 writer.nodes.clear();
                 let root = writer.leaf(leaf, catalog);
-                plan_leaf(&writer.nodes, root, catalog, &mut text);
+                text_criteria(&writer.nodes, &[root], catalog, &mut text);
             }
         }
         lines.push(Line { node: id, depth, text });
     }
     lines
-}
-
-/// Prints a leaf on one line. It is at most a disjunction of conjunctions of comparisons.
-fn plan_leaf(nodes: &[Node<Comparison<'static>>], root: NodeId, catalog: &Catalog, out: &mut String) {
-    let mut pieces = vec![Piece::Node(root)];
-    while let Some(piece) = pieces.pop() {
-        match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Node(id) => match nodes.get(id) {
-                Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, out),
-                Some(Node::Branch(connective, children)) => {
-                    push_reversed(&mut pieces, children, between(*connective));
-                }
-                _ => {}
-            },
-        }
-    }
 }

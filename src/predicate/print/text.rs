@@ -1,11 +1,10 @@
 //! Printing of a normal form in the text syntax.
 
-use super::super::tree::{Comparison, Leaf, Node, Tree};
-use super::body::PrintedBody;
+use super::super::tree::{Comparison, Leaf, Node, NodeId, Tree};
+use super::body::{PrintedBody, PrintedNode};
 use super::json::json_string;
-use super::pieces::{Piece, push_reversed};
 use crate::catalog::{Catalog, FieldId};
-use crate::operator::{Arity, Connective, Operator, Syntax};
+use crate::operator::{Arity, Complex, Connective, Operator, Syntax};
 use crate::value::Value;
 
 /// Prints the normal form in the text syntax on one line; see [`crate::criteria::text`].
@@ -15,7 +14,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
         Some(Node::Constant(false)) => return "false".to_owned(),
         _ => {}
     }
-    let body = PrintedBody::new(tree, catalog);
+    let body = PrintedBody::new(tree, catalog, Syntax::Text);
     let mut out = String::new();
     if let Some(ids) = &body.ids {
         if catalog.is_visible(FieldId::ID) {
@@ -31,44 +30,86 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
         }
     }
     let Some(criteria) = &body.criteria else { return out };
-    let mut pieces = Vec::new();
     if body.ids.is_some() {
         out.push_str(" or ");
     }
-    push_reversed(&mut pieces, criteria, " and ");
-    let single = criteria.len() == 1;
+    text_criteria(&body.nodes, criteria, catalog, &mut out);
+    out
+}
+
+/// A piece that is left to print.
+enum Piece {
+    /// A criterion, and the operator of the branch around it.
+    Criterion(NodeId, Complex),
+    Text(&'static str),
+}
+
+/// Prints criteria that are joined by `and`. A single disjunction needs no parentheses.
+pub(super) fn text_criteria(nodes: &[PrintedNode], criteria: &[NodeId], catalog: &Catalog, out: &mut String) {
+    let around = if criteria.len() == 1 { Connective::Or } else { Connective::And };
+    let mut pieces = Vec::new();
+    push_joined(&mut pieces, criteria, around.into(), " and ");
     while let Some(piece) = pieces.pop() {
-        match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Node(id) => match body.node(id) {
-                Some(Node::Branch(Connective::Or, children)) => {
-                    // A disjunction needs no parentheses if it is the only criterion.
-                    let bare = single && criteria.contains(&id);
-                    if !bare {
-                        out.push('(');
-                        pieces.push(Piece::Text(")"));
+        let (id, around) = match piece {
+            Piece::Text(text) => {
+                out.push_str(text);
+                continue;
+            }
+            Piece::Criterion(id, around) => (id, around),
+        };
+        match nodes.get(id) {
+            Some(Node::Branch(operator, children)) => {
+                // `not` binds closest, then `and`, then `or`.
+                let is_closed = match (around, operator) {
+                    (Complex::Not, Complex::Join(_))
+                    | (Complex::Join(Connective::And), Complex::Join(Connective::Or)) => true,
+                    (Complex::Join(_) | Complex::Not, _) => false,
+                };
+                if is_closed {
+                    out.push('(');
+                    pieces.push(Piece::Text(")"));
+                }
+                match operator {
+                    Complex::Join(Connective::And) => push_joined(&mut pieces, children, *operator, " and "),
+                    Complex::Join(Connective::Or) => push_joined(&mut pieces, children, *operator, " or "),
+                    Complex::Not => {
+                        out.push_str("not ");
+                        push_joined(&mut pieces, children, *operator, "");
                     }
-                    push_reversed(&mut pieces, children, " or ");
                 }
-                Some(Node::Branch(Connective::And, children)) => {
-                    push_reversed(&mut pieces, children, " and ");
-                }
-                Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, &mut out),
-                Some(Node::Constant(_)) | None => {}
-            },
+            }
+            Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, out),
+            Some(Node::Constant(_)) | None => {}
         }
     }
-    out
+}
+
+/// Pushes criteria with a text between them. The first one is on top.
+fn push_joined(pieces: &mut Vec<Piece>, criteria: &[NodeId], around: Complex, between: &'static str) {
+    for (at, criterion) in criteria.iter().enumerate().rev() {
+        pieces.push(Piece::Criterion(*criterion, around));
+        if at > 0 {
+            pieces.push(Piece::Text(between));
+        }
+    }
 }
 
 pub(super) fn text_comparison(comparison: &Comparison<'_>, catalog: &Catalog, out: &mut String) {
     text_word(catalog.field(comparison.field).name(), out);
     out.push(' ');
+    if comparison.operator == Operator::Exists {
+        let is_present = comparison.values.first() == Some(&Value::Boolean(true));
+        out.push_str(if is_present { "is present" } else { "is absent" });
+        return;
+    }
     out.push_str(comparison.operator.spelled(Syntax::Text));
     out.push(' ');
     match comparison.operator.arity() {
         Arity::One => comparison.values.iter().for_each(|value| text_value(value, out)),
-        Arity::OneOrMore => text_values(&comparison.values, out),
+        Arity::OneOrMore => match comparison.values.as_slice() {
+            [value] if comparison.operator.is_extended() => text_value(value, out),
+            values => text_values(values, out),
+        },
     }
 }
 

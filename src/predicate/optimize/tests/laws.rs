@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, Field, FieldType};
 use crate::criteria;
 use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::operator::Connective;
+use crate::operator::{Connective, Grammar};
 use crate::predicate::lower;
 use crate::predicate::optimize::{joined, normalize};
 use crate::predicate::tree::{Leaf, Node, Test, Tree};
@@ -25,7 +25,10 @@ const FIELDS: [(&str, &str, FieldType); 8] = [
     ("bs", "bs[]", FieldType::Boolean),
 ];
 
-const STRINGS: [&str; 6] = ["", "a", "b", "and", "it's \"q\", (x)", "é\u{301}\u{1f6a9}"];
+const STRINGS: [&str; 9] =
+    ["", "a", "b", "and", "it's \"q\", (x)", "é\u{301}\u{1f6a9}", "AND a", "Án", "ba n"];
+/// Parts of strings: operands of `$startsWith`, `$substring` and `$match`.
+const PARTS: [&str; 9] = ["a", "A", "an", "n", "É", "b a", "(X)", "á", "\u{1f6a9}"];
 const NUMBERS: [&str; 11] = [
     "-0",
     "0",
@@ -52,7 +55,8 @@ const TIMESTAMPS: [(&str, i64); 8] = [
 ];
 /// Instants in milliseconds that documents can have, but criteria cannot express.
 const MILLIS: [i64; 5] = [i64::MIN, -1, 1, 999, i64::MAX];
-const OPERATORS: [&str; 8] = ["=", "<>", ">", ">=", "<", "<=", "$contains", "$all"];
+const OPERATORS: [&str; 12] =
+    ["=", "<>", ">", ">=", "<", "<=", "$contains", "$all", "$exists", "$startsWith", "$substring", "$match"];
 const IDS: [&str; 3] = ["x", "y", "z"];
 
 fn catalog(hide_id: bool) -> Catalog {
@@ -61,6 +65,7 @@ fn catalog(hide_id: bool) -> Catalog {
         if kind == FieldType::Timestamp { field.unix_millis() } else { field }
     });
     let catalog = Catalog::new(fields).unwrap();
+    let catalog = catalog.extended();
     if hide_id { catalog.allow(FIELDS.map(|(name, _, _)| name)).unwrap() } else { catalog }
 }
 
@@ -92,11 +97,17 @@ impl Plain {
     }
 }
 
+/// Folds the few letters of this test's strings.
+fn plainly_folded(text: &str) -> String {
+    text.to_lowercase().replace(['á', 'Á'], "a").replace("é", "e").replace('\u{301}', "")
+}
+
 #[derive(Clone, Debug)]
 enum Criterion {
     /// A field criterion. The field is an index into `FIELDS`, or `FIELDS.len()` for `id`.
     Field(usize, &'static str, Vec<&'static str>),
     Branch(bool, Vec<Criterion>),
+    Not(Box<Criterion>),
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +132,25 @@ impl Criterion {
         match self {
             Self::Branch(true, children) => children.iter().all(|child| child.holds(document)),
             Self::Branch(false, children) => children.iter().any(|child| child.holds(document)),
+            Self::Not(child) => !child.holds(document),
+            Self::Field(field, operator, values) if operator.len() > 4 && *operator != "$contains" => {
+                let own = match document.fields.get(*field) {
+                    Some(values) => values.clone(),
+                    None => vec![Plain::String(document.id.to_owned())],
+                };
+                let some = |test: &dyn Fn(&str) -> bool| {
+                    own.iter().any(|value| matches!(value, Plain::String(text) if test(text)))
+                };
+                match *operator {
+                    "$exists" => own.is_empty() == (values[0] == "false"),
+                    "$startsWith" => some(&|text| values.iter().any(|value| text.starts_with(value))),
+                    "$substring" => some(&|text| values.iter().any(|value| text.contains(value))),
+                    _ => some(&|text| {
+                        let (text, value) = (plainly_folded(text), plainly_folded(values[0]));
+                        value.split_whitespace().all(|word| text.contains(word))
+                    }),
+                }
+            }
             Self::Field(field, operator, values) => {
                 let kind = name_and_kind(*field).1;
                 let own = match document.fields.get(*field) {
@@ -151,6 +181,7 @@ impl Criterion {
                 let children: Vec<Json> = children.iter().map(Self::json).collect();
                 json!({"op": if *and { "$and" } else { "$or" }, "children": children})
             }
+            Self::Not(child) => json!({"op": "$not", "children": [child.json()]}),
             Self::Field(field, operator, values) => {
                 json!({"field": name_and_kind(*field).0, "op": operator, "values": values})
             }
@@ -163,12 +194,18 @@ impl Criterion {
                 let children: Vec<String> = children.iter().map(Self::text).collect();
                 format!("({})", children.join(if *and { " AND " } else { " or\n" }))
             }
+            Self::Not(child) => format!("not {}", child.text()),
             Self::Field(field, operator, values) => {
                 let name = name_and_kind(*field).0;
                 let values: Vec<String> =
                     values.iter().map(|value| serde_json::to_string(value).unwrap()).collect();
                 match *operator {
                     "$contains" | "$all" => format!("{name} {operator}({})", values.join(",")),
+                    "$exists" if values[0] == "\"true\"" => format!("{name} Is Present"),
+                    "$exists" => format!("{name} is absent"),
+                    "$startsWith" => format!("{name} starts with ({})", values.join(",")),
+                    "$substring" => format!("{name} includes ({})", values.join(",")),
+                    "$match" => format!("{name} matches {}", values[0]),
                     _ => format!("{name}{operator}{}", values[0]),
                 }
             }
@@ -178,6 +215,7 @@ impl Criterion {
     fn shape(&self) -> Shape {
         match self {
             Self::Branch(_, children) => Shape::of(children).inside(),
+            Self::Not(child) => child.shape().inside(),
             Self::Field(_, _, values) => Shape { criteria: 1, values: values.len(), depth: 1 },
         }
     }
@@ -189,10 +227,11 @@ impl Criterion {
                 let twice = children.iter().rev().chain(children).map(Self::doubled).collect();
                 Self::Branch(*and, twice)
             }
+            Self::Not(child) => Self::Not(Box::new(child.doubled())),
             Self::Field(field, operator, values) => {
                 let mut values = values.clone();
                 values.reverse();
-                if matches!(*operator, "$contains" | "$all") {
+                if matches!(*operator, "$contains" | "$all" | "$startsWith" | "$substring") {
                     values.push(values[0]);
                 }
                 Self::Field(*field, operator, values)
@@ -317,18 +356,26 @@ fn text_of(kind: FieldType) -> BoxedStrategy<&'static str> {
 
 fn leaf(field: usize) -> BoxedStrategy<Criterion> {
     let kind = name_and_kind(field).1;
-    let text = if field < FIELDS.len() { text_of(kind) } else { select(IDS.to_vec()).boxed() };
+    let is_string = kind == FieldType::String;
     let ordered = matches!(kind, FieldType::Number | FieldType::Timestamp);
     let operators: Vec<&str> = OPERATORS
         .into_iter()
         .filter(|operator| ordered || !operator.starts_with('>') && !matches!(*operator, "<" | "<="))
+        .filter(|operator| is_string || !matches!(*operator, "$startsWith" | "$substring" | "$match"))
         .collect();
-    (select(operators), proptest::collection::vec(text, 1..4))
-        .prop_map(move |(operator, mut values)| {
-            if !operator.starts_with('$') {
-                values.truncate(1);
-            }
-            Criterion::Field(field, operator, values)
+    select(operators)
+        .prop_flat_map(move |operator| {
+            let text = match operator {
+                "$exists" => select(vec!["true", "false"]).boxed(),
+                "$startsWith" | "$substring" | "$match" if field < FIELDS.len() => {
+                    select(PARTS.to_vec()).boxed()
+                }
+                _ if field < FIELDS.len() => text_of(kind),
+                _ => select(IDS.to_vec()).boxed(),
+            };
+            let is_one = !operator.starts_with('$') || matches!(operator, "$exists" | "$match");
+            let values = proptest::collection::vec(text, 1..if is_one { 2 } else { 4 });
+            values.prop_map(move |values| Criterion::Field(field, operator, values))
         })
         .boxed()
 }
@@ -338,8 +385,12 @@ fn criterion(fields: usize) -> impl Strategy<Value = Criterion> {
     proptest::collection::vec(0..fields, 1..4).prop_flat_map(|fields| {
         let leaf = select(fields).prop_flat_map(leaf);
         leaf.prop_recursive(4, 24, 4, |inner| {
-            (any::<bool>(), proptest::collection::vec(inner, 1..5))
-                .prop_map(|(and, children)| Criterion::Branch(and, children))
+            let branch = (any::<bool>(), proptest::collection::vec(inner.clone(), 1..5))
+                .prop_map(|(and, children)| Criterion::Branch(and, children));
+            prop_oneof![
+                4 => branch,
+                1 => inner.prop_map(|child| Criterion::Not(Box::new(child))),
+            ]
         })
     })
 }
@@ -384,9 +435,10 @@ fn misfit<'t>(tree: &'t Tree<Leaf>, catalog: &Catalog) -> Option<&'t Node<Leaf>>
         let fits = match node {
             Node::Constant(_) => tree.nodes().len() == 1,
             Node::Leaf(Leaf { field, test }) => match test {
-                Test::Any(set) => !set.is_empty(),
-                Test::None(set) => !set.is_empty() && set.are_points(),
-                Test::All(set) => set.len() >= 2 && set.are_points() && catalog.field(*field).is_many(),
+                Test::Any(set) | Test::None(set) => !set.is_empty(),
+                Test::All(set) | Test::NotAll(set) => {
+                    set.len() >= 2 && set.are_points() && catalog.field(*field).is_many()
+                }
             },
             Node::Branch(connective, children) => {
                 let mixed = children.iter().all(
@@ -406,12 +458,13 @@ fn compile(catalog: &Catalog, body: &Body) -> Filter {
 /// Returns two normal forms of a body: from `compile`, and from the criteria as written. Each is `None` if the body has errors.
 fn both_ways(catalog: &Catalog, json: &str) -> (Option<Tree<Leaf>>, Option<Tree<Leaf>>) {
     let limits = Limits::default();
-    let compiled = criteria::read(json, &limits).and_then(|body| lower::compile(&body, catalog));
-    let (body, errors) = criteria::parse_strictly(json, &limits, criteria::NO_FIELDS);
+    let compiled =
+        criteria::read(json, Grammar::Extended, &limits).and_then(|body| lower::compile(&body, catalog));
+    let (body, errors) = criteria::parse_strictly(json, Grammar::Extended, &limits, criteria::NO_FIELDS);
     let (written, more) = lower::lower(&body, catalog);
     let as_written = (errors.is_empty() && more.is_empty()).then(|| {
         let unoptimized = normalize(&written, catalog);
-        joined(Connective::And, std::iter::once(&unoptimized), catalog)
+        joined(Connective::And.into(), std::iter::once(&unoptimized), catalog)
     });
     (compiled, as_written)
 }
@@ -508,7 +561,7 @@ fn a_body_compiles_exactly_if_lowering_finds_no_error() {
     ];
     for (_, path, kind) in FIELDS {
         let catalog = Catalog::new([Field::new(path, kind)]).unwrap();
-        for operator in ["=", "<>", ">", "<=", "$contains", "$all"] {
+        for operator in ["=", "<>", ">", "<=", "$contains", "$all", "$exists", "$startsWith", "$match"] {
             for text in texts {
                 for values in [vec![text], vec![texts[1], text], vec![text, text]] {
                     let field = path.replace("[]", "");

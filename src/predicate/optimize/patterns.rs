@@ -1,0 +1,249 @@
+//! The rule *merge* for tests with patterns of strings or with `NotAll`.
+//!
+//! A list and a pattern are combined exactly, since each value of the list either matches or not. Two patterns are combined if one
+//! pattern describes the result, and otherwise stay two tests.
+//!
+//! ```text
+//! single-valued field, and     Any Prefixes {Ga}, Any {Garcia, Lopez}     becomes  Any {Garcia}
+//! single-valued field, and     Any (every string), None {open}            stays
+//! single-valued field, or      Any (every string), None {open}            becomes  true
+//! single-valued field, and     Any Words {ana}, Any Words {garcia}        becomes  Any Words {ana, garcia}
+//! ```
+
+use super::merge::{Merged, Sorted, Tests, drop_where, intersection, is_point};
+use crate::predicate::set::Set;
+use crate::predicate::text_pattern::{Matcher, TextPattern};
+use crate::predicate::tree::Test;
+
+/// The largest number of patterns of one kind that are compared pairwise.
+const PAIRWISE: usize = 16;
+
+/// Merges a conjunction on a single-valued field: the value is in every `Any` set and in no `None` set.
+pub(super) fn all_of_single(sorted: Sorted) -> Merged {
+    let Sorted { any, none, any_patterns, none_patterns, .. } = sorted;
+    let none = Set::union(none, true);
+    if let Some(mut any) = intersection(any) {
+        any.retain_texts(|text| !has_one(&none_patterns, text));
+        retain_common(&mut any, &any_patterns);
+        let any = none.map_or_else(|| any.clone(), |none| any.minus(&none));
+        return Merged::unless(Set::is_empty, any, Test::Any);
+    }
+    let (any_patterns, none_patterns) = (intersect(any_patterns), unite(none_patterns));
+    if any_patterns.iter().any(|any| none_patterns.iter().any(|none| any.is_within(none))) {
+        return Merged::Decided;
+    }
+    let none = none.map(|mut none| {
+        // Values that another test excludes anyway.
+        none.retain_texts(|text| !has_one(&none_patterns, text));
+        retain_common(&mut none, &any_patterns);
+        none
+    });
+    tests(any_patterns, none_patterns, [none.filter(|none| !none.is_empty()).map(Test::None)])
+}
+
+/// Merges a disjunction on a single-valued field: the value is in some `Any` set, or not in some `None` set.
+pub(super) fn any_of_single(sorted: Sorted) -> Merged {
+    let Sorted { any, none, any_patterns, none_patterns, .. } = sorted;
+    let any_patterns = unite(any_patterns);
+    let any = Set::union(any, true);
+    if let Some(mut none) = intersection(none) {
+        retain_common(&mut none, &none_patterns);
+        none.retain_texts(|text| !has_one(&any_patterns, text));
+        let none = any.map_or_else(|| none.clone(), |any| none.minus(&any));
+        return Merged::unless(Set::is_empty, none, Test::None);
+    }
+    // The value is outside of one of these patterns: outside of their intersection.
+    let none_patterns = intersect(none_patterns);
+    if none_patterns.iter().any(|none| any_patterns.iter().any(|any| none.is_within(any))) {
+        return Merged::Decided;
+    }
+    let any = any.map(|mut any| {
+        // Values that another test admits anyway.
+        any.retain_texts(|text| !has_one(&any_patterns, text));
+        retain_common(&mut any, &none_patterns);
+        any
+    });
+    tests(any_patterns, none_patterns, [any.filter(|any| !any.is_empty()).map(Test::Any)])
+}
+
+/// Merges a conjunction on a many-valued field: V has a member of each `Any` set, none of the `None` sets, all of the `All` sets, and
+/// lacks a member of each `NotAll` set.
+pub(super) fn all_of_many(sorted: Sorted) -> Merged {
+    let Sorted { any, none, all, mut not_all, any_patterns, none_patterns } = sorted;
+    let none_patterns = unite(none_patterns);
+    let mut forbidden = Set::union(none, false);
+    let mut required = all;
+    let mut alternatives = Vec::new();
+    for mut set in any {
+        set.retain_texts(|text| !has_one(&none_patterns, text));
+        let set = match &forbidden {
+            Some(forbidden) if set.are_points() => set.minus(forbidden),
+            _ => set,
+        };
+        if set.is_empty() {
+            return Merged::Decided;
+        }
+        if is_point(&set) {
+            required.push(set);
+        } else {
+            alternatives.push(set);
+        }
+    }
+    let required = Set::union(required, false);
+    if let Some(required) = &required {
+        let is_forbidden = forbidden.as_ref().is_some_and(|forbidden| required.intersects(forbidden))
+            || none_patterns.iter().any(|none| has_any_in(required, none))
+            || not_all.iter().any(|set| set.is_within(required));
+        if is_forbidden {
+            return Merged::Decided;
+        }
+        alternatives.retain(|set| !set.intersects(required));
+    }
+    // A pattern that a required value matches is met.
+    let mut any_patterns = weakest_dropped(any_patterns);
+    any_patterns.retain(|any| {
+        !required.as_ref().is_some_and(|required| has_any_in(required, any))
+            && !alternatives.iter().any(|set| is_list_within(set, any))
+    });
+    if any_patterns.iter().any(|any| none_patterns.iter().any(|none| any.is_within(none))) {
+        return Merged::Decided;
+    }
+    if let Some(forbidden) = &mut forbidden {
+        forbidden.retain_texts(|text| !has_one(&none_patterns, text));
+    }
+    let forbidden = forbidden.filter(|forbidden| !forbidden.is_empty());
+    not_all.retain(|set| {
+        !forbidden.as_ref().is_some_and(|forbidden| set.intersects(forbidden))
+            && !none_patterns.iter().any(|none| has_any_in(set, none))
+    });
+    for sets in [&mut alternatives, &mut not_all] {
+        sets.sort_unstable();
+        sets.dedup();
+        drop_where(sets, |set, other| other.is_within(set));
+    }
+    let required = required.map(|set| if is_point(&set) { Test::Any(set) } else { Test::All(set) });
+    let lists = alternatives.into_iter().map(Test::Any).chain(not_all.into_iter().map(Test::NotAll));
+    tests(any_patterns, none_patterns, lists.chain(required).chain(forbidden.map(Test::None)).map(Some))
+}
+
+/// Merges a disjunction on a many-valued field: V has a member of an `Any` set, all of an `All` set, none of a `None` set, or lacks a
+/// member of a `NotAll` set.
+pub(super) fn any_of_many(sorted: Sorted) -> Merged {
+    let Sorted { any, mut none, mut all, mut not_all, any_patterns, none_patterns } = sorted;
+    let any_patterns = unite(any_patterns);
+    let mut none_patterns = weakest_dropped(none_patterns);
+    let any = Set::union(any, false);
+    let is_admitted = |set: &Set| {
+        any.as_ref().is_some_and(|any| set.intersects(any))
+            || any_patterns.iter().any(|pattern| has_any_in(set, pattern))
+    };
+    let covers = |set: &Set| {
+        let mut rest = set.clone();
+        rest.retain_texts(|text| !has_one(&any_patterns, text));
+        any.as_ref().map_or(rest.is_empty(), |any| rest.is_empty() || rest.is_within(any))
+    };
+    let is_decided = none.iter().any(covers)
+        || none_patterns.iter().any(|none| any_patterns.iter().any(|any| none.is_within(any)))
+        || not_all.iter().any(|set| is_admitted(set) || all.iter().any(|all| all.is_within(set)));
+    if is_decided {
+        return Merged::Decided;
+    }
+    all.retain(|set| !is_admitted(set));
+    // What lacks a whole set lacks a member of it.
+    none.retain(|set| !not_all.iter().any(|own| own.intersects(set)));
+    none_patterns.retain(|none_pattern| {
+        !not_all.iter().any(|own| has_any_in(own, none_pattern))
+            && !none.iter().any(|set| is_list_within(set, none_pattern))
+    });
+    let any = any.map(|mut any| {
+        any.retain_texts(|text| !has_one(&any_patterns, text));
+        any
+    });
+    for sets in [&mut none, &mut all] {
+        sets.sort_unstable();
+        sets.dedup();
+        drop_where(sets, |set, other| other.is_within(set));
+    }
+    not_all.sort_unstable();
+    not_all.dedup();
+    drop_where(&mut not_all, Set::is_within);
+    let lists = none.into_iter().map(Test::None).chain(all.into_iter().map(Test::All));
+    let lists = lists.chain(not_all.into_iter().map(Test::NotAll));
+    let any = any.filter(|any| !any.is_empty()).map(Test::Any);
+    tests(any_patterns, none_patterns, lists.chain(any).map(Some))
+}
+
+/// Returns the tests of patterns and lists, sorted.
+fn tests(
+    any_patterns: Vec<TextPattern>,
+    none_patterns: Vec<TextPattern>,
+    lists: impl IntoIterator<Item = Option<Test>>,
+) -> Merged {
+    let mut tests: Tests = lists.into_iter().flatten().collect();
+    tests.extend(any_patterns.into_iter().map(|pattern| Test::Any(pattern.into())));
+    tests.extend(none_patterns.into_iter().map(|pattern| Test::None(pattern.into())));
+    tests.sort_unstable();
+    tests.dedup();
+    Merged::Tests(tests)
+}
+
+/// Returns true if one of the patterns matches the text.
+fn has_one(patterns: &[TextPattern], text: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.contains(text))
+}
+
+/// Keeps the strings that all patterns match.
+fn retain_common(set: &mut Set, patterns: &[TextPattern]) {
+    for pattern in patterns {
+        let matcher = Matcher::new(pattern);
+        set.retain_texts(|text| matcher.is_match(text));
+    }
+}
+
+/// Returns true if the pattern matches a string of the list.
+fn has_any_in(list: &Set, pattern: &TextPattern) -> bool {
+    let matcher = Matcher::new(pattern);
+    list.texts().any(|text| matcher.is_match(text))
+}
+
+/// Returns true if the pattern matches every string of the list, which is a list of strings.
+fn is_list_within(list: &Set, pattern: &TextPattern) -> bool {
+    let matcher = Matcher::new(pattern);
+    matches!(list, Set::Strings(_)) && list.texts().all(|text| matcher.is_match(text))
+}
+
+/// Returns patterns whose union is that of the given ones, as few as possible.
+fn unite(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
+    reduce(TextPattern::union(patterns), TextPattern::is_within)
+}
+
+/// Returns patterns whose intersection is that of the given ones, as few as possible.
+fn intersect(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
+    weakest_dropped(TextPattern::intersection(patterns))
+}
+
+/// Drops the patterns that another one is within.
+fn weakest_dropped(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
+    reduce(patterns, |pattern, other| other.is_within(pattern))
+}
+
+/// Drops the patterns that another one makes superfluous. Of two that make each other superfluous, the first stays.
+fn reduce(
+    mut patterns: Vec<TextPattern>,
+    is_superfluous: impl Fn(&TextPattern, &TextPattern) -> bool,
+) -> Vec<TextPattern> {
+    patterns.sort_unstable();
+    patterns.dedup();
+    if patterns.len() > PAIRWISE {
+        return patterns;
+    }
+    let all = patterns.clone();
+    patterns.retain(|pattern| {
+        !all.iter().any(|other| {
+            other != pattern
+                && is_superfluous(pattern, other)
+                && (other < pattern || !is_superfluous(other, pattern))
+        })
+    });
+    patterns
+}

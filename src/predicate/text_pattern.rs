@@ -1,0 +1,354 @@
+//! Infinite sets of strings: all strings, and those that start with, contain, or match something.
+
+use aho_corasick::AhoCorasick;
+use compact_str::CompactString;
+use memchr::memmem;
+use smallvec::SmallVec;
+
+use super::points::Points;
+use crate::value::{fold, words};
+
+/// An infinite set of strings.
+///
+/// Invariant: no value is superfluous. No prefix starts with another one; no substring and no word contains another one.
+///
+/// ```text
+/// $exists                       Every
+/// $startsWith (Gar, Garcia)     Prefixes {Gar}
+/// $substring (arc, Garcia)      Substrings {arc}
+/// $match "garcia gar LOPEZ"     Words {garcia, lopez}
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum TextPattern {
+    /// Every string.
+    Every,
+    /// The strings that start with any of these.
+    Prefixes(Points<CompactString>),
+    /// The strings that contain any of these.
+    Substrings(Points<CompactString>),
+    /// The strings that contain all of these after [folding](fold). The words are folded.
+    Words(Points<CompactString>),
+}
+
+/// The largest number of substrings or words that are searched one after the other. An automaton searches more of them at once.
+const FEW: usize = 8;
+
+impl TextPattern {
+    /// Returns the strings that start with any of these. Returns `None` without values.
+    pub(crate) fn prefixes<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let all = sorted(texts)?;
+        let mut kept: SmallVec<[CompactString; 1]> = SmallVec::new();
+        // Strings are sorted directly after their prefixes.
+        for text in all.as_slice() {
+            if !kept.last().is_some_and(|prefix| text.starts_with(&**prefix)) {
+                kept.push(text.clone());
+            }
+        }
+        Some(Self::Prefixes(Points(kept)))
+    }
+
+    /// Returns the strings that contain any of these. Returns `None` without values.
+    pub(crate) fn substrings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let all = sorted(texts)?;
+        let is_kept = contained(all.as_slice(), |kept, longer, _| clear(kept, longer));
+        Some(Self::Substrings(keep(all, &is_kept)))
+    }
+
+    /// Returns the strings that contain every word of these. Returns `None` without a word.
+    pub(crate) fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let words: Vec<String> = texts.flat_map(words).collect();
+        Self::of_words(words.iter().map(String::as_str))
+    }
+
+    fn of_words<'t>(words: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let all = sorted(words)?;
+        let is_kept = contained(all.as_slice(), |kept, _, shorter| clear(kept, shorter));
+        Some(Self::Words(keep(all, &is_kept)))
+    }
+
+    /// Returns the values of the pattern; none for every string.
+    pub(crate) fn values(&self) -> &[CompactString] {
+        match self {
+            Self::Every => &[],
+            Self::Prefixes(values) | Self::Substrings(values) | Self::Words(values) => values.as_slice(),
+        }
+    }
+
+    /// Returns true if the set contains the string.
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        Matcher::new(self).is_match(text)
+    }
+
+    /// Returns true if every string of this set is in the other one. May return false although that is so.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Every) => true,
+            (Self::Prefixes(own), Self::Prefixes(_) | Self::Substrings(_))
+            | (Self::Substrings(own), Self::Substrings(_)) => {
+                let matcher = Matcher::new(other);
+                own.as_slice().iter().all(|value| matcher.is_match(value))
+            }
+            (Self::Words(own), Self::Words(_)) => {
+                // No word has white space in it, so a word of the other that is found is a part of one of these.
+                let joined: Vec<&str> = own.as_slice().iter().map(|word| &**word).collect();
+                Matcher::new(other).is_match(&joined.join(" "))
+            }
+            // Folding a prefix together with what follows could change it.
+            (Self::Every | Self::Prefixes(_) | Self::Substrings(_) | Self::Words(_), _) => false,
+        }
+    }
+
+    /// Returns patterns with the same union: one of all prefixes, one of all substrings, and the others.
+    pub(super) fn union(patterns: Vec<Self>) -> Vec<Self> {
+        if patterns.contains(&Self::Every) {
+            return vec![Self::Every];
+        }
+        let (mut prefixes, mut substrings, mut united) = (Vec::new(), Vec::new(), Vec::new());
+        for pattern in &patterns {
+            match pattern {
+                Self::Prefixes(values) => prefixes.extend(values.texts()),
+                Self::Substrings(values) => substrings.extend(values.texts()),
+                Self::Every | Self::Words(_) => united.push(pattern.clone()),
+            }
+        }
+        united.extend(Self::prefixes(prefixes.into_iter()));
+        united.extend(Self::substrings(substrings.into_iter()));
+        united
+    }
+
+    /// Returns patterns with the same intersection: one of all words, and the others.
+    pub(super) fn intersection(patterns: Vec<Self>) -> Vec<Self> {
+        let (mut words, mut common) = (Vec::new(), Vec::new());
+        for pattern in &patterns {
+            match pattern {
+                Self::Words(values) => words.extend(values.texts()),
+                // Any other pattern is within it.
+                Self::Every if patterns.iter().any(|other| *other != Self::Every) => {}
+                Self::Every | Self::Prefixes(_) | Self::Substrings(_) => common.push(pattern.clone()),
+            }
+        }
+        common.extend(Self::of_words(words.into_iter()));
+        common
+    }
+
+    /// Returns the heap memory in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        let heap = |text: &CompactString| if text.is_heap_allocated() { text.capacity() } else { 0 };
+        let own = |text| heap(text).saturating_add(size_of::<CompactString>());
+        self.values().iter().map(own).fold(size_of::<Self>(), usize::saturating_add)
+    }
+}
+
+/// Returns the set of some strings. Returns `None` without strings.
+fn sorted<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Points<CompactString>> {
+    let texts = Points::new(texts.map(CompactString::from).collect());
+    (!texts.as_slice().is_empty()).then_some(texts)
+}
+
+/// Returns a flag for each of some different strings. `drop` clears flags: it is called with the numbers of a string and of another one
+/// that the first contains.
+fn contained(texts: &[CompactString], drop: impl Fn(&mut [bool], usize, usize)) -> Vec<bool> {
+    let mut kept = vec![true; texts.len()];
+    let [_, _, ..] = texts else { return kept };
+    if texts.len() <= FEW {
+        for (longer, text) in texts.iter().enumerate() {
+            for (shorter, other) in texts.iter().enumerate() {
+                if longer != shorter && text.contains(&**other) {
+                    drop(&mut kept, longer, shorter);
+                }
+            }
+        }
+    } else if let Some(automaton) = automaton(texts) {
+        for (longer, text) in texts.iter().enumerate() {
+            for found in automaton.find_overlapping_iter(&**text) {
+                let shorter = found.pattern().as_usize();
+                if longer != shorter {
+                    drop(&mut kept, longer, shorter);
+                }
+            }
+        }
+    }
+    kept
+}
+
+fn clear(kept: &mut [bool], at: usize) {
+    if let Some(kept) = kept.get_mut(at) {
+        *kept = false;
+    }
+}
+
+fn keep(texts: Points<CompactString>, is_kept: &[bool]) -> Points<CompactString> {
+    Points(texts.0.into_iter().zip(is_kept).filter(|(_, kept)| **kept).map(|(text, _)| text).collect())
+}
+
+/// Builds the automaton that finds all of these. Returns `None` if they have 2 GiB or more.
+fn automaton(texts: &[CompactString]) -> Option<AhoCorasick> {
+    AhoCorasick::new(texts.iter().map(CompactString::as_bytes)).ok()
+}
+
+/// A pattern prepared for many strings: what searches for its values is built once.
+///
+/// Searching takes linear time in the length of a string, and does not depend on the number of values if that is large.
+pub(crate) struct Matcher<'p> {
+    pattern: &'p TextPattern,
+    search: Search<'p>,
+}
+
+enum Search<'p> {
+    /// Every string or prefixes, which need no search.
+    Nothing,
+    Finders(Vec<memmem::Finder<'p>>),
+    Automaton(AhoCorasick),
+}
+
+impl<'p> Matcher<'p> {
+    pub(crate) fn new(pattern: &'p TextPattern) -> Self {
+        let search = match pattern {
+            TextPattern::Every | TextPattern::Prefixes(_) => Search::Nothing,
+            TextPattern::Substrings(values) | TextPattern::Words(values) => {
+                let values = values.as_slice();
+                match if values.len() > FEW { automaton(values) } else { None } {
+                    Some(automaton) => Search::Automaton(automaton),
+                    None => Search::Finders(
+                        values.iter().map(|value| memmem::Finder::new(value.as_bytes())).collect(),
+                    ),
+                }
+            }
+        };
+        Self { pattern, search }
+    }
+
+    /// Returns true if the pattern matches the string.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        match self.pattern {
+            TextPattern::Every => true,
+            TextPattern::Prefixes(prefixes) => {
+                // Of the prefixes that are not above the text, only the greatest can be one of it.
+                let prefixes = prefixes.as_slice();
+                let after = prefixes.partition_point(|prefix| **prefix <= *text);
+                let before = after.checked_sub(1).and_then(|at| prefixes.get(at));
+                before.is_some_and(|prefix| text.starts_with(&**prefix))
+            }
+            TextPattern::Substrings(_) => self.has_any(text),
+            TextPattern::Words(words) => self.has_all(&fold(text), words.as_slice().len()),
+        }
+    }
+
+    fn has_any(&self, text: &str) -> bool {
+        match &self.search {
+            Search::Nothing => false,
+            Search::Finders(finders) => finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()),
+            Search::Automaton(automaton) => automaton.is_match(text),
+        }
+    }
+
+    /// Returns true if a folded text contains all `count` words.
+    fn has_all(&self, folded: &str, count: usize) -> bool {
+        match &self.search {
+            Search::Nothing => false,
+            Search::Finders(finders) => finders.iter().all(|finder| finder.find(folded.as_bytes()).is_some()),
+            Search::Automaton(automaton) => {
+                // No word contains another, so at most one ends at each place.
+                let mut found = vec![false; count];
+                let mut missing = count;
+                for word in automaton.find_overlapping_iter(folded) {
+                    if let Some(found) = found.get_mut(word.pattern().as_usize())
+                        && !std::mem::replace(found, true)
+                    {
+                        missing = missing.saturating_sub(1);
+                    }
+                    if missing == 0 {
+                        return true;
+                    }
+                }
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns() -> Vec<TextPattern> {
+        let lists: [&[&str]; 9] =
+            [&["a"], &["b"], &["ab"], &["A"], &["a", "b"], &["ab", "ba"], &["abc", "b"], &["é"], &["e"]];
+        let mut all = vec![TextPattern::Every];
+        for list in lists {
+            all.extend(TextPattern::prefixes(list.iter().copied()));
+            all.extend(TextPattern::substrings(list.iter().copied()));
+            all.extend(TextPattern::words(list.iter().copied()));
+        }
+        all
+    }
+
+    fn texts() -> Vec<String> {
+        let mut texts = vec![String::new()];
+        for _ in 0..3 {
+            for at in 0..texts.len() {
+                for letter in ["a", "b", "c", "A", "é", " "] {
+                    texts.push(format!("{}{letter}", texts[at]));
+                }
+            }
+            texts.sort();
+            texts.dedup();
+        }
+        texts
+    }
+
+    #[test]
+    fn sets_of_patterns_agree_with_their_members() {
+        let (patterns, texts) = (patterns(), texts());
+        for a in &patterns {
+            let matcher = Matcher::new(a);
+            assert!(texts.iter().all(|text| matcher.is_match(text) == a.contains(text)), "{a:?}");
+            for b in &patterns {
+                if a.is_within(b) {
+                    let outside = texts.iter().find(|text| a.contains(text) && !b.contains(text));
+                    assert_eq!(outside, None, "{a:?} {b:?}");
+                }
+                let union = TextPattern::union(vec![a.clone(), b.clone()]);
+                let both = TextPattern::intersection(vec![a.clone(), b.clone()]);
+                for text in &texts {
+                    let (in_a, in_b) = (a.contains(text), b.contains(text));
+                    let in_union = union.iter().any(|pattern| pattern.contains(text));
+                    let in_both = both.iter().all(|pattern| pattern.contains(text));
+                    assert_eq!((in_union, in_both), (in_a || in_b, in_a && in_b), "{a:?} {b:?} {text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn superfluous_values_are_dropped() {
+        let values = |pattern: Option<TextPattern>| pattern.unwrap().values().to_vec();
+        assert_eq!(
+            values(TextPattern::prefixes(["Garcia", "Gar", "G\u{1f600}"].into_iter())),
+            ["Gar", "G\u{1f600}"]
+        );
+        assert_eq!(values(TextPattern::substrings(["Garcia", "arc"].into_iter())), ["arc"]);
+        assert_eq!(values(TextPattern::words(["GARCÍA gar", "lopez"].into_iter())), ["garcia", "lopez"]);
+        assert_eq!(TextPattern::words([" ", "\u{301}"].into_iter()), None);
+    }
+
+    #[test]
+    fn many_values_are_handled_like_few() {
+        let numbers: Vec<String> = (0..300).map(|number| format!("n{number}")).collect();
+        let texts = || numbers.iter().map(String::as_str);
+        let substrings = TextPattern::substrings(texts()).unwrap();
+        assert_eq!(substrings.values().len(), 10);
+        let words = TextPattern::words(texts()).unwrap();
+        // `n1` to `n29` are parts of others.
+        assert_eq!(words.values().len(), 300 - 29);
+        let all = numbers.join(" ");
+        assert!(words.contains(&all.to_uppercase()));
+        assert!(!words.contains(&all.replace("n299", "")));
+        let ends: Vec<String> = (100..300).map(|number| format!("{number}e")).collect();
+        let ends = TextPattern::substrings(ends.iter().map(String::as_str)).unwrap();
+        assert_eq!(ends.values().len(), 200);
+        assert!(ends.contains("a1234e") && !ends.contains("a1299 e"));
+        assert!(TextPattern::words(["n12 n13"].into_iter()).unwrap().contains(&all));
+        assert!(words.is_within(&TextPattern::words(["n1 n29"].into_iter()).unwrap()));
+    }
+}

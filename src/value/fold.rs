@@ -1,0 +1,127 @@
+//! Folding of strings, for comparisons that ignore case and accents.
+//!
+//! ```text
+//! LÓPEZ-GARCÍA, Ana     lopez-garcia, ana
+//! Straße                strasse
+//! Ångström              angstrom
+//! ﬁn (a ligature)       fin
+//! ```
+//!
+//! The tables are those of Unicode 18 for decompositions and categories, and of ICU4X for case. A code point that a later version of
+//! Unicode assigns folds to itself until the crates are updated.
+
+use std::borrow::Cow;
+
+use icu_casemap::CaseMapper;
+use unicode_normalization::UnicodeNormalization;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+/// Folds a string: compatibility decomposition (NFKD), without nonspacing marks, full case folding, decomposition and marks again.
+///
+/// Two strings that differ only in case, accents and compatibility forms have equal foldings. Takes linear time; the result has at most
+/// eleven times as many bytes, as the worst code point has: U+FDFA, a ligature of 3 bytes for a sentence of 33.
+pub(crate) fn fold(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            Cow::Owned(text.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(text)
+        };
+    }
+    let plain = without_marks(text);
+    let folded = CaseMapper::new().fold_string(&plain);
+    Cow::Owned(without_marks(&folded))
+}
+
+/// Decomposes a string and drops its nonspacing marks.
+fn without_marks(text: &str) -> String {
+    text.nfkd().filter(|c| c.general_category() != GeneralCategory::NonspacingMark).collect()
+}
+
+/// Returns the words of a string: the parts between white space, after folding.
+///
+/// ```text
+/// "García  LOPEZ"      garcia, lopez
+/// " \t"                none
+/// ```
+pub(crate) fn words(text: &str) -> Vec<String> {
+    fold(text).split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The greatest factor by which folding lengthens a string, in bytes.
+    const MOST_GROWTH: usize = 11;
+
+    #[test]
+    fn case_accents_and_compatibility_forms_are_folded() {
+        for (text, folded) in [
+            ("", ""),
+            ("plain text", "plain text"),
+            ("LÓPEZ-GARCÍA, Ana", "lopez-garcia, ana"),
+            ("Jose\u{301}", "jose"),
+            ("Straße STRASSE ẞ", "strasse strasse ss"),
+            ("Ångström", "angstrom"),
+            ("ﬁn", "fin"),
+            ("Ⅷ ㎏ ½", "viii kg 1⁄2"),
+            ("İstanbul ısı", "istanbul ısı"),
+            ("ΣΊΣΥΦΟΣ σίσυφος", "σισυφοσ σισυφοσ"),
+            ("ΐ", "ι"),
+            ("Щукин Й", "щукин и"),
+            ("한국 ｶﾞ", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8} カ"),
+            ("אַבָּ", "אב"),
+            ("Ꭰ ꭰ", "Ꭰ Ꭰ"),
+        ] {
+            assert_eq!(fold(text), folded, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_code_point_grows_by_more_than_the_bound() {
+        let mut most = 0.0_f64;
+        for c in '\0'..=char::MAX {
+            let text = c.to_string();
+            let folded = fold(&text);
+            assert!(folded.len() <= text.len() * MOST_GROWTH, "{c:?}");
+            most = most.max(folded.len() as f64 / text.len() as f64);
+            // Folding a folded text changes nothing.
+            assert_eq!(fold(&folded), folded, "{c:?}");
+            assert!(folded.chars().all(|c| c.general_category() != GeneralCategory::NonspacingMark), "{c:?}");
+        }
+        assert!(most > (MOST_GROWTH - 1) as f64, "{most}");
+    }
+
+    #[test]
+    fn words_are_separated_by_white_space_alone() {
+        assert_eq!(words(" García\u{a0}LOPEZ-Ruiz\t\u{2003}x "), ["garcia", "lopez-ruiz", "x"]);
+        assert_eq!(words(" \u{3000} "), [""; 0]);
+        // A mark by itself folds to nothing.
+        assert_eq!(words("\u{301}"), [""; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn folding_is_idempotent(text in "\\PC{0,40}") {
+            let folded = fold(&text).into_owned();
+            prop_assert_eq!(fold(&folded), &*folded);
+            prop_assert!(folded.len() <= text.len() * MOST_GROWTH);
+        }
+
+        #[test]
+        fn composed_and_decomposed_text_fold_alike(text in "\\PC{0,40}") {
+            let (composed, decomposed): (String, String) = (text.nfc().collect(), text.nfd().collect());
+            prop_assert_eq!(fold(&composed), fold(&decomposed));
+            prop_assert_eq!(fold(&text), fold(&composed));
+        }
+
+        #[test]
+        fn ascii_folds_alike_on_both_paths(text in "[ -~]{0,40}") {
+            let slow = without_marks(&CaseMapper::new().fold_string(&without_marks(&text)));
+            prop_assert_eq!(fold(&text), slow);
+        }
+    }
+}
