@@ -242,7 +242,7 @@ impl Drop for Temporary {
 ///
 /// # Errors
 /// Returns an error if the folder cannot be written.
-pub(super) fn unnamed_in(folder: &Path) -> io::Result<File> {
+pub(crate) fn unnamed_in(folder: &Path) -> io::Result<File> {
     match unnamed(folder) {
         Some(file) => Ok(file),
         // The name is removed at once.

@@ -116,6 +116,8 @@ pub use error::{StoreError, StoreErrorKind};
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]
+#[cfg(feature = "service")]
+pub(crate) use atomic::unnamed_in;
 pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;

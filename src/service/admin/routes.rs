@@ -28,6 +28,7 @@ use crate::service::http::errors::{Failure, json};
 use crate::service::http::health;
 use crate::service::operations::parameters::nearest;
 use crate::service::state::{ServiceState, now};
+use crate::store::unnamed_in;
 
 /// The maximum size of a request body other than of imports and searches, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -144,7 +145,7 @@ async fn copy(State(admin): Context) -> Result<Response, Failure> {
             let description = format!("cannot create a copy beside the database: {error}");
             Failure::new(StatusCode::INSUFFICIENT_STORAGE, description).typed("io")
         };
-        let file = tempfile::tempfile_in(folder).map_err(no_room)?;
+        let file = unnamed_in(&folder).map_err(no_room)?;
         let own = file.try_clone().map_err(no_room)?;
         let copied = shared.store.copy_while(own, "the copy", &|| !cancellation.is_cancelled(shared));
         log_cancelled(&cancellation, shared);

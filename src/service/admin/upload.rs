@@ -14,6 +14,7 @@ use axum::http::StatusCode;
 use http_body_util::BodyExt;
 
 use crate::service::http::errors::Failure;
+use crate::store::unnamed_in;
 
 /// The content type of a body with several sources, in frames.
 ///
@@ -173,7 +174,7 @@ pub(super) async fn spool(
     folder: &Path,
     idle_timeout: Duration,
 ) -> Result<Spool, Failure> {
-    let mut file = tempfile::tempfile_in(folder).map_err(|error| no_room(&error));
+    let mut file = unnamed_in(folder).map_err(|error| no_room(&error));
     let mut unwritten = Vec::new();
     let mut failed = None;
     loop {

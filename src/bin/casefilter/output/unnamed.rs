@@ -7,9 +7,27 @@ use std::path::Path;
 /// Creates an unnamed file in the folder of another file if possible, or else in the folder of temporary files. Only its owner can read it,
 /// and the system removes it when the process ends.
 pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
-    let beside = other.map(|other| tempfile::tempfile_in(folder_of(other)));
     // There may be space only in the one folder, or permission only in the other.
-    beside.unwrap_or_else(tempfile::tempfile).or_else(|_| tempfile::tempfile())
+    match other.map(|other| unnamed_in(folder_of(other))) {
+        Some(Ok(file)) => Ok(file),
+        Some(Err(_)) | None => unnamed_in(&std::env::temp_dir()),
+    }
+}
+
+/// Creates an unnamed file in a folder, with mode 0600 from the first system call.
+#[cfg(target_os = "linux")]
+fn unnamed_in(folder: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::TMPFILE.bits().cast_signed();
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(flags);
+    // Some file systems have no unnamed files. The name of the other file is removed at once.
+    options.open(folder).or_else(|_| tempfile::tempfile_in(folder))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_in(folder: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(folder)
 }
 
 /// Returns the folder of a file.
