@@ -7,7 +7,7 @@ use std::sync::Arc;
 use deadpool::managed::{PoolError, TimeoutType};
 use tokio_postgres::error::SqlState;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The kind of a [`PostgresError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,11 +27,13 @@ pub enum PostgresErrorKind {
     Rejected,
     /// The filter or the order belongs to another catalogue than the table. This is a bug of the host.
     Request,
+    /// The filter needs a folded column that the table does not have.
+    Unsupported,
 }
 
 impl PostgresErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Options,
         Self::Unavailable,
         Self::Timeout,
@@ -39,6 +41,7 @@ impl PostgresErrorKind {
         Self::Table,
         Self::Rejected,
         Self::Request,
+        Self::Unsupported,
     ];
 
     /// Returns a stable name in lower case.
@@ -52,6 +55,7 @@ impl PostgresErrorKind {
             Self::Table => "table",
             Self::Rejected => "refused",
             Self::Request => "request",
+            Self::Unsupported => "unsupported",
         }
     }
 
@@ -114,10 +118,14 @@ impl PostgresError {
         Self::new(kind, message)
     }
 
-    /// Converts the error of a request for another catalogue.
+    /// Converts the error of a request for another catalogue, or of one that needs a folded column that the table lacks.
     pub(super) fn of_request(error: Error) -> Self {
+        let kind = match error.kind {
+            ErrorKind::NoFoldedColumn => PostgresErrorKind::Unsupported,
+            _ => PostgresErrorKind::Request,
+        };
         let message = error.to_string();
-        Self { source: Some(Arc::new(error)), ..Self::new(PostgresErrorKind::Request, message) }
+        Self { source: Some(Arc::new(error)), ..Self::new(kind, message) }
     }
 
     /// Returns the kind of the error.

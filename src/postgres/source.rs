@@ -99,7 +99,7 @@ impl PostgresSource {
     /// - [`Options`](PostgresErrorKind::Options) if the connection string or another option is invalid.
     /// - [`Unavailable`](PostgresErrorKind::Unavailable) if the server cannot be reached.
     /// - [`Table`](PostgresErrorKind::Table) if the table is missing, may not be read, or differs from [`Table::script`]. The message names
-    ///   the first differing column.
+    ///   the first differing column. Folded columns are optional: the source uses those that the table has.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that connect.
@@ -129,10 +129,14 @@ impl PostgresSource {
             .min(Semaphore::MAX_PERMITS);
         let permits = Semaphore::new(permits);
         let inner = Inner { table, pool, permits, timeout, counts: Counts::default() };
-        let source = Self { inner: std::sync::Arc::new(inner) };
-        source
+        let mut source = Self { inner: std::sync::Arc::new(inner) };
+        let table = source
             .with_connection(async |connection| check(&connection.client, &source.inner.table).await)
             .await?;
+        // There are no clones yet.
+        if let Some(inner) = std::sync::Arc::get_mut(&mut source.inner) {
+            inner.table = table;
+        }
         source.ping().await?;
         Ok(source)
     }
@@ -152,6 +156,7 @@ impl PostgresSource {
     /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the table must be repaired.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the table's, or hides
     ///   the field of the order.
+    /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded column.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
