@@ -150,6 +150,7 @@ fn all_of_many(Sorted { any, none, all, .. }: Sorted) -> Merged {
         // Subtract from points only. Criteria on a many-valued field cannot express a range without some points.
         let set = match &forbidden {
             Some(forbidden) if set.are_points() => set.minus(forbidden),
+            Some(forbidden) if set.is_within(forbidden) => return Merged::Decided,
             _ => set,
         };
         if set.is_empty() {

@@ -78,6 +78,7 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
         set.retain_texts(|text| !has_one(&none_patterns, text));
         let set = match &forbidden {
             Some(forbidden) if set.are_points() => set.minus(forbidden),
+            Some(forbidden) if set.is_within(forbidden) => return Merged::Decided,
             _ => set,
         };
         if set.is_empty() {
