@@ -150,13 +150,20 @@ fn the_examples_of_the_readme_are_valid() {
     let texts: Vec<&str> = block.lines().map(|line| line.split("   ").next().unwrap()).collect();
     let catalog = Catalog::cases();
     let cases = [
-        (r#"{"id":"1","caseReview":{"status":"open"},"name":"x","totalAmountInDefaultCurrency":1}"#, "yes no no"),
-        (r#"{"id":"2","caseReview":{"status":"resolvedFalsePositive"},"name":"GARCÍA LÓPEZ, Ana"}"#, "no yes yes"),
+        (
+            r#"{"id":"1","caseReview":{"status":"open"},"name":"x","totalAmountInDefaultCurrency":1}"#,
+            "yes no no",
+        ),
+        (
+            r#"{"id":"2","caseReview":{"status":"resolvedFalsePositive"},"name":"GARCÍA LÓPEZ, Ana"}"#,
+            "no yes yes",
+        ),
         (r#"{"id":"3","caseReview":{"status":"open","assignee":"o1"},"tags":["vip"]}"#, "no no no"),
     ];
     for (case, expected) in cases {
         let found = texts.iter().map(|text| {
-            let filter = Filter::compile_text(&catalog, text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+            let filter =
+                Filter::compile_text(&catalog, text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
             if filter.matches(case.as_bytes()).unwrap() { "yes" } else { "no" }
         });
         assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{case}");

@@ -187,7 +187,8 @@ fn check_restricted(
     let compile = |query: &Query| {
         let filter = Filter::compile(&query.catalog, query.body.to_string().as_bytes()).ok()?;
         // Only the selection matters, not the page.
-        let expected = plain::request(&query.fields, query.is_extended, &query.body, &plain::Params::default()).ok()?;
+        let expected =
+            plain::request(&query.fields, query.is_extended, &query.body, &plain::Params::default()).ok()?;
         Some((filter, expected))
     };
     let (Some((filter, expected)), Some((own, allowed))) = (compile(query), compile(bound)) else { return };
@@ -199,8 +200,11 @@ fn check_restricted(
     let wanted: Vec<usize> = (0..values.len())
         .filter(|at| plain::selects(&expected, &values[*at]) && plain::selects(&allowed, &values[*at]))
         .collect();
-    let printed_for =
-        if query.is_extended || bound.is_extended { both.catalog().extended() } else { both.catalog().clone() };
+    let printed_for = if query.is_extended || bound.is_extended {
+        both.catalog().extended()
+    } else {
+        both.catalog().clone()
+    };
     check_printed(&both, Filter::compile(&printed_for, both.to_json().as_bytes()), &note);
     if is_valid {
         for (at, text) in texts.iter().enumerate().take(200) {
@@ -423,7 +427,8 @@ fn check_why(
             path => json!({ "criteria": [at_path(&query.body, path)] }),
         };
         let about = || format!("{} of {text}\n{why}\n{}", criterion.path, note());
-        let request = plain::request(&query.fields, query.is_extended, &alone, &plain::Params::default()).unwrap();
+        let request =
+            plain::request(&query.fields, query.is_extended, &alone, &plain::Params::default()).unwrap();
         assert_eq!(criterion.holds, plain::selects(&request, value), "{}", about());
         if is_valid {
             let filter = Filter::compile(&query.catalog, alone.to_string().as_bytes()).unwrap();

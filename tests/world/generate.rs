@@ -509,8 +509,7 @@ fn criterion(
     depth: usize,
 ) -> Value {
     if depth < 4 && choices.chance(3, 8) {
-        let of_complex: &[&str] =
-            if ops == Ops::All { &["$and", "$or", "$not"] } else { &["$and", "$or"] };
+        let of_complex: &[&str] = if ops == Ops::All { &["$and", "$or", "$not"] } else { &["$and", "$or"] };
         let op = choices.pick(of_complex);
         let count = match op {
             _ if choices.chance(1, 64) => choices.below(3),
@@ -557,7 +556,11 @@ fn criterion(
             _ if op == "$match" => {
                 let text = operand(choices, field, distinct);
                 let text = part(choices, &text);
-                if choices.chance(1, 3) { format!("{text} {}", operand(choices, field, distinct)) } else { text }
+                if choices.chance(1, 3) {
+                    format!("{text} {}", operand(choices, field, distinct))
+                } else {
+                    text
+                }
             }
             _ => operand(choices, field, distinct),
         })

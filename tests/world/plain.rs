@@ -309,8 +309,10 @@ fn criterion(fields: &[Field], is_extended: bool, value: &Value) -> Result<Crite
         if children.is_empty() || has("field") || has("values") {
             return Err(Invalid);
         }
-        let mut children =
-            children.iter().map(|child| criterion(fields, is_extended, child)).collect::<Result<Vec<_>, _>>()?;
+        let mut children = children
+            .iter()
+            .map(|child| criterion(fields, is_extended, child))
+            .collect::<Result<Vec<_>, _>>()?;
         return match op {
             "$and" => Ok(Criterion::And(children)),
             "$or" => Ok(Criterion::Or(children)),
