@@ -698,7 +698,10 @@ fn negations_of_any_depth_take_no_stack() {
             }
             let text = format!("{}name = x", "not ".repeat(levels));
             assert_eq!(
-                FilterBuilder::new(&Catalog::cases()).limits(wide().with_criteria(usize::MAX)).text(&text).unwrap(),
+                FilterBuilder::new(&Catalog::cases())
+                    .limits(wide().with_criteria(usize::MAX))
+                    .text(&text)
+                    .unwrap(),
                 filter,
                 "{levels}"
             );
