@@ -127,7 +127,7 @@ pub(crate) fn table(catalog: &Catalog, name: &str, folded: &Folded) -> Result<Ta
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let catalog = Catalog::cases();
+    let catalog = args.selection.catalog();
     let table = table(&catalog, &args.table, &args.folded)?;
     let mut out = Output::new();
     match &args.requests {
