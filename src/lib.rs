@@ -125,6 +125,7 @@ pub mod service;
 mod slice;
 #[cfg(feature = "sql")]
 pub mod sql;
+mod stop;
 #[cfg(feature = "store")]
 pub mod store;
 mod topk;
@@ -144,6 +145,7 @@ pub use filter::{
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
+pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 pub use store::{
     AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
