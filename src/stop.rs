@@ -161,7 +161,14 @@ impl StopConditions {
         })
     }
 
+    /// Returns true if the token was cancelled.
+    #[cfg(feature = "service")]
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+    }
+
     /// Returns the error of a search that is to be stopped now.
+    #[cfg(any(test, feature = "postgres", feature = "store"))]
     pub(crate) fn verdict_now(&self) -> Result<(), Error> {
         let Some(check) = self.check() else { return Ok(()) };
         check.is_stopped();
