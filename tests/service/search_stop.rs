@@ -42,11 +42,11 @@ fn slow_body(number: usize) -> Vec<u8> {
     let pair = |at: usize| {
         let (amount, day, minute) = (at * 163 % CASES + number, at % 28 + 1, at % 60);
         format!(
-            r#"{{"op":"and","children":[{{"field":"totalAmountInDefaultCurrency","op":">","values":["{amount}"]}},{{"field":"createdAt","op":"<","values":["2024-03-{day:02} 10:{minute:02}:00"]}}]}}"#
+            r#"{{"op":"$and","children":[{{"field":"totalAmountInDefaultCurrency","op":">","values":["{amount}"]}},{{"field":"createdAt","op":"<","values":["2024-03-{day:02} 10:{minute:02}:00"]}}]}}"#
         )
     };
     let pairs: Vec<String> = (0..PAIRS).map(pair).collect();
-    format!(r#"{{"criteria":[{{"op":"or","children":[{}]}}]}}"#, pairs.join(",")).into_bytes()
+    format!(r#"{{"criteria":[{{"op":"$or","children":[{}]}}]}}"#, pairs.join(",")).into_bytes()
 }
 
 /// Starts a service that searches its file, even if the tests run with PostgreSQL.
