@@ -597,7 +597,7 @@ fn a_byte_order_mark_affects_no_case() {
 fn extended(body: impl AsRef<[u8]>) -> Filter {
     let catalog = Catalog::cases().extended();
     let limits = wide().with_criteria(usize::MAX).with_string_bytes(usize::MAX);
-    FilterBuilder::new(&catalog).limits(limits).json(body.as_ref()).unwrap()
+    FilterBuilder::new(&catalog).with_limits(limits).json(body.as_ref()).unwrap()
 }
 
 fn on_name(op: &str, values: &[impl AsRef<str>]) -> String {
@@ -707,7 +707,7 @@ fn negations_of_any_depth_take_no_stack() {
             let text = format!("{}name = x", "not ".repeat(levels));
             assert_eq!(
                 FilterBuilder::new(&Catalog::cases())
-                    .limits(wide().with_criteria(usize::MAX))
+                    .with_limits(wide().with_criteria(usize::MAX))
                     .text(&text)
                     .unwrap(),
                 filter,

@@ -29,11 +29,13 @@ pub enum PostgresErrorKind {
     Request,
     /// The filter needs a folded column that the table does not have.
     Unsupported,
+    /// The search was stopped by its [token](crate::CancelToken) or its [deadline](crate::Deadline).
+    Stopped,
 }
 
 impl PostgresErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Options,
         Self::Unavailable,
         Self::Timeout,
@@ -42,6 +44,7 @@ impl PostgresErrorKind {
         Self::Rejected,
         Self::Request,
         Self::Unsupported,
+        Self::Stopped,
     ];
 
     /// Returns a stable name in lower case.
@@ -56,6 +59,7 @@ impl PostgresErrorKind {
             Self::Rejected => "refused",
             Self::Request => "request",
             Self::Unsupported => "unsupported",
+            Self::Stopped => "stopped",
         }
     }
 

@@ -43,6 +43,9 @@ const PING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 #[cfg(feature = "postgres")]
 impl From<PostgresError> for Failure {
     fn from(error: PostgresError) -> Self {
+        if error.kind() == PostgresErrorKind::Stopped {
+            return Self::stopped();
+        }
         let cause = format!("{}: {error}", error.kind().code());
         match error.kind() {
             // The client can do without words.
