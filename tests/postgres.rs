@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
-use casefilter::{Catalog, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams, SearchRequest};
+use casefilter::{
+    CancelToken, Catalog, Deadline, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams, SearchRequest,
+};
 use serde_json::Value;
 
 #[path = "postgres/tables.rs"]
@@ -246,7 +248,7 @@ fn a_search_stops_at_its_deadline_and_is_cancelled_on_the_server() {
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'casefilter' AND state = 'active' AND query LIKE '%{name}%'"
     );
     run(async {
-        let options = PostgresOptions { connections: 1, ..options(&name) };
+        let options = PostgresOptions { max_connections: 1, ..options(&name) };
         let source = PostgresSource::connect(&server, engine.catalog(), &options).await.unwrap();
         let request = all(engine.catalog());
         let locked = Locked::new(&server, &name);
