@@ -512,6 +512,7 @@ fn errors_never_repeat_a_connection_string() {
         assert_eq!(refused("host=h", &odd).await.kind(), PostgresErrorKind::Options);
         let error = refused("postgres://u:geheim@127.0.0.1:1/d", &PostgresOptions::default()).await;
         assert_eq!(error.kind(), PostgresErrorKind::Unavailable);
+        assert!(std::error::Error::source(&error).is_some(), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
     });
 }

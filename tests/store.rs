@@ -204,6 +204,9 @@ fn answers_are_those_of_an_engine() {
         (refused.kind(), refused.import_error().unwrap().error.path.as_str()),
         (StoreErrorKind::RejectedDocument, "tags")
     );
+    let import_error = std::error::Error::source(&refused).unwrap();
+    assert_eq!(import_error.to_string(), refused.to_string());
+    assert_eq!(import_error.source().unwrap().to_string(), refused.import_error().unwrap().error.to_string());
     assert_eq!(all(&store)[0].as_bytes(), again);
 }
 
