@@ -2,12 +2,12 @@
 
 use std::ops::{BitAnd, BitOr, Not};
 
-use super::builder::FilterBuilder;
+use super::builder::of_json;
 use super::compiled::Filter;
 use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::error::Errors;
-use crate::operator::{Complex, Connective, Operator};
+use crate::operator::{Complex, Connective, Grammar, Operator};
 use crate::predicate::json_string;
 use crate::value::Value;
 
@@ -173,7 +173,7 @@ impl Criteria {
     /// their field, lists without values.
     pub fn compile(&self, catalog: &Catalog) -> Result<Filter, Errors> {
         let body = format!(r#"{{"criteria":[{}]}}"#, self.json);
-        FilterBuilder::new(&catalog.extended()).limits(no_limits()).json(body.as_bytes())
+        of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())
     }
 
     /// Joins two criteria. Criteria that are joined by the same connective already become longer, not deeper.
