@@ -2,7 +2,8 @@
 //!
 //! A [`Batch`] has up to 65,536 rows: a column for each field, the insertion order of the rows, and their documents. An import fills it
 //! with a [`BatchBuilder`]. Single writes are buffered as [`BufferedRow`]s in a small batch, the head, whose columns are lazy: decoded on
-//! first access. A [`BatchMerge`] combines small batches into large ones.
+//! first access. A [`BatchMerge`] combines small batches into large ones. A [`Row`] has the values of one document while it is read, and an
+//! [`OwnedRow`] those of a document that filters test by itself.
 
 mod buffered_row;
 mod builder;
@@ -14,6 +15,7 @@ mod insertion_order;
 mod lazy_batch;
 mod lazy_columns;
 mod merge;
+mod owned_row;
 mod row;
 mod row_addr;
 mod sealed;
@@ -23,6 +25,7 @@ pub(crate) use builder::BatchBuilder;
 pub(crate) use document::{Document, Keep};
 pub(crate) use lazy_columns::FewRows;
 pub(crate) use merge::BatchMerge;
+pub(crate) use owned_row::OwnedRow;
 pub(crate) use row::{Remark, Row};
 pub(crate) use row_addr::RowAddr;
 pub(crate) use sealed::{Batch, MAX_BATCHES, MAX_DOCUMENT_BYTES};

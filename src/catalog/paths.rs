@@ -100,6 +100,14 @@ impl Paths {
         child
     }
 
+    /// Returns the key of a node in its parent; empty for the root and the elements of an array.
+    #[cfg(feature = "serde")]
+    pub(crate) fn key(&self, node: PathId) -> &str {
+        let parent = self.steps.get(node).and_then(|step| self.nodes.get(step.parent));
+        let own = parent.and_then(|parent| parent.children.iter().find(|(_, child)| *child == node));
+        own.map_or("", |(key, _)| key)
+    }
+
     /// Finds the child of `node` with this key. Returns its index among the children and its id.
     pub(crate) fn child(&self, node: PathId, key: &str) -> Option<(usize, PathId)> {
         let children = &self.nodes.get(node)?.children;

@@ -1,11 +1,11 @@
 //! Construction of filters in Rust: from values, and from other filters.
 
-use super::builder::FilterBuilder;
+use super::builder::of_json;
 use super::compiled::{Filter, Origin};
 use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::operator::{Complex, Connective, Operands, Operator};
+use crate::operator::{Complex, Connective, Grammar, Operands, Operator};
 use crate::predicate::{self, json_string};
 use crate::value::Value;
 
@@ -77,9 +77,7 @@ impl Filter {
             }
         }
         body.push_str("]}]}");
-        FilterBuilder::new(&catalog.extended())
-            .with_limits(no_limits())
-            .json(body.as_bytes())
+        of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())
             .map_err(|errors| errors.map(of_test))
     }
 

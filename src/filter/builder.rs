@@ -10,6 +10,7 @@ use crate::criteria::{self, Body, Holds};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::json;
 use crate::limits::Limits;
+use crate::operator::Grammar;
 use crate::predicate;
 
 /// A compiler of filters for one catalogue, with [`Limits`] that the host chooses.
@@ -68,7 +69,7 @@ impl FilterBuilder {
     /// # Errors
     /// Returns the first ten errors in the body, in document order.
     pub fn json(&self, body: &[u8]) -> Result<Filter, Errors> {
-        of_json(&self.catalog, &self.limits, body)
+        of_json(&self.catalog, self.catalog.grammar(), &self.limits, body)
     }
 
     /// Compiles a filter in the text syntax. For values in the text, see [`Filter::quote`].
@@ -111,7 +112,7 @@ impl Filter {
     /// # Errors
     /// Returns the first ten errors in the body, in document order.
     pub fn compile(catalog: &Catalog, body: &[u8]) -> Result<Self, Errors> {
-        of_json(catalog, &Limits::default(), body)
+        of_json(catalog, catalog.grammar(), &Limits::default(), body)
     }
 
     /// Compiles a filter in the text syntax with the default [`Limits`]. Use [`FilterBuilder`] for other limits.
@@ -138,13 +139,18 @@ impl Filter {
     }
 }
 
-/// Compiles a JSON body.
-fn of_json(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Filter, Errors> {
+/// Compiles a JSON body whose operators are those of `grammar`.
+pub(super) fn of_json(
+    catalog: &Catalog,
+    grammar: Grammar,
+    limits: &Limits,
+    body: &[u8],
+) -> Result<Filter, Errors> {
     let text = body_text(body, limits)?;
-    let read = criteria::read(text, catalog.grammar(), limits);
+    let read = criteria::read(text, grammar, limits);
     match read.as_ref().and_then(|body| predicate::compile(body, catalog)) {
         Some(predicate) => Ok(Filter::new(catalog, predicate, Origin::Json(text.into()))),
-        None => Err(errors_of_json(catalog, limits, text, read)),
+        None => Err(errors_of_json(catalog, grammar, limits, text, read)),
     }
 }
 
@@ -177,10 +183,16 @@ fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
 
 /// Returns the errors of a body that did not compile. `read` is its syntax tree, if the fast path of the parser accepted it.
 #[cold]
-fn errors_of_json(catalog: &Catalog, limits: &Limits, text: &str, read: Option<Body<'_>>) -> Errors {
+fn errors_of_json(
+    catalog: &Catalog,
+    grammar: Grammar,
+    limits: &Limits,
+    text: &str,
+    read: Option<Body<'_>>,
+) -> Errors {
     let (body, errors) = match read {
         Some(body) => (body, Vec::new()),
-        None => criteria::parse_strictly(text, catalog.grammar(), limits, &|name| holds(catalog, name)),
+        None => criteria::parse_strictly(text, grammar, limits, &|name| holds(catalog, name)),
     };
     let errors = errors_of(catalog, &body, errors);
     let offsets: Vec<usize> = errors.as_slice().iter().map(|error| error.offset).collect();

@@ -2,6 +2,8 @@
 //!
 //! - [`builder`] compiles a [`Filter`] from a JSON body or a text.
 //! - [`build`] creates a filter from values or from other filters.
+//! - [`Criteria`] are built in Rust by names and values.
+//! - A [`Document`] is parsed once, for many filters.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
 //! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
@@ -11,6 +13,8 @@ mod builder;
 mod bytes;
 mod cache;
 mod compiled;
+mod criteria;
+mod document;
 mod identity;
 mod limits;
 pub(crate) mod order;
@@ -26,6 +30,8 @@ pub use self::builder::FilterBuilder;
 pub(crate) use self::bytes::utf8;
 pub use self::cache::{CacheStats, FilterCache};
 pub use self::compiled::Filter;
+pub use self::criteria::{Criteria, FieldName, field};
+pub use self::document::Document;
 pub use self::order::{Direction, Order};
 pub use self::params::{DEFAULT_PAGE, Paging, SearchParams};
 pub use self::request::SearchRequest;

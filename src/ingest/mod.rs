@@ -7,6 +7,8 @@ mod rules;
 mod scan;
 mod segment;
 mod segments;
+#[cfg(feature = "serde")]
+mod serialized;
 mod slot_keys;
 mod split;
 mod strict;
@@ -16,6 +18,8 @@ mod template;
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{case_limit, complete, expected_value};
+#[cfg(feature = "serde")]
+pub(crate) use serialized::read_serialized;
 pub use split::check_text;
 pub(crate) use split::{FileFault, Piece, Splitter};
 pub(crate) use strict::read_case;

@@ -42,21 +42,28 @@ pub(crate) fn case_limit(limits: &Limits) -> usize {
 
 /// Checks the `id`. The reader has already recorded an `id` of a wrong type as a fault.
 fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
-    let bad = |offset, found: Found| {
-        let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
-        Err(Error::new(ErrorKind::BadId, offset, found, expected))
-    };
     match row.values(FieldId::ID).next() {
-        Some(Value::String(id)) if id.is_empty() => bad(offset, "an empty `id`".into()),
-        Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
-            bad(offset, format!("an `id` of {} bytes", id.len()).into())
-        }
+        Some(Value::String(id)) => check_identity(Some(id.len()), offset),
         Some(_) => Ok(()),
         None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
-            Some(fault) => bad(fault.offset, fault.found.clone()),
-            None => bad(0, "no `id`".into()),
+            Some(fault) => Err(bad_id(fault.offset, fault.found.clone())),
+            None => check_identity(None, 0),
         },
     }
+}
+
+/// Checks the length in bytes of an `id` at `offset`; `None` if the document has none.
+pub(super) fn check_identity(len: Option<usize>, offset: usize) -> Result<(), Error> {
+    match len {
+        Some(0) => Err(bad_id(offset, "an empty `id`")),
+        Some(len) if len > MAX_ID_BYTES => Err(bad_id(offset, format!("an `id` of {len} bytes"))),
+        Some(_) => Ok(()),
+        None => Err(bad_id(0, "no `id`")),
+    }
+}
+
+fn bad_id(offset: usize, found: impl Into<Found>) -> Error {
+    Error::new(ErrorKind::BadId, offset, found, format!("a string of 1 to {MAX_ID_BYTES} bytes"))
 }
 
 /// Returns the name of the JSON type of a field's values, for errors.

@@ -137,6 +137,56 @@ impl<L, B: Copy + Into<Complex>> Tree<L, B> {
     }
 }
 
+/// A branch whose children are being evaluated.
+struct OpenBranch<'t> {
+    connective: Connective,
+    children: std::slice::Iter<'t, NodeId>,
+}
+
+impl<L> Tree<L> {
+    /// Evaluates the tree like [`evaluate`](Tree::evaluate), but only until its value is known. `leaf` evaluates the leaves.
+    #[inline]
+    pub(crate) fn decides(&self, mut leaf: impl FnMut(&L) -> bool) -> bool {
+        // Most filters are one test, or one branch of tests.
+        let (connective, children) = match self.get(self.root()) {
+            Some(Node::Branch(connective, children)) => (*connective, children),
+            Some(Node::Leaf(test)) => return leaf(test),
+            Some(Node::Constant(value)) => return *value,
+            None => return false,
+        };
+        let mut open: SmallVec<[OpenBranch<'_>; 4]> = SmallVec::new();
+        let mut branch = OpenBranch { connective, children: children.iter() };
+        loop {
+            // The value of the branch if none of its further children decides it.
+            let mut value = branch.connective.neutral();
+            while let Some(child) = branch.children.next() {
+                match self.get(*child) {
+                    Some(Node::Leaf(test)) => value = leaf(test),
+                    Some(Node::Constant(constant)) => value = *constant,
+                    Some(Node::Branch(connective, children)) => {
+                        let inner = OpenBranch { connective: *connective, children: children.iter() };
+                        open.push(std::mem::replace(&mut branch, inner));
+                        value = branch.connective.neutral();
+                        continue;
+                    }
+                    None => {}
+                }
+                if value != branch.connective.neutral() {
+                    break;
+                }
+            }
+            // The value of a branch decides the one around it, or leaves it open.
+            loop {
+                let Some(outer) = open.pop() else { return value };
+                branch = outer;
+                if value == branch.connective.neutral() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
 /// The values of a criterion. Most criteria have few.
 pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
 

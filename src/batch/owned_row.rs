@@ -1,0 +1,105 @@
+//! The values of one document in a form that many filters can test: owned, and sorted by field.
+
+use std::ops::Range;
+
+use super::row::Row;
+use crate::catalog::FieldId;
+use crate::value::{OrderedType, Value};
+
+/// The values of one document by field.
+///
+/// Unlike a [`Row`], it borrows nothing, and finds the values of a field without a search.
+///
+/// Invariant, once it is [sorted](Self::sort): `starts` has one more entry than the catalogue has fields, and the values of field `f` are
+/// `values[starts[f]..starts[f + 1]]`, in document order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnedRow {
+    /// All strings, one after the other.
+    texts: String,
+    values: Vec<(FieldId, Stored)>,
+    starts: Vec<u32>,
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug)]
+enum Stored {
+    /// A range of `texts`.
+    String(u32, u32),
+    Ordered(OrderedType, i64),
+    Boolean(bool),
+}
+
+impl OwnedRow {
+    /// Returns the values of a row, sorted for a catalogue of `fields` fields.
+    pub(crate) fn of(row: &Row<'_>, fields: usize) -> Self {
+        let mut own = Self::default();
+        for (field, value) in row.iter() {
+            own.push(field, value);
+        }
+        own.sort(fields);
+        own
+    }
+
+    pub(crate) fn push(&mut self, field: FieldId, value: &Value<'_>) {
+        let stored = match (value, value.ordinal()) {
+            (_, Some((kind, ordinal))) => Stored::Ordered(kind, ordinal),
+            (Value::String(text), _) => return self.push_text(field, text),
+            (Value::Boolean(boolean), _) => Stored::Boolean(*boolean),
+            _ => return,
+        };
+        self.values.push((field, stored));
+    }
+
+    pub(crate) fn push_text(&mut self, field: FieldId, text: &str) {
+        let start = offset(self.texts.len());
+        self.texts.push_str(text);
+        self.values.push((field, Stored::String(start, offset(self.texts.len()))));
+    }
+
+    /// Returns true if there is a value of the field. Searches all values.
+    #[cfg(feature = "serde")]
+    pub(crate) fn has(&self, field: FieldId) -> bool {
+        self.values.iter().any(|(other, _)| *other == field)
+    }
+
+    /// Sorts the values by field, for a catalogue of `fields` fields.
+    pub(crate) fn sort(&mut self, fields: usize) {
+        self.values.sort_by_key(|(field, _)| *field);
+        self.starts.clear();
+        self.starts.reserve(fields.saturating_add(1));
+        let mut at = 0;
+        for field in 0..=fields {
+            while self.values.get(at).is_some_and(|(own, _)| own.index() < field) {
+                at = at.saturating_add(1);
+            }
+            self.starts.push(offset(at));
+        }
+    }
+
+    /// Returns the values of a field in document order, with repetitions. The row must be sorted.
+    #[inline]
+    pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
+        let start = |field: usize| self.starts.get(field).map_or(0, |start| *start as usize);
+        let range = start(field.index())..start(field.index().saturating_add(1));
+        let own = self.values.get(range).unwrap_or_default();
+        own.iter().map(|(_, stored)| self.value(*stored))
+    }
+
+    #[inline]
+    fn value(&self, stored: Stored) -> Value<'_> {
+        match stored {
+            Stored::String(start, end) => {
+                let range: Range<usize> = start as usize..end as usize;
+                self.texts.get(range).unwrap_or_default().into()
+            }
+            Stored::Ordered(kind, ordinal) => kind.value(ordinal),
+            Stored::Boolean(boolean) => Value::Boolean(boolean),
+        }
+    }
+}
+
+/// Converts an offset. Documents are smaller than 4 GiB, and have fewer values.
+fn offset(at: usize) -> u32 {
+    debug_assert!(u32::try_from(at).is_ok(), "documents are smaller than 4 GiB");
+    u32::try_from(at).unwrap_or(u32::MAX)
+}

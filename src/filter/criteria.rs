@@ -1,0 +1,278 @@
+//! [`Criteria`]: criteria built in Rust, by names and values.
+
+use std::ops::{BitAnd, BitOr, Not};
+
+use super::builder::of_json;
+use super::compiled::Filter;
+use super::limits::no_limits;
+use crate::catalog::Catalog;
+use crate::error::Errors;
+use crate::operator::{Complex, Connective, Grammar, Operator};
+use crate::predicate::json_string;
+use crate::value::Value;
+
+/// Criteria built in Rust, which [`compile`](Self::compile) checks against a catalogue.
+///
+/// Values are not parsed as part of a text, so they cannot change the structure of the criteria. All operators are allowed, whether the
+/// catalogue is [extended](Catalog::extended) or not.
+///
+/// ```
+/// use casefilter::{Catalog, field};
+/// let criteria = field("status").is("open")
+///     .and(field("tags").any_of(["cash", "vip"]))
+///     .and(field("totalAmountInDefaultCurrency").at_least(10_000).or(field("caseReview.assignee").is_absent()));
+/// let filter = criteria.compile(&Catalog::cases())?;
+/// assert_eq!(
+///     filter.to_text(),
+///     "caseReview.status = open and tags in (cash, vip) and \
+///      (caseReview.assignee is absent or totalAmountInDefaultCurrency >= 10000)"
+/// );
+/// # Ok::<(), casefilter::Errors>(())
+/// ```
+///
+/// The operators `&`, `|` and `!` are the same as [`and`](Self::and), [`or`](Self::or) and [`negated`](Self::negated).
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "criteria do nothing until they are compiled"]
+pub struct Criteria {
+    /// The criteria as in a request body.
+    json: String,
+    /// The operator of the outermost branch, whose children another criterion can join.
+    outermost: Option<Connective>,
+}
+
+/// A field that is about to be tested. [`field`] makes one.
+#[derive(Clone, Debug)]
+#[must_use = "a field is not a criterion until a method tests it"]
+pub struct FieldName<'n>(&'n str);
+
+/// Names a field, to make [`Criteria`] on it.
+///
+/// ```
+/// use casefilter::{Catalog, field};
+/// let large = field("totalAmountInDefaultCurrency").above(5000);
+/// assert!(large.compile(&Catalog::cases()).is_ok());
+/// let errors = field("statsu").is("open").compile(&Catalog::cases()).unwrap_err();
+/// assert_eq!(errors.as_slice()[0].kind.code(), "unknown_field");
+/// ```
+pub fn field(name: &str) -> FieldName<'_> {
+    FieldName(name)
+}
+
+impl FieldName<'_> {
+    /// Tests that the field has the value: `=`.
+    pub fn is<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
+        self.test(Operator::Equal, [value])
+    }
+
+    /// Tests that the field does not have the value: `<>`. True if the field is absent.
+    pub fn is_not<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
+        self.test(Operator::NotEqual, [value])
+    }
+
+    /// Tests that the field has one of the values: `$contains`.
+    pub fn any_of<'v, V: Into<Value<'v>>>(self, values: impl IntoIterator<Item = V>) -> Criteria {
+        self.test(Operator::Contains, values)
+    }
+
+    /// Tests that the field has all of the values: `$all`.
+    pub fn all_of<'v, V: Into<Value<'v>>>(self, values: impl IntoIterator<Item = V>) -> Criteria {
+        self.test(Operator::All, values)
+    }
+
+    /// Tests that the field has a greater value: `>`.
+    pub fn above<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
+        self.test(Operator::Greater, [value])
+    }
+
+    /// Tests that the field has the value or a greater one: `>=`.
+    pub fn at_least<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
+        self.test(Operator::GreaterOrEqual, [value])
+    }
+
+    /// Tests that the field has a smaller value: `<`.
+    pub fn below<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
+        self.test(Operator::Less, [value])
+    }
+
+    /// Tests that the field has the value or a smaller one: `<=`.
+    pub fn at_most<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
+        self.test(Operator::LessOrEqual, [value])
+    }
+
+    /// Tests that the field has a value: `$exists`.
+    pub fn is_present(self) -> Criteria {
+        self.test(Operator::Exists, ["true"])
+    }
+
+    /// Tests that the field has no value: `$exists` with `false`.
+    pub fn is_absent(self) -> Criteria {
+        self.test(Operator::Exists, ["false"])
+    }
+
+    /// Tests that a string of the field starts with one of these: `$startsWith`.
+    pub fn starts_with<'v, V: Into<Value<'v>>>(self, prefixes: impl IntoIterator<Item = V>) -> Criteria {
+        self.test(Operator::StartsWith, prefixes)
+    }
+
+    /// Tests that a string of the field contains one of these: `$substring`.
+    pub fn includes<'v, V: Into<Value<'v>>>(self, parts: impl IntoIterator<Item = V>) -> Criteria {
+        self.test(Operator::Substring, parts)
+    }
+
+    /// Tests that a string of the field contains every word of this text, whatever their case and accents: `$match`.
+    pub fn matches(self, words: &str) -> Criteria {
+        self.test(Operator::Match, [words])
+    }
+
+    /// Tests the field by any operator.
+    pub fn test<'v, V: Into<Value<'v>>>(
+        self,
+        operator: Operator,
+        values: impl IntoIterator<Item = V>,
+    ) -> Criteria {
+        let mut json = String::from(r#"{"field":"#);
+        json_string(self.0, &mut json);
+        json.push_str(r#","op":"#);
+        json_string(operator.name(), &mut json);
+        json.push_str(r#","values":["#);
+        for (at, value) in values.into_iter().enumerate() {
+            if at > 0 {
+                json.push(',');
+            }
+            match value.into() {
+                Value::String(text) => json_string(&text, &mut json),
+                value => json_string(&value.to_string(), &mut json),
+            }
+        }
+        json.push_str("]}");
+        Criteria { json, outermost: None }
+    }
+}
+
+impl Criteria {
+    /// Returns the criteria that are true if both are true.
+    pub fn and(self, other: Self) -> Self {
+        self.joined(Connective::And, &other)
+    }
+
+    /// Returns the criteria that are true if one of both is true.
+    pub fn or(self, other: Self) -> Self {
+        self.joined(Connective::Or, &other)
+    }
+
+    /// Returns the criteria that are true if these are false.
+    pub fn negated(self) -> Self {
+        let json = format!(r#"{{"op":"{}","children":[{}]}}"#, Complex::Not.name(), self.json);
+        Self { json, outermost: None }
+    }
+
+    /// Compiles the criteria to a filter for documents of a catalogue. No [`Limits`](crate::Limits) apply.
+    ///
+    /// # Errors
+    /// Returns the errors of a body with these criteria, with its paths: unknown fields, operators and values that do not fit the type of
+    /// their field, lists without values.
+    pub fn compile(&self, catalog: &Catalog) -> Result<Filter, Errors> {
+        let body = format!(r#"{{"criteria":[{}]}}"#, self.json);
+        of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())
+    }
+
+    /// Joins two criteria. Criteria that are joined by the same connective already become longer, not deeper.
+    fn joined(mut self, connective: Connective, other: &Self) -> Self {
+        if self.outermost == Some(connective) {
+            // The end of the list of children.
+            let end = self.json.len().saturating_sub("]}".len());
+            self.json.truncate(end);
+            self.json.push(',');
+            self.json.push_str(&other.json);
+            self.json.push_str("]}");
+            return self;
+        }
+        let json = format!(r#"{{"op":"{}","children":[{},{}]}}"#, connective.name(), self.json, other.json);
+        Self { json, outermost: Some(connective) }
+    }
+}
+
+impl BitAnd for Criteria {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+impl BitOr for Criteria {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl Not for Criteria {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        self.negated()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn criteria_in_rust_are_those_of_a_text() {
+        let cases = Catalog::cases();
+        let hostile = r#"a"]},{"op":"$or"#;
+        for (criteria, text) in [
+            (field("name").is(hostile), format!("name = {}", Filter::quote(hostile))),
+            (
+                field("name").is_not("x") & field("priority").any_of(["low", "high"]),
+                "name <> x and priority in (low, high)".into(),
+            ),
+            (
+                (field("tags").all_of(["a", "b"]) | field("tags").is_absent())
+                    & !field("name").matches("ana"),
+                "(tags all (a, b) or tags is absent) and not name matches ana".into(),
+            ),
+            (
+                field("totalAmountInDefaultCurrency")
+                    .above(1)
+                    .and(field("totalAmountInDefaultCurrency").at_most(5)),
+                "totalAmountInDefaultCurrency > 1 and totalAmountInDefaultCurrency <= 5".into(),
+            ),
+            (
+                field("name").starts_with(["A", "B"])
+                    | field("name").includes(["x"])
+                    | field("name").is_present(),
+                "name starts with (A, B) or name includes x or name is present".into(),
+            ),
+            (!(field("name").is("a") | field("name").is("b")), "not (name = a or name = b)".into()),
+        ] {
+            assert_eq!(criteria.compile(&cases), Ok(Filter::compile_text(&cases, &text).unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_are_those_of_a_body() {
+        let criteria = field("priority").is("low")
+            & (field("tags").any_of(["x"; 0]) | field("createdAt").below("yesterday"));
+        let errors = criteria.compile(&Catalog::cases()).unwrap_err();
+        let found: Vec<_> =
+            errors.as_slice().iter().map(|error| (error.path.as_str(), error.kind.code())).collect();
+        assert_eq!(
+            found,
+            [
+                ("criteria[0].children[1].children[0].values", "empty_list"),
+                ("criteria[0].children[1].children[1].values[0]", "bad_timestamp"),
+            ]
+        );
+    }
+
+    #[test]
+    fn many_criteria_are_joined_in_linear_time_and_without_depth() {
+        let all = (0..20_000).map(|number| field("name").is(number.to_string()));
+        let any = all.reduce(Criteria::or).unwrap();
+        assert_eq!(any.compile(&Catalog::cases()).unwrap().size(), 1);
+    }
+}

@@ -1,0 +1,199 @@
+//! [`Document`]: a document parsed once, for many filters.
+
+use std::fmt;
+
+use super::bytes::utf8;
+use super::compiled::Filter;
+use crate::batch::{OwnedRow, Row};
+use crate::catalog::{Catalog, FieldId};
+use crate::error::{Error, Errors};
+use crate::ingest;
+use crate::limits::Limits;
+use crate::value::Value;
+
+/// A document parsed once, for testing many filters.
+///
+/// [`Filter::matches`] parses its document each time, which takes nearly all of its time. To test one document against many filters, parse
+/// it once, and call [`Filter::selects`]. No engine is needed.
+///
+/// ```
+/// use casefilter::{Catalog, Document, Filter};
+/// let cases = Catalog::cases();
+/// let saved = ["status = open", "tags = vip and priority = high", "name matches garcia"]
+///     .map(|text| Filter::compile_text(&cases, text).unwrap());
+/// let document = Document::parse(&cases, br#"{"id":"1","name":"Garc\u00eda","caseReview":{"status":"open"}}"#)?;
+/// let selecting = saved.iter().map(|filter| filter.selects(&document)).collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(selecting, [true, false, true]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// With the feature `serde`, [`of`](Self::of) makes a document of any value that can be serialised, such as a struct of the host or a
+/// `serde_json::Value`.
+#[derive(Clone)]
+pub struct Document {
+    catalog: Catalog,
+    row: OwnedRow,
+}
+
+impl Document {
+    /// Parses a document in JSON under the default [`Limits`].
+    ///
+    /// # Errors
+    /// Returns the errors of a strict import of the document, in document order; ten at most.
+    pub fn parse(catalog: &Catalog, json: &[u8]) -> Result<Self, Errors> {
+        Self::parse_within(catalog, json, &Limits::default())
+    }
+
+    /// Parses a document in JSON under other [`Limits`] than the default ones.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`parse`](Self::parse).
+    pub fn parse_within(catalog: &Catalog, json: &[u8], limits: &Limits) -> Result<Self, Errors> {
+        let text = utf8(json)?;
+        let mut row = Row::default();
+        ingest::read_case(text, catalog, limits, &mut row)?;
+        match Errors::from_unsorted(row.take_faults()) {
+            Some(errors) => Err(errors),
+            None => Ok(Self { catalog: catalog.clone(), row: OwnedRow::of(&row, catalog.fields().len()) }),
+        }
+    }
+
+    /// Makes a document of a value, such as a struct, a map or a `serde_json::Value`, without a text between. Applies the default
+    /// [`Limits`].
+    ///
+    /// The value counts as the JSON that `serde_json` makes of it: `None` as `null`, enums by the names of their variants, maps with keys
+    /// that are strings, numbers or characters.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Field, FieldType, Filter};
+    /// #[derive(serde::Serialize)]
+    /// struct Ticket<'t> {
+    ///     id: &'t str,
+    ///     labels: Vec<&'t str>,
+    ///     amount: Option<f64>,
+    /// }
+    /// let tickets = Catalog::new([
+    ///     Field::new("labels[]", FieldType::String),
+    ///     Field::new("amount", FieldType::Number),
+    /// ])?;
+    /// let ticket = Ticket { id: "1", labels: vec!["printer", "urgent"], amount: None };
+    /// let document = Document::of(&tickets, &ticket)?;
+    /// assert!(Filter::compile_text(&tickets, "labels = urgent and amount is absent")?.selects(&document)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of a strict import of that JSON; ten at most. Their offsets are 0. Returns an error of kind
+    /// [`BadValue`](crate::ErrorKind::BadValue) with the message of the value's own implementation, if that fails.
+    #[cfg(feature = "serde")]
+    pub fn of<T: serde::Serialize + ?Sized>(catalog: &Catalog, value: &T) -> Result<Self, Errors> {
+        let row = ingest::read_serialized(value, catalog, &Limits::default())?;
+        Ok(Self { catalog: catalog.clone(), row })
+    }
+
+    /// Returns the catalogue that the document was parsed for.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Returns the values of a field in document order, or its default. Returns nothing for a field of another catalogue.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document};
+    /// let cases = Catalog::cases();
+    /// let document = Document::parse(&cases, br#"{"id":"1","tags":["vip","cash"]}"#)?;
+    /// let tags: Vec<String> = document.values(cases.find("tags").unwrap()).map(|tag| tag.to_string()).collect();
+    /// assert_eq!(tags, ["vip", "cash"]);
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    pub fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
+        self.row.values(field)
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for id in self.catalog.field_ids() {
+            let values: Vec<String> = self.values(id).map(|value| value.to_string()).collect();
+            if !values.is_empty() {
+                map.entry(&self.catalog.field(id).name(), &values);
+            }
+        }
+        map.finish()
+    }
+}
+
+impl Filter {
+    /// Returns true if the filter selects the document. See [`Document`] for an example.
+    ///
+    /// # Errors
+    /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the filter's catalogue is not [within](Catalog::is_within) that of the
+    /// document.
+    #[inline]
+    pub fn selects(&self, document: &Document) -> Result<bool, Error> {
+        self.catalog().check_within(&document.catalog, "document")?;
+        Ok(self.predicate().decides(|leaf| leaf.matches(document.row.values(leaf.field))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Field, FieldType};
+    use crate::error::ErrorKind;
+
+    const DOCUMENTS: [&str; 5] = [
+        r#"{"id":"1"}"#,
+        r#"{"id":"2","tags":["vip","cash","vip"],"totalAmountInDefaultCurrency":10,"priority":"high"}"#,
+        r#"{"id":"3","caseReview":{"checklistState":{"checklist":[{"name":"a","checked":true},{"name":"b"},null]}}}"#,
+        r#"{"id":"4","createdAt":"2024-02-29 00:00:00+0100","applicantInfo":{"dob":"86400000"}}"#,
+        r#"{"id":"5","name":"García","tags":[],"applicantInfo":null}"#,
+    ];
+
+    #[test]
+    fn a_parsed_document_is_selected_as_its_text_is() {
+        let cases = Catalog::cases();
+        let filters = [
+            "true",
+            "false",
+            "id = 2",
+            "tags all (cash, vip)",
+            "not tags all (cash, vip)",
+            "tags <> vip and priority = medium",
+            "totalAmountInDefaultCurrency > 9 or caseReview.checklistState.checklist.checked = true",
+            "createdAt < '2024-02-29 00:00:00' or applicantInfo.dob >= '1970-01-02 00:00:00'",
+            "name matches GARCIA and (tags is absent or id in (1, 2))",
+            "(id = 1 or id = 2) and (priority = high or priority = medium) and not (id = 3)",
+        ]
+        .map(|text| Filter::compile_text(&cases, text).unwrap());
+        for text in DOCUMENTS {
+            let document = Document::parse(&cases, text.as_bytes()).unwrap();
+            for filter in &filters {
+                let expected = filter.matches(text.as_bytes());
+                assert_eq!(filter.selects(&document), expected, "{filter} {text}");
+                assert_eq!(filter.unoptimized().selects(&document), expected, "{filter} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_errors_of_a_document_are_returned() {
+        let errors = Document::parse(&Catalog::cases(), br#"{"id":"1","tags":"vip","name":1}"#).unwrap_err();
+        let paths: Vec<&str> = errors.as_slice().iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["tags", "name"]);
+        assert!(Document::parse(&Catalog::cases(), b"{}").is_err());
+        assert!(Document::parse(&Catalog::cases(), b"\xff").is_err());
+    }
+
+    #[test]
+    fn a_filter_of_another_catalogue_is_an_error() {
+        let other = Catalog::new([Field::new("x", FieldType::String)]).unwrap();
+        let filter = Filter::compile_text(&other, "x = a").unwrap();
+        let document = Document::parse(&Catalog::cases(), br#"{"id":"1"}"#).unwrap();
+        assert_eq!(filter.selects(&document).unwrap_err().kind, ErrorKind::CatalogMismatch);
+        let narrow = Catalog::cases().allow(["tags"]).unwrap();
+        assert_eq!(Filter::compile_text(&narrow, "tags = a").unwrap().selects(&document), Ok(false));
+    }
+}

@@ -1,0 +1,940 @@
+//! Reads a document from a value that can be serialised, without a text between.
+//!
+//! The result is that of [`read_case`](super::read_case) on the JSON that `serde_json` makes of the value.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+use serde::ser::{self, Impossible, Serializer};
+
+use super::ordered_form::OrderedForm;
+use super::rules::{check_identity, expected_value};
+use crate::batch::OwnedRow;
+use crate::catalog::{Catalog, FieldId, FieldType, PathId, Paths, Shape};
+use crate::error::{Error, ErrorKind, Errors, REPORTED_ERRORS, quote};
+use crate::json::JsonType;
+use crate::limits::Limits;
+use crate::value::{Number, Value};
+
+/// Reads a document. Absent fields get their default.
+///
+/// # Errors
+/// Returns the errors of a strict import, with paths and without offsets; ten at most.
+pub(crate) fn read_serialized<T: Serialize + ?Sized>(
+    value: &T,
+    catalog: &Catalog,
+    limits: &Limits,
+) -> Result<OwnedRow, Errors> {
+    let mut reader = ValueReader {
+        catalog,
+        limits,
+        row: OwnedRow::default(),
+        id: None,
+        faults: Vec::new(),
+        path: Vec::new(),
+        node: Some(Paths::ROOT),
+        depth: 0,
+        is_object: false,
+    };
+    if let Err(Stop(error)) = value.serialize(&mut reader) {
+        return Err((*error).into());
+    }
+    reader.finish()
+}
+
+/// A step of the path to the value that is being read.
+#[derive(Clone, Copy, Debug)]
+enum Segment {
+    /// A node of the catalogue's paths, whose key it is.
+    Node(PathId),
+    /// A key that leads to no field.
+    Other,
+    Index(usize),
+}
+
+struct ValueReader<'c> {
+    catalog: &'c Catalog,
+    limits: &'c Limits,
+    row: OwnedRow,
+    /// The length of the `id` in bytes, once it was read.
+    id: Option<usize>,
+    faults: Vec<Error>,
+    path: Vec<Segment>,
+    /// The node of the next value; `None` if there is no field below it.
+    node: Option<PathId>,
+    depth: usize,
+    /// True once the outermost object was entered.
+    is_object: bool,
+}
+
+/// An error that ends reading.
+#[derive(Debug)]
+struct Stop(Box<Error>);
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl ser::Error for Stop {
+    fn custom<M: fmt::Display>(message: M) -> Self {
+        let error = Error::new(ErrorKind::BadValue, 0, message.to_string(), "a value that can be serialised");
+        Self(Box::new(error))
+    }
+}
+
+/// A scalar of the value.
+#[derive(Clone, Copy)]
+enum Scalar<'v> {
+    Text(&'v str),
+    Signed(i64),
+    Unsigned(u64),
+    Double(f64),
+    Boolean(bool),
+}
+
+impl Scalar<'_> {
+    const fn json_type(self) -> JsonType {
+        match self {
+            Self::Text(_) => JsonType::String,
+            Self::Signed(_) | Self::Unsigned(_) | Self::Double(_) => JsonType::Number,
+            Self::Boolean(_) => JsonType::Boolean,
+        }
+    }
+}
+
+impl ValueReader<'_> {
+    fn finish(mut self) -> Result<OwnedRow, Errors> {
+        if !self.is_object {
+            return Err(no_object(JsonType::Null).into());
+        }
+        let is_id_bad = self.faults.iter().any(|fault| fault.kind == ErrorKind::BadId);
+        if !is_id_bad && let Err(error) = check_identity(self.id, 0) {
+            self.faults.push(error.at(if self.id.is_some() { "id" } else { "" }));
+        }
+        if let Some(errors) = Errors::in_order(self.faults) {
+            return Err(errors);
+        }
+        for (field, default) in self.catalog.defaults() {
+            if !self.row.has(*field) {
+                self.row.push_text(*field, default);
+            }
+        }
+        self.row.sort(self.catalog.fields().len());
+        Ok(self.row)
+    }
+
+    /// Records an error of a value, at its path.
+    fn fault(&mut self, error: Error) {
+        if self.faults.len() < REPORTED_ERRORS {
+            let path = self.path();
+            self.faults.push(error.at(path));
+        }
+    }
+
+    /// Formats the path of the current value.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for segment in &self.path {
+            match segment {
+                Segment::Node(node) => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(self.catalog.paths().key(*node));
+                }
+                Segment::Other => path.push_str(if path.is_empty() { "…" } else { ".…" }),
+                Segment::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        path
+    }
+
+    /// Reads a scalar at the current node.
+    fn scalar(&mut self, scalar: Scalar<'_>) -> Result<(), Stop> {
+        if self.depth == 0 {
+            return Err(Stop(Box::new(no_object(scalar.json_type()))));
+        }
+        let Some(node) = self.node else { return Ok(()) };
+        let Shape::Leaf(field) = self.catalog.paths().shape(node) else {
+            self.mismatch(node, scalar.json_type());
+            return Ok(());
+        };
+        self.leaf(field, scalar);
+        Ok(())
+    }
+
+    /// Reads a scalar as a value of `field`, or records a fault.
+    fn leaf(&mut self, field: FieldId, scalar: Scalar<'_>) {
+        let catalog_field = self.catalog.field(field);
+        let kind = scalar.json_type();
+        let value = match (catalog_field.field_type(), scalar) {
+            (FieldType::String, Scalar::Text(text)) => {
+                if field == FieldId::ID {
+                    self.id = Some(text.len());
+                }
+                return self.row.push_text(field, text);
+            }
+            (FieldType::Boolean, Scalar::Boolean(boolean)) => Value::Boolean(boolean),
+            // Rounded to the nearest double, as the digits would be.
+            (FieldType::Number, Scalar::Signed(integer)) => return self.number(field, integer as f64),
+            (FieldType::Number, Scalar::Unsigned(integer)) => return self.number(field, integer as f64),
+            (FieldType::Number, Scalar::Double(double)) => return self.number(field, double),
+            _ => match OrderedForm::of(catalog_field).filter(|form| form.takes(kind)) {
+                Some(form) => match form.parse(kind, &text_of(scalar), 0) {
+                    Ok(value) => value,
+                    Err(error) => return self.fault(*error),
+                },
+                None => {
+                    let kind_of_error =
+                        if field == FieldId::ID { ErrorKind::BadId } else { ErrorKind::WrongType };
+                    let expected = expected_value(catalog_field);
+                    return self.fault(Error::new(kind_of_error, 0, kind.name(), expected));
+                }
+            },
+        };
+        self.row.push(field, &value);
+    }
+
+    fn number(&mut self, field: FieldId, double: f64) {
+        // Infinities and NaN are `null` in JSON, which is no value.
+        if let Some(number) = Number::new(double) {
+            self.row.push(field, &Value::Number(number));
+        }
+    }
+
+    /// Records that the value at a node of the catalogue's paths has another JSON type than it needs.
+    fn mismatch(&mut self, node: PathId, found: JsonType) {
+        let shape = self.catalog.paths().shape(node);
+        let expected = match shape {
+            Shape::Object => "an object",
+            Shape::Array => "an array",
+            Shape::Leaf(field) => expected_value(self.catalog.field(field)),
+        };
+        let kind = if shape == Shape::Leaf(FieldId::ID) { ErrorKind::BadId } else { ErrorKind::WrongType };
+        self.fault(Error::new(kind, 0, found.name(), expected));
+    }
+
+    /// Enters an array or object.
+    fn open(&mut self, kind: JsonType) -> Result<Open, Stop> {
+        let limit = self.limits.document_depth;
+        if self.depth >= limit {
+            let found = format!("nesting deeper than {limit}");
+            let error = Error::new(ErrorKind::TooDeep, 0, found, format!("at most {limit} levels"));
+            return Err(Stop(Box::new(error.at(self.path()))));
+        }
+        self.depth = self.depth.saturating_add(1);
+        let node = match self.node {
+            Some(node) => match (self.catalog.paths().shape(node), kind) {
+                (Shape::Object, JsonType::Object) | (Shape::Array, JsonType::Array) => Some(node),
+                _ if self.depth == 1 => return Err(Stop(Box::new(no_object(kind)))),
+                _ => {
+                    self.mismatch(node, kind);
+                    None
+                }
+            },
+            None => None,
+        };
+        self.is_object = true;
+        Ok(Open { node, likely: 0, seen: 0, index: 0 })
+    }
+
+    /// Leaves an array or object.
+    fn close(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+}
+
+/// Returns the error of a value that is not an object.
+fn no_object(found: JsonType) -> Error {
+    Error::new(ErrorKind::WrongType, 0, found.name(), "a document, which is an object")
+}
+
+/// An open array or object.
+struct Open {
+    /// The node in the catalogue's paths; `None` if there is no field below it.
+    node: Option<PathId>,
+    /// The index of the child that is expected next, since values keep the order of their members.
+    likely: usize,
+    /// A bit for each of the node's first 64 children that was read.
+    seen: u64,
+    /// The index of the next element.
+    index: usize,
+}
+
+impl Open {
+    /// Finds the node of a member.
+    fn member(&mut self, reader: &ValueReader<'_>, key: &str) -> Result<Option<PathId>, Stop> {
+        let Some((place, child)) =
+            self.node.and_then(|node| reader.catalog.paths().child_near(node, key, self.likely))
+        else {
+            return Ok(None);
+        };
+        self.likely = place.saturating_add(1);
+        if let Some(bit) = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)) {
+            if self.seen & bit != 0 {
+                let found = format!("{} again", quote(key));
+                let error = Error::new(ErrorKind::DuplicateKey, 0, found, "each key at most once");
+                return Err(Stop(Box::new(error.at(reader.path()))));
+            }
+            self.seen |= bit;
+        }
+        Ok(Some(child))
+    }
+}
+
+/// An array or object that is being read.
+struct Compound<'r, 'c> {
+    reader: &'r mut ValueReader<'c>,
+    open: Open,
+    /// The node of the member whose key was read.
+    member: Option<PathId>,
+    /// Brackets around it that end with it: that of an enum variant with data.
+    extra: usize,
+}
+
+impl Compound<'_, '_> {
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        let child = self.open.node.and_then(|node| self.reader.catalog.paths().child(node, ""));
+        let segment = Segment::Index(self.open.index);
+        self.open.index = self.open.index.saturating_add(1);
+        self.value(child.map(|(_, child)| child), segment, value)
+    }
+
+    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Stop> {
+        let node = self.open.member(self.reader, key)?;
+        self.value(node, node.map_or(Segment::Other, Segment::Node), value)
+    }
+
+    fn value<T: Serialize + ?Sized>(
+        &mut self,
+        node: Option<PathId>,
+        segment: Segment,
+        value: &T,
+    ) -> Result<(), Stop> {
+        let before = std::mem::replace(&mut self.reader.node, node);
+        self.reader.path.push(segment);
+        value.serialize(&mut *self.reader)?;
+        self.reader.path.pop();
+        self.reader.node = before;
+        Ok(())
+    }
+
+    fn end(self) {
+        self.reader.close();
+        for _ in 0..self.extra {
+            self.reader.close();
+            self.reader.path.pop();
+        }
+    }
+}
+
+impl<'c> ValueReader<'c> {
+    fn compound<'r>(&'r mut self, kind: JsonType) -> Result<Compound<'r, 'c>, Stop> {
+        let open = self.open(kind)?;
+        Ok(Compound { reader: self, open, member: None, extra: 0 })
+    }
+
+    /// Enters the value of an enum variant with data: an object whose only key is the variant.
+    fn variant<'r>(&'r mut self, variant: &str, kind: JsonType) -> Result<Compound<'r, 'c>, Stop> {
+        let mut outer = self.open(JsonType::Object)?;
+        let node = outer.member(self, variant)?;
+        self.path.push(node.map_or(Segment::Other, Segment::Node));
+        self.node = node;
+        let open = self.open(kind)?;
+        Ok(Compound { reader: self, open, member: None, extra: 1 })
+    }
+}
+
+impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
+    type Ok = ();
+    type Error = Stop;
+    type SerializeSeq = Compound<'r, 'c>;
+    type SerializeTuple = Compound<'r, 'c>;
+    type SerializeTupleStruct = Compound<'r, 'c>;
+    type SerializeTupleVariant = Compound<'r, 'c>;
+    type SerializeMap = Compound<'r, 'c>;
+    type SerializeStruct = Compound<'r, 'c>;
+    type SerializeStructVariant = Compound<'r, 'c>;
+
+    fn serialize_bool(self, v: bool) -> Result<(), Stop> {
+        self.scalar(Scalar::Boolean(v))
+    }
+
+    fn serialize_i8(self, v: i8) -> Result<(), Stop> {
+        self.scalar(Scalar::Signed(v.into()))
+    }
+
+    fn serialize_i16(self, v: i16) -> Result<(), Stop> {
+        self.scalar(Scalar::Signed(v.into()))
+    }
+
+    fn serialize_i32(self, v: i32) -> Result<(), Stop> {
+        self.scalar(Scalar::Signed(v.into()))
+    }
+
+    fn serialize_i64(self, v: i64) -> Result<(), Stop> {
+        self.scalar(Scalar::Signed(v))
+    }
+
+    fn serialize_u8(self, v: u8) -> Result<(), Stop> {
+        self.scalar(Scalar::Unsigned(v.into()))
+    }
+
+    fn serialize_u16(self, v: u16) -> Result<(), Stop> {
+        self.scalar(Scalar::Unsigned(v.into()))
+    }
+
+    fn serialize_u32(self, v: u32) -> Result<(), Stop> {
+        self.scalar(Scalar::Unsigned(v.into()))
+    }
+
+    fn serialize_u64(self, v: u64) -> Result<(), Stop> {
+        self.scalar(Scalar::Unsigned(v))
+    }
+
+    fn serialize_f32(self, v: f32) -> Result<(), Stop> {
+        // The shortest digits that mean this `f32`, as in JSON: 0.1, and not 0.10000000149011612.
+        let double = v.to_string().parse().unwrap_or(f64::from(v));
+        self.serialize_f64(double)
+    }
+
+    fn serialize_f64(self, v: f64) -> Result<(), Stop> {
+        if v.is_finite() { self.scalar(Scalar::Double(v)) } else { Ok(()) }
+    }
+
+    fn serialize_char(self, v: char) -> Result<(), Stop> {
+        self.scalar(Scalar::Text(v.encode_utf8(&mut [0; 4])))
+    }
+
+    fn serialize_str(self, v: &str) -> Result<(), Stop> {
+        self.scalar(Scalar::Text(v))
+    }
+
+    fn serialize_bytes(self, v: &[u8]) -> Result<(), Stop> {
+        v.serialize(self)
+    }
+
+    fn serialize_none(self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stop> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Stop> {
+        self.scalar(Scalar::Text(variant))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Stop> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Stop> {
+        let mut object = self.compound(JsonType::Object)?;
+        object.member(variant, value)?;
+        object.end();
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'r, 'c>, Stop> {
+        self.compound(JsonType::Array)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'r, 'c>, Stop> {
+        self.compound(JsonType::Array)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'r, 'c>, Stop> {
+        self.compound(JsonType::Array)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'r, 'c>, Stop> {
+        self.variant(variant, JsonType::Array)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r, 'c>, Stop> {
+        self.compound(JsonType::Object)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'r, 'c>, Stop> {
+        self.compound(JsonType::Object)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'r, 'c>, Stop> {
+        self.variant(variant, JsonType::Object)
+    }
+}
+
+impl ser::SerializeSeq for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+impl ser::SerializeTuple for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+impl ser::SerializeTupleStruct for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+impl ser::SerializeTupleVariant for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Stop> {
+        self.member(key, value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+impl ser::SerializeStructVariant for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Stop> {
+        self.member(key, value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+impl ser::SerializeMap for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+        self.member = key.serialize(KeyReader { reader: self.reader, open: &mut self.open })?;
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        let node = self.member.take();
+        self.value(node, node.map_or(Segment::Other, Segment::Node), value)
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        Self::end(self);
+        Ok(())
+    }
+}
+
+/// Reads a key of a map, and returns its node in the catalogue's paths.
+struct KeyReader<'r, 'c> {
+    reader: &'r ValueReader<'c>,
+    open: &'r mut Open,
+}
+
+impl KeyReader<'_, '_> {
+    fn key(self, key: &str) -> Result<Option<PathId>, Stop> {
+        self.open.member(self.reader, key)
+    }
+
+    fn no_key<T>(&self) -> Result<T, Stop> {
+        Err(ser::Error::custom("a key of a map that is not a string"))
+    }
+}
+
+type NoCompound = Impossible<Option<PathId>, Stop>;
+
+impl Serializer for KeyReader<'_, '_> {
+    type Ok = Option<PathId>;
+    type Error = Stop;
+    type SerializeSeq = NoCompound;
+    type SerializeTuple = NoCompound;
+    type SerializeTupleStruct = NoCompound;
+    type SerializeTupleVariant = NoCompound;
+    type SerializeMap = NoCompound;
+    type SerializeStruct = NoCompound;
+    type SerializeStructVariant = NoCompound;
+
+    fn serialize_str(self, v: &str) -> Result<Self::Ok, Stop> {
+        self.key(v)
+    }
+
+    fn serialize_char(self, v: char) -> Result<Self::Ok, Stop> {
+        self.key(v.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_bool(self, v: bool) -> Result<Self::Ok, Stop> {
+        self.key(if v { "true" } else { "false" })
+    }
+
+    fn serialize_i8(self, v: i8) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_i16(self, v: i16) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_i32(self, v: i32) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_i64(self, v: i64) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_u8(self, v: u8) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_u16(self, v: u16) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_u32(self, v: u32) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_u64(self, v: u64) -> Result<Self::Ok, Stop> {
+        self.key(&v.to_string())
+    }
+
+    fn serialize_f32(self, v: f32) -> Result<Self::Ok, Stop> {
+        if v.is_finite() { self.key(&v.to_string()) } else { self.no_key() }
+    }
+
+    fn serialize_f64(self, v: f64) -> Result<Self::Ok, Stop> {
+        if v.is_finite() { self.key(&v.to_string()) } else { self.no_key() }
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Self::Ok, Stop> {
+        self.key(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Self::Ok, Stop> {
+        value.serialize(self)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Self::Ok, Stop> {
+        value.serialize(self)
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<Self::Ok, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_none(self) -> Result<Self::Ok, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_unit(self) -> Result<Self::Ok, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Self::Ok, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Self::Ok, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<NoCompound, Stop> {
+        self.no_key()
+    }
+}
+
+/// Returns the text that a scalar has in JSON, without quotes.
+fn text_of(scalar: Scalar<'_>) -> Cow<'_, str> {
+    match scalar {
+        Scalar::Text(text) => Cow::Borrowed(text),
+        Scalar::Signed(integer) => Cow::Owned(integer.to_string()),
+        Scalar::Unsigned(integer) => Cow::Owned(integer.to_string()),
+        Scalar::Double(double) => Cow::Owned(serde_json::to_string(&double).unwrap_or_default()),
+        Scalar::Boolean(boolean) => Cow::Borrowed(if boolean { "true" } else { "false" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::batch::Row;
+    use crate::catalog::Field;
+
+    fn catalog() -> Catalog {
+        Catalog::new([
+            Field::new("s", FieldType::String),
+            Field::new("n", FieldType::Number),
+            Field::new("t", FieldType::Timestamp),
+            Field::new("u", FieldType::Timestamp).unix_millis(),
+            Field::new("b", FieldType::Boolean),
+            Field::new("list[]", FieldType::String),
+            Field::new("o.n", FieldType::Number),
+            Field::new("a[].n", FieldType::Number),
+            Field::new("a[].tags[]", FieldType::String),
+            Field::new("level", FieldType::String).with_default("low"),
+        ])
+        .unwrap()
+    }
+
+    /// Returns the values of all fields, or the kinds and paths of the errors.
+    fn of_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<String>, Vec<(ErrorKind, String)>> {
+        let catalog = catalog();
+        let of = |row: OwnedRow| {
+            let fields = catalog.field_ids();
+            fields
+                .flat_map(|field| {
+                    row.values(field).map(move |value| format!("{field:?} {value}")).collect::<Vec<_>>()
+                })
+                .collect()
+        };
+        let kinds =
+            |errors: Errors| errors.as_slice().iter().map(|error| (error.kind, error.path.clone())).collect();
+        read_serialized(value, &catalog, &Limits::default()).map(of).map_err(kinds)
+    }
+
+    fn of_text(text: &str) -> Result<Vec<String>, Vec<(ErrorKind, String)>> {
+        let catalog = catalog();
+        let mut row = Row::default();
+        if let Err(error) = super::super::read_case(text, &catalog, &Limits::default(), &mut row) {
+            return Err(vec![(error.kind, error.path)]);
+        }
+        let faults = row.take_faults();
+        if !faults.is_empty() {
+            return Err(faults.into_iter().map(|fault| (fault.kind, fault.path)).collect());
+        }
+        let values = |field| row.values(field).map(move |value| format!("{field:?} {value}"));
+        Ok(catalog.field_ids().flat_map(|field| values(field).collect::<Vec<_>>()).collect())
+    }
+
+    fn agrees<T: Serialize + ?Sized>(value: &T) {
+        let text = serde_json::to_string(value).unwrap();
+        assert_eq!(of_value(value), of_text(&text), "{text}");
+    }
+
+    #[derive(Serialize)]
+    enum State {
+        Open,
+        Number(f32),
+        Pair(i8, u16),
+        Named { n: Option<u64> },
+    }
+
+    #[test]
+    fn values_read_like_their_json() {
+        #[derive(Serialize)]
+        struct Part<'p> {
+            n: f32,
+            tags: &'p [char],
+        }
+        #[derive(Serialize)]
+        struct Whole<'p> {
+            id: &'p str,
+            s: State,
+            n: i64,
+            b: bool,
+            list: (String, &'p str),
+            o: State,
+            a: Vec<Part<'p>>,
+            u: u64,
+            unknown: BTreeMap<i32, State>,
+        }
+        let mut whole = Whole {
+            id: "1",
+            s: State::Open,
+            n: 9_007_199_254_740_993,
+            b: true,
+            list: ("x".to_owned(), "y"),
+            o: State::Named { n: Some(u64::MAX) },
+            a: vec![Part { n: 0.1, tags: &['é', 'b'] }, Part { n: f32::NAN, tags: &[] }],
+            u: 86_400_000,
+            unknown: BTreeMap::from([(1, State::Pair(1, 2)), (-2, State::Open)]),
+        };
+        agrees(&whole);
+        for state in [State::Number(1.5), State::Pair(-1, 2), State::Named { n: None }] {
+            whole.o = state;
+            agrees(&whole);
+        }
+        agrees(&BTreeMap::from([("id", "x"), ("s", ""), ("level", "high")]));
+        agrees(&json!([]));
+        agrees(&json!("text"));
+        agrees(&json!(null));
+        agrees(&1.5);
+        agrees(&json!({"id": ""}));
+        agrees(&json!({"id": 1}));
+        agrees(&json!({}));
+        assert_eq!(of_value(&BTreeMap::from([((1, 2), 3)])).unwrap_err()[0].0, ErrorKind::BadValue);
+    }
+
+    #[test]
+    fn a_deep_value_is_an_error_before_the_stack_ends() {
+        let mut deep = json!(1);
+        for _ in 0..2000 {
+            deep = json!([deep]);
+        }
+        assert_eq!(of_value(&json!({"id": "1", "x": deep})).unwrap_err()[0].0, ErrorKind::TooDeep);
+    }
+
+    fn value() -> impl Strategy<Value = serde_json::Value> {
+        let scalar = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(|value| json!(value)),
+            prop_oneof![Just(0), Just(-1), Just(i64::MAX), Just(1_700_000_000_000)]
+                .prop_map(|value| json!(value)),
+            prop_oneof![Just(0.5), Just(1e300), Just(5.0)].prop_map(|value| json!(value)),
+            prop::sample::select(vec!["", "a", "2024-02-29 00:00:00", "2024-02-29", "86400000", "é"])
+                .prop_map(|value| json!(value)),
+        ];
+        let key =
+            prop::sample::select(vec!["id", "s", "n", "t", "u", "b", "list", "o", "a", "tags", "level", "x"]);
+        scalar.prop_recursive(4, 24, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+                prop::collection::btree_map(key.clone(), inner, 0..6).prop_map(|map| json!(map)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_reads_like_its_json(members in prop::collection::btree_map(
+            prop::sample::select(vec!["s", "n", "t", "u", "b", "list", "o", "a", "level", "x"]), value(), 0..8,
+        )) {
+            let mut document = json!(members);
+            document["id"] = json!("1");
+            let text = document.to_string();
+            prop_assert_eq!(of_value(&document), of_text(&text), "{}", text);
+        }
+    }
+}
