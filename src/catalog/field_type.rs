@@ -23,6 +23,8 @@ pub enum FieldType {
     String,
     /// Finite IEEE 754 doubles.
     Number,
+    /// Integers of 64 bits, all exact.
+    Integer,
     /// Instants in milliseconds.
     Timestamp,
     /// `true` and `false`.
@@ -36,6 +38,7 @@ impl FieldType {
         match self {
             Self::String => "string",
             Self::Number => "number",
+            Self::Integer => "integer",
             Self::Timestamp => "timestamp",
             Self::Boolean => "boolean",
         }
@@ -43,7 +46,7 @@ impl FieldType {
 
     /// Returns true for the types that `>`, `>=`, `<` and `<=` apply to.
     pub(crate) fn is_ordered(self) -> bool {
-        matches!(self, Self::Number | Self::Timestamp)
+        matches!(self, Self::Number | Self::Integer | Self::Timestamp)
     }
 }
 

@@ -12,6 +12,7 @@ mod resolve;
 mod stray;
 #[cfg(test)]
 mod tests;
+mod timestamp_form;
 mod within;
 
 pub use catalogue::Catalog;
@@ -21,3 +22,4 @@ pub use field_type::FieldType;
 pub use id::FieldId;
 pub(crate) use paths::{PathId, Paths, Shape};
 pub(crate) use stray::Stray;
+pub use timestamp_form::TimestampForm;

@@ -15,6 +15,8 @@ mod template;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
+pub(crate) use ordered_form::parse_instant;
+#[cfg(feature = "arrow")]
 pub(crate) use rules::{case_limit, complete, expected_value};
 pub use split::check_text;
 pub(crate) use split::{FileFault, Piece, Splitter};

@@ -3,16 +3,19 @@
 mod convert;
 mod datetime;
 mod fold;
+mod integer;
 mod literal;
 mod number;
 mod ordered;
 mod precision;
 mod respell;
+mod rfc3339;
 mod words;
 
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
 pub(crate) use fold::{fold, words};
+pub(crate) use integer::parse_integer;
 pub use literal::Value;
 pub use number::Number;
 pub(crate) use ordered::{OrderedType, OrdinalRange, ValueClass};
