@@ -133,7 +133,7 @@ pub mod store;
 mod topk;
 mod value;
 
-pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, TimestampForm};
 pub use engine::{
     DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
     ImportReport, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,

@@ -4,23 +4,25 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    ArrayBuilder, BooleanBuilder, Float64Builder, StringBuilder, TimestampMillisecondBuilder,
+    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, TimestampMillisecondBuilder,
 };
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::catalog::{Field, FieldType};
+use crate::catalog::{Field, FieldType, TimestampForm};
+use crate::ingest::parse_instant;
 use crate::json::{self, JsonType, Reader};
-use crate::value::{Number, Timestamp};
+use crate::value::{Number, Timestamp, parse_integer};
 
 const UTC: &str = "+00:00";
 
 /// An array builder for the values of one field.
 pub(super) enum Leaf {
     String(StringBuilder),
-    /// Unix milliseconds as text, as in documents.
-    UnixMillis(StringBuilder),
+    /// Unix seconds or milliseconds as text, as in documents.
+    UnixTime(StringBuilder),
     Number(Float64Builder),
-    Timestamp(TimestampMillisecondBuilder),
+    Integer(Int64Builder),
+    Timestamp(TimestampMillisecondBuilder, TimestampForm),
     Boolean(BooleanBuilder),
 }
 
@@ -28,8 +30,11 @@ impl Leaf {
     pub(super) fn new(field: &Field) -> Self {
         match field.field_type() {
             FieldType::String => Self::String(StringBuilder::new()),
-            FieldType::Timestamp if field.is_unix_millis() => Self::UnixMillis(StringBuilder::new()),
-            FieldType::Timestamp => Self::Timestamp(TimestampMillisecondBuilder::new().with_timezone(UTC)),
+            FieldType::Timestamp if !field.form().is_text() => Self::UnixTime(StringBuilder::new()),
+            FieldType::Timestamp => {
+                Self::Timestamp(TimestampMillisecondBuilder::new().with_timezone(UTC), field.form())
+            }
+            FieldType::Integer => Self::Integer(Int64Builder::new()),
             FieldType::Number => Self::Number(Float64Builder::new()),
             FieldType::Boolean => Self::Boolean(BooleanBuilder::new()),
         }
@@ -37,9 +42,10 @@ impl Leaf {
 
     pub(super) fn data_type(&self) -> DataType {
         match self {
-            Self::String(_) | Self::UnixMillis(_) => DataType::Utf8,
+            Self::String(_) | Self::UnixTime(_) => DataType::Utf8,
             Self::Number(_) => DataType::Float64,
-            Self::Timestamp(_) => DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
+            Self::Integer(_) => DataType::Int64,
+            Self::Timestamp(..) => DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
             Self::Boolean(_) => DataType::Boolean,
         }
     }
@@ -47,9 +53,9 @@ impl Leaf {
     /// Returns true if a JSON value of this type may be a value of the field.
     pub(super) fn accepts(&self, found: JsonType) -> bool {
         match self {
-            Self::String(_) | Self::Timestamp(_) => found == JsonType::String,
-            Self::UnixMillis(_) => matches!(found, JsonType::String | JsonType::Number),
-            Self::Number(_) => found == JsonType::Number,
+            Self::String(_) | Self::Timestamp(..) => found == JsonType::String,
+            Self::UnixTime(_) => matches!(found, JsonType::String | JsonType::Number),
+            Self::Number(_) | Self::Integer(_) => found == JsonType::Number,
             Self::Boolean(_) => found == JsonType::Boolean,
         }
     }
@@ -58,13 +64,14 @@ impl Leaf {
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, found: JsonType) -> json::Result<()> {
         match self {
             Self::String(texts) => texts.append_value(reader.string()?),
-            Self::UnixMillis(texts) if found == JsonType::String => texts.append_value(reader.string()?),
-            Self::UnixMillis(texts) => texts.append_value(reader.number()?),
+            Self::UnixTime(texts) if found == JsonType::String => texts.append_value(reader.string()?),
+            Self::UnixTime(texts) => texts.append_value(reader.number()?),
+            Self::Integer(integers) => integers.append_option(parse_integer(reader.number()?)),
             Self::Number(numbers) => {
                 numbers.append_option(reader.number()?.parse().ok().and_then(Number::new).map(Number::get));
             }
-            Self::Timestamp(instants) => {
-                instants.append_option(Timestamp::parse(&reader.string()?).ok().map(Timestamp::as_millis));
+            Self::Timestamp(instants, form) => {
+                instants.append_option(parse_instant(*form, &reader.string()?).map(Timestamp::as_millis));
             }
             Self::Boolean(booleans) => booleans.append_value(reader.boolean()?),
         }
@@ -73,18 +80,20 @@ impl Leaf {
 
     pub(super) fn push_null(&mut self) {
         match self {
-            Self::String(texts) | Self::UnixMillis(texts) => texts.append_null(),
+            Self::String(texts) | Self::UnixTime(texts) => texts.append_null(),
             Self::Number(numbers) => numbers.append_null(),
-            Self::Timestamp(instants) => instants.append_null(),
+            Self::Integer(integers) => integers.append_null(),
+            Self::Timestamp(instants, _) => instants.append_null(),
             Self::Boolean(booleans) => booleans.append_null(),
         }
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::String(texts) | Self::UnixMillis(texts) => texts.len(),
+            Self::String(texts) | Self::UnixTime(texts) => texts.len(),
             Self::Number(numbers) => numbers.len(),
-            Self::Timestamp(instants) => instants.len(),
+            Self::Integer(integers) => integers.len(),
+            Self::Timestamp(instants, _) => instants.len(),
             Self::Boolean(booleans) => booleans.len(),
         }
     }
@@ -92,9 +101,10 @@ impl Leaf {
     /// Returns the array of all values, and resets the builder.
     pub(super) fn finish(&mut self) -> ArrayRef {
         match self {
-            Self::String(texts) | Self::UnixMillis(texts) => Arc::new(texts.finish()),
+            Self::String(texts) | Self::UnixTime(texts) => Arc::new(texts.finish()),
             Self::Number(numbers) => Arc::new(numbers.finish()),
-            Self::Timestamp(instants) => Arc::new(instants.finish()),
+            Self::Integer(integers) => Arc::new(integers.finish()),
+            Self::Timestamp(instants, _) => Arc::new(instants.finish()),
             Self::Boolean(booleans) => Arc::new(booleans.finish()),
         }
     }

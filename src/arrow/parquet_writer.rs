@@ -63,7 +63,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let sorting = order.and_then(|order| {
             let field = catalog.field(order.field);
             // For other fields, Parquet's order of values differs from ours.
-            let is_natural = field.known_values().len() == 0 && !field.is_unix_millis();
+            let is_natural = field.known_values().len() == 0 && field.form().is_text();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;
             Some(vec![SortingColumn { column_idx, descending: order.descending, nulls_first: false }])

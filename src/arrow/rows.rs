@@ -11,7 +11,7 @@ use super::json::push_json_string;
 use super::value::{remark_on, value_of};
 use super::values::{self, Values, list_range};
 use crate::batch::{Remark, Row};
-use crate::catalog::{Catalog, Field, FieldId};
+use crate::catalog::{Catalog, Field, FieldId, TimestampForm};
 use crate::error::{Error, ErrorKind};
 use crate::value::{Number, Timestamp};
 
@@ -168,7 +168,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
     }
 
     fn write_value(&mut self, field: Option<&Field>, values: &Values<'_>, at: usize) -> bool {
-        // The only timestamps in integer columns are Unix milliseconds, which are strings in documents.
+        // Unix milliseconds in integer columns are strings in documents.
         let is_quoted = field.is_some_and(Field::is_unix_millis);
         match values {
             Values::Text(texts) => {
@@ -183,19 +183,9 @@ impl<'b, 'c> RowReader<'b, 'c> {
                 self.text.push_str(if boolean { "true" } else { "false" });
             }
             Values::Instants(instants) => {
-                let millis = instants.millis(at);
-                if let Some(millis) = millis.filter(|_| field.is_some_and(Field::is_unix_millis)) {
-                    self.write(format_args!("\"{millis}\""));
-                    return true;
-                }
-                let start = self.text.len();
-                self.text.push('"');
-                // An instant out of range has no text form, like the last instant of `i64`.
-                if !Timestamp::from_millis(millis.unwrap_or(i64::MAX)).push_text(&mut self.text) {
-                    self.text.truncate(start);
-                    return false;
-                }
-                self.text.push('"');
+                let Some(millis) = instants.millis(at) else { return false };
+                let form = field.map(Field::form).unwrap_or_default();
+                return self.write_instant(form, Timestamp::from_millis(millis));
             }
             Values::Integers(integers) => {
                 let integer = values::at(integers, at);
@@ -216,6 +206,23 @@ impl<'b, 'c> RowReader<'b, 'c> {
                 self.text.push_str(&Decimal128Type::format_decimal(decimal, *precision, *scale));
             }
         }
+        true
+    }
+
+    /// Appends an instant in a form of documents. Returns false, and appends nothing, if it does not have that form.
+    fn write_instant(&mut self, form: TimestampForm, instant: Timestamp) -> bool {
+        let text = match form {
+            TimestampForm::Interface => {
+                let mut text = String::new();
+                instant.push_text(&mut text).then_some(text)
+            }
+            TimestampForm::Rfc3339 | TimestampForm::InterfaceOrRfc3339 => instant.to_rfc3339(),
+            TimestampForm::Date => instant.to_date(),
+            TimestampForm::UnixSeconds => Some(instant.as_millis().div_euclid(1000).to_string()),
+            TimestampForm::UnixMillis => Some(instant.as_millis().to_string()),
+        };
+        let Some(text) = text else { return false };
+        self.write(format_args!("\"{text}\""));
         true
     }
 

@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 
 use super::values::{self, Values};
 use crate::batch::Remark;
-use crate::catalog::{Field, FieldId, FieldType};
+use crate::catalog::{Field, FieldId, FieldType, TimestampForm};
 use crate::error::{Error, ErrorKind};
 use crate::ingest::{OrderedForm, expected_value};
 use crate::json::JsonType;
@@ -46,7 +46,8 @@ pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
         | (FieldType::Number, Some(ScalarKind::Number))
         | (FieldType::Boolean, Some(ScalarKind::Boolean))
         | (FieldType::Timestamp, Some(ScalarKind::Text | ScalarKind::Instant)) => true,
-        (FieldType::Timestamp, Some(ScalarKind::Number)) => field.is_unix_millis() && kind.is_integer(),
+        (FieldType::Integer, Some(ScalarKind::Number)) => kind.is_integer(),
+        (FieldType::Timestamp, Some(ScalarKind::Number)) => !field.form().is_text() && kind.is_integer(),
         _ => false,
     }
 }
@@ -56,11 +57,18 @@ pub(super) fn allowed(field: &Field) -> &'static str {
     match field.field_type() {
         FieldType::String => "strings",
         FieldType::Number => "integers, floats or decimals",
+        FieldType::Integer => "integers",
         FieldType::Boolean => "booleans",
-        FieldType::Timestamp if field.is_unix_millis() => {
-            "integers or strings of Unix milliseconds, timestamps or dates"
-        }
-        FieldType::Timestamp => "timestamps, dates or strings `yyyy-MM-dd HH:mm:ss`",
+        FieldType::Timestamp => match field.form() {
+            TimestampForm::Interface => "timestamps, dates or strings `yyyy-MM-dd HH:mm:ss`",
+            TimestampForm::Rfc3339 => "timestamps, dates or strings as in RFC 3339",
+            TimestampForm::InterfaceOrRfc3339 => {
+                "timestamps, dates or strings, `yyyy-MM-dd HH:mm:ss` or as in RFC 3339"
+            }
+            TimestampForm::Date => "dates, timestamps or strings `yyyy-MM-dd`",
+            TimestampForm::UnixSeconds => "integers or strings of Unix seconds, timestamps or dates",
+            TimestampForm::UnixMillis => "integers or strings of Unix milliseconds, timestamps or dates",
+        },
     }
 }
 
@@ -69,8 +77,6 @@ pub(super) fn allowed(field: &Field) -> &'static str {
 /// # Errors
 /// Returns an error if the field cannot have the value.
 pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> Result<Value<'b>, Error> {
-    let is_timestamp = field.field_type() == FieldType::Timestamp;
-    let millis = |millis| Value::Timestamp(Timestamp::from_millis(millis));
     let number = |number: f64| {
         let bad = || Error::new(ErrorKind::BadNumber, 0, number.to_string(), "a finite number");
         Number::new(number).map(Value::Number).ok_or_else(bad)
@@ -86,16 +92,25 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
         Values::Booleans(booleans) => Ok(Value::Boolean(at < booleans.len() && booleans.value(at))),
         Values::Integers(integers) => {
             let integer = values::at(integers, at);
-            if is_timestamp { Ok(millis(integer)) } else { number(integer as f64) }
+            match field.field_type() {
+                FieldType::Timestamp => unix_time(field, integer).ok_or_else(|| {
+                    Error::new(ErrorKind::BadTimestamp, 0, integer.to_string(), expected_value(field))
+                }),
+                FieldType::Integer => Ok(Value::Integer(integer)),
+                _ => number(integer as f64),
+            }
         }
         Values::Unsigned(integers) => {
             let integer = values::at(integers, at);
-            if !is_timestamp {
-                return number(integer as f64);
+            let signed = i64::try_from(integer).ok();
+            let bad = |kind| Error::new(kind, 0, integer.to_string(), expected_value(field));
+            match field.field_type() {
+                FieldType::Timestamp => signed
+                    .and_then(|signed| unix_time(field, signed))
+                    .ok_or_else(|| bad(ErrorKind::BadTimestamp)),
+                FieldType::Integer => signed.map(Value::Integer).ok_or_else(|| bad(ErrorKind::BadNumber)),
+                _ => number(integer as f64),
             }
-            i64::try_from(integer).map(millis).map_err(|_| {
-                Error::new(ErrorKind::BadTimestamp, 0, integer.to_string(), expected_value(field))
-            })
         }
         Values::Floats(floats) => number(values::at(floats, at)),
         Values::Decimals(decimals, precision, scale) => {
@@ -105,9 +120,10 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
             number(text.parse().unwrap_or_default())
         }
         Values::Instants(instants) => match instants.millis(at).map(Timestamp::from_millis) {
-            Some(instant) if field.is_unix_millis() => Ok(Value::Timestamp(instant)),
-            // Whole seconds, so that the field has the same value as the document.
-            Some(instant) if instant.is_in_years() => Ok(Value::Timestamp(instant.whole_seconds())),
+            // Truncated like the document, so that the field has the same value.
+            Some(instant) if !field.form().is_text() || instant.is_in_years() => {
+                Ok(Value::Timestamp(in_form(instant, field.form())))
+            }
             instant => {
                 let found = match instant {
                     Some(instant) => format!("{} ms", instant.as_millis()),
@@ -128,15 +144,16 @@ pub(super) fn remark_on<'b>(
     value: &Value<'b>,
 ) -> Option<Remark<'b>> {
     match (value, values) {
-        (Value::Timestamp(instant), Values::Text(texts)) if !field.is_unix_millis() => {
+        (Value::Timestamp(_), Values::Text(texts)) if field.form().is_text() => {
             let text = if at < texts.len() { texts.value(at) } else { "" };
-            debug_assert!(Timestamp::parse(text) == Ok(*instant), "the value parsed from this text");
             Timestamp::is_without_zone(text).then_some(Remark::NoZone(id, Cow::Borrowed(text)))
         }
-        (Value::Timestamp(instant), Values::Instants(instants)) if !field.is_unix_millis() => {
+        (Value::Timestamp(instant), Values::Instants(instants)) if field.form().is_text() => {
             instants.is_local.then(|| Remark::NoZone(id, Cow::Owned(instant.to_string())))
         }
-        (Value::Timestamp(instant), Values::Text(_) | Values::Integers(_) | Values::Unsigned(_)) => {
+        (Value::Timestamp(instant), Values::Text(_) | Values::Integers(_) | Values::Unsigned(_))
+            if field.is_unix_millis() =>
+        {
             let text = || Cow::Owned(instant.as_millis().to_string());
             instant.is_mistaken_millis().then(|| Remark::Mistaken(id, text()))
         }
@@ -164,4 +181,22 @@ fn rounded<'b>(id: FieldId, number: Number, integer: impl Into<i128> + Copy) -> 
     }
     let text = integer.to_string();
     number.is_rounded_from(&text).then_some(Remark::Rounded(id, Cow::Owned(text)))
+}
+
+/// Returns the instant of an integer in a field of Unix seconds or milliseconds. Returns `None` if it is out of range.
+fn unix_time(field: &Field, integer: i64) -> Option<Value<'static>> {
+    let millis = match field.form() {
+        TimestampForm::UnixSeconds => integer.checked_mul(1000)?,
+        _ => integer,
+    };
+    Some(Value::Timestamp(Timestamp::from_millis(millis)))
+}
+
+/// Truncates an instant to what documents can have in this form.
+pub(super) fn in_form(instant: Timestamp, form: TimestampForm) -> Timestamp {
+    match form {
+        TimestampForm::Interface | TimestampForm::UnixSeconds => instant.whole_seconds(),
+        TimestampForm::Date => instant.whole_days(),
+        TimestampForm::Rfc3339 | TimestampForm::InterfaceOrRfc3339 | TimestampForm::UnixMillis => instant,
+    }
 }

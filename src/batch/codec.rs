@@ -194,7 +194,8 @@ fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
 #[doc(hidden)]
 pub fn check_stored_batch(mut bytes: &[u8]) {
     use crate::catalog::{Field, FieldType};
-    let kinds = [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean];
+    let kinds =
+        [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::Integer];
     let fields = kinds.into_iter().flat_map(|kind| {
         let name = kind.name();
         [Field::new(name, kind), Field::new(&format!("{name}s[]"), kind)]

@@ -10,6 +10,7 @@ use super::field_type::FieldType;
 use super::id::FieldId;
 use super::names::Names;
 use super::paths::Paths;
+use super::timestamp_form::TimestampForm;
 use crate::operator::Grammar;
 
 /// The fields of a kind of document, with an allow-list of the fields that requests may name.
@@ -226,6 +227,33 @@ impl Catalog {
     /// Returns the operators that JSON bodies may use.
     pub(crate) fn grammar(&self) -> Grammar {
         self.inner.grammar
+    }
+
+    /// Returns a catalogue whose timestamp fields in the form of the interface take RFC 3339 too. Documents stay as they are.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let filter = Filter::compile_text(&Catalog::cases().with_rfc3339(), "createdAt = '2025-12-01 10:00:00'")?;
+    /// assert!(filter.matches(br#"{"id":"1","createdAt":"2025-12-01T12:00:00+02:00"}"#)?);
+    /// assert!(filter.matches(br#"{"id":"1","createdAt":"2025-12-01 10:00:00"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_rfc3339(&self) -> Self {
+        let fields = self.fields().iter().map(|field| match field.form() {
+            TimestampForm::Interface if field.field_type() == FieldType::Timestamp => {
+                field.clone().with_form(TimestampForm::InterfaceOrRfc3339)
+            }
+            _ => field.clone(),
+        });
+        let (fields, visible) = (fields.collect(), self.inner.visible.clone());
+        match Self::assemble(fields, visible, None, Box::default(), self.inner.grammar) {
+            Ok(catalog) => catalog,
+            Err(error) => {
+                debug_assert!(false, "the form of timestamps affects neither names nor paths: {error}");
+                self.clone()
+            }
+        }
     }
 
     /// Returns the catalogue that this catalogue was narrowed from, or this catalogue if it was not narrowed.

@@ -1,8 +1,8 @@
 //! One field of a catalogue.
 
 use super::error::CatalogError;
-
 use super::field_type::FieldType;
+use super::timestamp_form::TimestampForm;
 
 /// A filterable leaf of a document.
 ///
@@ -17,7 +17,7 @@ pub struct Field {
     name: Box<str>,
     path: Box<str>,
     kind: FieldType,
-    unix_millis: bool,
+    form: TimestampForm,
     key: bool,
     known: Box<[Box<str>]>,
     default: Option<Box<str>>,
@@ -34,7 +34,7 @@ impl Field {
             name: path.replace("[]", "").into(),
             path: path.into(),
             kind,
-            unix_millis: false,
+            form: TimestampForm::default(),
             key: false,
             known: Box::default(),
             default: None,
@@ -83,6 +83,15 @@ impl Field {
         self
     }
 
+    /// Sets the form in which documents have the timestamp.
+    ///
+    /// Only for timestamp fields.
+    #[must_use]
+    pub fn with_form(mut self, form: TimestampForm) -> Self {
+        self.form = form;
+        self
+    }
+
     /// Declares that documents have the timestamp in Unix milliseconds, as an integer or in a string. Criteria still use the text
     /// form.
     ///
@@ -96,9 +105,8 @@ impl Field {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn unix_millis(mut self) -> Self {
-        self.unix_millis = true;
-        self
+    pub fn unix_millis(self) -> Self {
+        self.with_form(TimestampForm::UnixMillis)
     }
 
     /// Declares the field a key: most documents have different values, and filters test single values.
@@ -140,10 +148,16 @@ impl Field {
         self.path.len() != self.name.len()
     }
 
+    /// Returns the form in which documents have the timestamp. It has no meaning for fields of other types.
+    #[must_use]
+    pub fn form(&self) -> TimestampForm {
+        self.form
+    }
+
     /// Returns true if documents have the timestamp in Unix milliseconds.
     #[must_use]
     pub fn is_unix_millis(&self) -> bool {
-        self.unix_millis
+        self.form == TimestampForm::UnixMillis
     }
 
     /// Returns true if engines keep an index from each value to its documents.
@@ -171,12 +185,18 @@ impl Field {
 
     pub(super) fn validate(&self) -> Result<(), CatalogError> {
         const PLAIN: &str = "string fields with one value";
+        let of_form = if self.is_unix_millis() { "unix_millis" } else { "with_form" };
         let is_plain = self.kind == FieldType::String && !self.is_many();
         let settings = [
             ("with_known", !self.known.is_empty(), is_plain, PLAIN),
             ("with_default", self.default.is_some(), is_plain, PLAIN),
             ("key", self.key, is_plain, PLAIN),
-            ("unix_millis", self.unix_millis, self.kind == FieldType::Timestamp, "timestamp fields"),
+            (
+                of_form,
+                self.form != TimestampForm::default(),
+                self.kind == FieldType::Timestamp,
+                "timestamp fields",
+            ),
         ];
         match settings.into_iter().find(|(_, is_set, fits, _)| *is_set && !fits) {
             None => Ok(()),

@@ -21,6 +21,8 @@ pub enum FieldType {
     String,
     /// Finite IEEE 754 doubles.
     Number,
+    /// Integers of 64 bits, all exact.
+    Integer,
     /// Instants in milliseconds.
     Timestamp,
     /// `true` and `false`.
@@ -30,7 +32,8 @@ pub enum FieldType {
 impl FieldType {
     /// All types.
     #[cfg(feature = "serde")]
-    pub(super) const ALL: [Self; 4] = [Self::String, Self::Number, Self::Timestamp, Self::Boolean];
+    pub(super) const ALL: [Self; 5] =
+        [Self::String, Self::Number, Self::Integer, Self::Timestamp, Self::Boolean];
 
     /// Returns the name that messages and listings use.
     #[must_use]
@@ -38,6 +41,7 @@ impl FieldType {
         match self {
             Self::String => "string",
             Self::Number => "number",
+            Self::Integer => "integer",
             Self::Timestamp => "timestamp",
             Self::Boolean => "boolean",
         }
@@ -45,7 +49,7 @@ impl FieldType {
 
     /// Returns true for the types that `>`, `>=`, `<` and `<=` apply to.
     pub(crate) fn is_ordered(self) -> bool {
-        matches!(self, Self::Number | Self::Timestamp)
+        matches!(self, Self::Number | Self::Integer | Self::Timestamp)
     }
 }
 

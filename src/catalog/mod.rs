@@ -14,6 +14,7 @@ mod serialized;
 mod stray;
 #[cfg(test)]
 mod tests;
+mod timestamp_form;
 mod within;
 
 pub use catalogue::Catalog;
@@ -23,3 +24,4 @@ pub use field_type::FieldType;
 pub use id::FieldId;
 pub(crate) use paths::{PathId, Paths, Shape};
 pub(crate) use stray::Stray;
+pub use timestamp_form::TimestampForm;

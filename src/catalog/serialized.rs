@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::catalogue::Catalog;
 use super::field::Field;
 use super::field_type::FieldType;
+use super::timestamp_form::TimestampForm;
 
 impl Serialize for FieldType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -18,8 +19,25 @@ impl Serialize for FieldType {
 impl<'de> Deserialize<'de> for FieldType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let expected = &"one of `string`, `number`, `timestamp`, `boolean`";
+        let expected = &"one of `string`, `number`, `integer`, `timestamp`, `boolean`";
         let unknown = || D::Error::invalid_value(Unexpected::Str(&name), expected);
+        Self::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
+    }
+}
+
+impl Serialize for TimestampForm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for TimestampForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || {
+            let expected = Self::ALL.map(|form| format!("`{}`", form.name())).join(", ");
+            D::Error::invalid_value(Unexpected::Str(&name), &&*format!("one of {expected}"))
+        };
         Self::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
     }
 }
@@ -39,11 +57,15 @@ struct Form<'f> {
     default: Option<Cow<'f, str>>,
     #[serde(default, skip_serializing_if = "is_false")]
     key: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    unix_millis: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    form: TimestampForm,
     /// True in a catalogue that was narrowed to other fields.
     #[serde(default, skip_serializing_if = "is_false")]
     hidden: bool,
+}
+
+fn is_default(form: &TimestampForm) -> bool {
+    *form == TimestampForm::default()
 }
 
 fn is_false(value: &bool) -> bool {
@@ -59,7 +81,7 @@ impl<'f> Form<'f> {
             known: field.known_values().map(Cow::from).collect(),
             default: field.default_value().map(Cow::from),
             key: field.is_key(),
-            unix_millis: field.is_unix_millis(),
+            form: field.form(),
             hidden,
         }
     }
@@ -76,11 +98,11 @@ impl<'f> Form<'f> {
         if self.key {
             field = field.key();
         }
-        if self.unix_millis { field.unix_millis() } else { field }
+        field.with_form(self.form)
     }
 }
 
-/// The members are `path`, `type`, and if they are set `aliases`, `known`, `default`, `key` and `unix_millis`.
+/// The members are `path`, `type`, and if they are set `aliases`, `known`, `default`, `key` and `form`.
 ///
 /// ```
 /// use casefilter::{Field, FieldType};
@@ -150,6 +172,8 @@ mod tests {
             Field::new("at", FieldType::Timestamp).unix_millis().with_alias("time").with_alias("when"),
             Field::new("customer", FieldType::String).key(),
             Field::new("legs[].amount", FieldType::Number),
+            Field::new("day", FieldType::Timestamp).with_form(TimestampForm::Date),
+            Field::new("count", FieldType::Integer),
         ]);
         for catalog in
             [own.unwrap(), cases.allow(["status", "tags"]).unwrap(), cases.allow([]).unwrap(), cases]
@@ -166,6 +190,7 @@ mod tests {
         let error = |json: &str| serde_json::from_str::<Catalog>(json).unwrap_err().to_string();
         for (json, expected) in [
             (r#"[{"path":"a","type":"text"}]"#, "one of `string`, `number`"),
+            (r#"[{"path":"a","type":"timestamp","form":"iso"}]"#, "one of `interface`, `rfc3339`"),
             (r#"[{"path":"a","type":"string","many":true}]"#, "unknown field `many`"),
             (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for string fields"),
             (r#"[{"path":"a","type":"string"},{"path":"a","type":"number"}]"#, "two fields are named `a`"),

@@ -215,6 +215,7 @@ mod tests {
                 Value::String(Cow::Owned(["", "a", "ab", "é", "😀"].concat().repeat(usize::from(number % 5))))
             }
             FieldType::Number => Value::Number(Number::new(f64::from(number) - 2.5).unwrap()),
+            FieldType::Integer => Value::Integer(i64::from(number % 16) << 58),
             FieldType::Timestamp => Value::Timestamp(Timestamp::from_millis(i64::from(number) * 999)),
             FieldType::Boolean => Value::Boolean(number.is_multiple_of(2)),
         }

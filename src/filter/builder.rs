@@ -175,7 +175,7 @@ fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
     let kind = field.field_type();
     Some(Holds {
         is_list: field.is_many(),
-        is_number: kind == FieldType::Number,
+        is_number: matches!(kind, FieldType::Number | FieldType::Integer),
         is_timestamp: kind == FieldType::Timestamp,
         is_boolean: kind == FieldType::Boolean,
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::compiled::Filter;
-use crate::catalog::{Field, FieldId};
+use crate::catalog::{Field, FieldId, TimestampForm};
 use crate::predicate::Node;
 
 /// The start of the text that is hashed. The number must change when the normal form or the hashed properties of fields change.
@@ -71,7 +71,10 @@ impl Filter {
 fn description(field: &Field) -> String {
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let default = field.default_value().map(text).unwrap_or_default();
-    let form = if field.is_unix_millis() { " unix millis" } else { "" };
+    let form = match field.form() {
+        TimestampForm::Interface => String::new(),
+        form => format!(" {}", form.name().replace('_', " ")),
+    };
     format!("{} {} {}{form} {default}", text(field.name()), text(field.path()), field.field_type().name())
 }
 

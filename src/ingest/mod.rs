@@ -17,6 +17,8 @@ mod template;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
+pub(crate) use ordered_form::parse_instant;
+#[cfg(feature = "arrow")]
 pub(crate) use rules::{case_limit, complete, expected_value};
 #[cfg(feature = "serde")]
 pub(crate) use serialized::read_serialized;

@@ -5,22 +5,22 @@
 
 use std::borrow::Cow;
 
-use super::scan::{any_number, before, plain_string, unix_millis};
+use super::scan::{any_number, before, number_or_string, number_text, plain_string};
 use crate::batch::{Remark, Row};
-use crate::catalog::{Field, FieldId, FieldType};
+use crate::catalog::{Field, FieldId, FieldType, TimestampForm};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::JsonType;
-use crate::value::{Number, ParseTimestampError, Timestamp, Value};
+use crate::value::{Number, ParseTimestampError, Timestamp, Value, parse_integer};
 
 /// The form of an ordered field's values in documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OrderedForm {
     /// A JSON number.
     Number,
-    /// A string in the text form of timestamps.
-    Timestamp,
-    /// Milliseconds since the Unix epoch, a string or a number.
-    UnixMillis,
+    /// A JSON number without fraction and exponent, of 64 bits.
+    Integer,
+    /// A timestamp.
+    Timestamp(TimestampForm),
 }
 
 impl OrderedForm {
@@ -28,8 +28,8 @@ impl OrderedForm {
     pub(crate) fn of(field: &Field) -> Option<Self> {
         match field.field_type() {
             FieldType::Number => Some(Self::Number),
-            FieldType::Timestamp if field.is_unix_millis() => Some(Self::UnixMillis),
-            FieldType::Timestamp => Some(Self::Timestamp),
+            FieldType::Integer => Some(Self::Integer),
+            FieldType::Timestamp => Some(Self::Timestamp(field.form())),
             FieldType::String | FieldType::Boolean => None,
         }
     }
@@ -38,21 +38,21 @@ impl OrderedForm {
     pub(super) const fn expected(self) -> &'static str {
         match self {
             Self::Number => "a number",
-            Self::Timestamp => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
-            Self::UnixMillis => "Unix milliseconds, an integer or a string of one",
+            Self::Integer => "an integer",
+            Self::Timestamp(form) => form.expected(),
         }
     }
 
     /// Returns true if every value is a JSON string.
     pub(super) const fn is_quoted(self) -> bool {
-        matches!(self, Self::Timestamp)
+        matches!(self, Self::Timestamp(form) if form.is_text())
     }
 
     /// Returns true if [`parse`](Self::parse) accepts values of this JSON type. Any other type is an error of kind `wrong_type`.
     pub(super) fn takes(self, found: JsonType) -> bool {
         match self {
-            Self::Number => found == JsonType::Number,
-            Self::Timestamp | Self::UnixMillis => matches!(found, JsonType::String | JsonType::Number),
+            Self::Number | Self::Integer => found == JsonType::Number,
+            Self::Timestamp(_) => matches!(found, JsonType::String | JsonType::Number),
         }
     }
 
@@ -74,15 +74,18 @@ impl OrderedForm {
                 .and_then(Number::new)
                 .map(Value::Number)
                 .ok_or_else(|| bad(ErrorKind::BadNumber, "a number that fits a double")),
-            Self::UnixMillis => Timestamp::parse_millis(text)
-                .map(Value::Timestamp)
-                .ok_or_else(|| bad(ErrorKind::BadTimestamp, self.expected())),
-            Self::Timestamp if found != JsonType::String => {
+            Self::Integer => parse_integer(text).map(Value::Integer).ok_or_else(|| {
+                bad(ErrorKind::BadNumber, "an integer of 64 bits, without fraction and exponent")
+            }),
+            Self::Timestamp(form) if form.is_text() && found != JsonType::String => {
                 Err(bad(ErrorKind::BadTimestamp, self.expected()))
             }
-            Self::Timestamp => Timestamp::parse(text)
+            Self::Timestamp(TimestampForm::Interface) => Timestamp::parse(text)
                 .map(Value::Timestamp)
                 .map_err(|fault| bad(ErrorKind::BadTimestamp, ParseTimestampError::expected(fault))),
+            Self::Timestamp(form) => parse_instant(form, text)
+                .map(Value::Timestamp)
+                .ok_or_else(|| bad(ErrorKind::BadTimestamp, self.expected())),
         }
     }
 
@@ -98,13 +101,13 @@ impl OrderedForm {
             (Self::Number, Value::Number(number)) => {
                 number.is_rounded_from(text.as_ref()).then(|| Remark::Rounded(field, text.into()))
             }
-            (Self::Timestamp, _) => {
+            (Self::Timestamp(TimestampForm::Interface | TimestampForm::InterfaceOrRfc3339), _) => {
                 Timestamp::is_without_zone(text.as_ref()).then(|| Remark::NoZone(field, text.into()))
             }
-            (Self::UnixMillis, Value::Timestamp(instant)) => {
+            (Self::Timestamp(TimestampForm::UnixMillis), Value::Timestamp(instant)) => {
                 instant.is_mistaken_millis().then(|| Remark::Mistaken(field, text.into()))
             }
-            (Self::Number | Self::UnixMillis, _) => None,
+            (Self::Number | Self::Integer | Self::Timestamp(_), _) => None,
         }
     }
 
@@ -124,14 +127,21 @@ impl OrderedForm {
                     (Value::Number(number), before(text, rest)?.trim(), rest)
                 }
             },
-            Self::Timestamp => {
+            Self::Integer => {
+                let (digits, rest) = number_text(text)?;
+                (Value::Integer(parse_integer(digits)?), digits, rest)
+            }
+            Self::Timestamp(TimestampForm::Interface) => {
                 let (string, rest) = plain_string(text)?;
                 (Value::Timestamp(Timestamp::parse(string).ok()?), string, rest)
             }
-            Self::UnixMillis => {
-                let (instant, rest) = unix_millis(text)?;
-                let own = before(text, rest)?.trim_matches(['"', ' ', '\t', '\n', '\r']);
-                (Value::Timestamp(instant), own, rest)
+            Self::Timestamp(form) if form.is_text() => {
+                let (string, rest) = plain_string(text)?;
+                (Value::Timestamp(parse_instant(form, string)?), string, rest)
+            }
+            Self::Timestamp(form) => {
+                let (digits, rest) = number_or_string(text)?;
+                (Value::Timestamp(parse_instant(form, digits)?), digits, rest)
             }
         };
         let remark = self.remark(field, &value, own);
@@ -140,5 +150,19 @@ impl OrderedForm {
             row.remark(remark);
         }
         Some(rest)
+    }
+}
+
+/// Parses a timestamp in one of its forms.
+pub(crate) fn parse_instant(form: TimestampForm, text: &str) -> Option<Timestamp> {
+    match form {
+        TimestampForm::Interface => Timestamp::parse(text).ok(),
+        TimestampForm::Rfc3339 => Timestamp::parse_rfc3339(text).ok(),
+        TimestampForm::InterfaceOrRfc3339 => {
+            Timestamp::parse(text).or_else(|_| Timestamp::parse_rfc3339(text)).ok()
+        }
+        TimestampForm::Date => Timestamp::parse_date(text).ok(),
+        TimestampForm::UnixSeconds => parse_integer(text)?.checked_mul(1000).map(Timestamp::from_millis),
+        TimestampForm::UnixMillis => Timestamp::parse_millis(text),
     }
 }

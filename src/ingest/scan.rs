@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use crate::json::{JsonType, Reader, plain_len};
-use crate::value::{Number, Timestamp};
+use crate::value::Number;
 
 /// The maximum nesting depth of a skipped value.
 const MAX_SKIPPED_DEPTH: usize = 16;
@@ -70,7 +70,7 @@ pub(super) fn any_number(text: &str) -> Option<(Number, &str)> {
 }
 
 /// Returns the text of a JSON number.
-fn number_text(text: &str) -> Option<(&str, &str)> {
+pub(super) fn number_text(text: &str) -> Option<(&str, &str)> {
     let text = skip_space(text);
     // The reader would build a long error for any other text.
     let (b'-' | b'0'..=b'9') = text.as_bytes().first()? else { return None };
@@ -79,13 +79,12 @@ fn number_text(text: &str) -> Option<(&str, &str)> {
     Some((number, text.get(reader.offset()..)?))
 }
 
-/// Reads Unix milliseconds, written as a number or as a string.
-pub(super) fn unix_millis(text: &str) -> Option<(Timestamp, &str)> {
-    let (digits, rest) = match skip_space(text).strip_prefix('"') {
-        Some(text) => plain_string(text)?,
-        None => number_text(text)?,
-    };
-    Some((Timestamp::parse_millis(digits)?, rest))
+/// Reads a number, or a string without escapes, and returns its text.
+pub(super) fn number_or_string(text: &str) -> Option<(&str, &str)> {
+    match skip_space(text).strip_prefix('"') {
+        Some(text) => plain_string(text),
+        None => number_text(text),
+    }
 }
 
 /// Reads `true` or `false`.

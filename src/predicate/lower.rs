@@ -19,7 +19,7 @@ use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_all, quote_whole};
 use crate::operator::{Complex, Connective, Operands, Operator, Ray, Side, Syntax};
-use crate::value::{Number, Span, Timestamp, Value, words};
+use crate::value::{Number, Span, Timestamp, Value, parse_integer, words};
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
@@ -276,6 +276,12 @@ fn value<'b>(
             let expected = "a finite number such as `12`, `-0.5` or `1e3`";
             Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
         }),
+        FieldType::Integer => parse_integer(&text.text).map(Value::Integer).ok_or_else(|| {
+            let is_integer = |meant: &String| parse_integer(meant).is_some();
+            let meant = Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
+            let expected = "an integer of 64 bits such as `12` or `-5`";
+            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+        }),
         FieldType::Timestamp => Timestamp::parse(&text.text).map(Value::Timestamp).map_err(|fault| {
             let span = Timestamp::respell(&text.text);
             let operator = operator.filter(|_| is_only);
@@ -364,7 +370,7 @@ fn meant_by_span(
     let operator = operator?;
     if span.is_within {
         // Timestamps in documents have whole seconds, except in fields of Unix milliseconds.
-        if field.is_unix_millis() {
+        if field.form().has_millis() {
             return None;
         }
         return match operator.ray()?.side {

@@ -24,7 +24,7 @@ impl ColumnType {
         match field.field_type() {
             FieldType::String => Self::Text,
             FieldType::Number => Self::Number,
-            FieldType::Timestamp => Self::Integer,
+            FieldType::Integer | FieldType::Timestamp => Self::Integer,
             FieldType::Boolean => Self::Boolean,
         }
     }
@@ -125,6 +125,7 @@ impl<'a> Datum<'a> {
         match value {
             Value::String(text) => Self::Text(text.clone()),
             Value::Number(number) => Self::Number(number.get()),
+            Value::Integer(integer) => Self::Integer(*integer),
             Value::Timestamp(timestamp) => Self::Integer(timestamp.as_millis()),
             Value::Boolean(boolean) => Self::Boolean(*boolean),
         }

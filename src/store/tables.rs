@@ -5,7 +5,7 @@ use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::error::{Fault, StoreErrorKind};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldType, TimestampForm};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::column::{Bitmap, LANES, Selection};
 use crate::json;
@@ -205,11 +205,10 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     for id in catalog.field_ids() {
         let field = catalog.field(id);
         text.push_str(&format!("{} {}", field.path(), field.field_type()));
-        for (is_so, word) in [
-            (field.is_unix_millis(), " unix_millis"),
-            (field.is_key(), " key"),
-            (!catalog.is_visible(id), " hidden"),
-        ] {
+        if field.field_type() == FieldType::Timestamp && field.form() != TimestampForm::Interface {
+            text.push_str(&format!(" {}", field.form().name()));
+        }
+        for (is_so, word) in [(field.is_key(), " key"), (!catalog.is_visible(id), " hidden")] {
             if is_so {
                 text.push_str(word);
             }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use chrono::DateTime;
 
+use super::integer::parse_integer;
+
 /// An instant in milliseconds since 1970-01-01 00:00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -114,10 +116,7 @@ impl Timestamp {
     /// ```
     #[must_use]
     pub fn parse_millis(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        // Checks only the first digit, since `parse` rejects other characters after it.
-        matches!(digits.as_bytes(), [b'1'..=b'9', ..] | [b'0']).then_some(())?;
-        text.parse().ok().map(Self)
+        parse_integer(text).map(Self)
     }
 
     /// Returns true if Unix milliseconds are probably a mistake: they look like a year, a date (`yyyyMMdd`) or seconds.
@@ -176,6 +175,13 @@ impl Timestamp {
     #[cfg(feature = "arrow")]
     pub(crate) fn whole_seconds(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
+    }
+
+    /// Returns the midnight UTC at or before the instant.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn whole_days(self) -> Self {
+        const MS_PER_DAY: i64 = 86_400 * MS_PER_S;
+        Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_DAY)))
     }
 
     /// Returns true if the text form can express this instant exactly.

@@ -18,6 +18,8 @@ pub enum Value<'a> {
     String(Cow<'a, str>),
     /// A finite double.
     Number(Number),
+    /// An integer of 64 bits.
+    Integer(i64),
     /// An instant in milliseconds.
     Timestamp(Timestamp),
     /// `true` or `false`.
@@ -31,6 +33,7 @@ impl Value<'_> {
         match self {
             Self::String(_) => FieldType::String,
             Self::Number(_) => FieldType::Number,
+            Self::Integer(_) => FieldType::Integer,
             Self::Timestamp(_) => FieldType::Timestamp,
             Self::Boolean(_) => FieldType::Boolean,
         }
@@ -42,6 +45,7 @@ impl Value<'_> {
         match self {
             Self::String(text) => Value::String(Cow::Owned(text.into_owned())),
             Self::Number(number) => Value::Number(number),
+            Self::Integer(integer) => Value::Integer(integer),
             Self::Timestamp(timestamp) => Value::Timestamp(timestamp),
             Self::Boolean(boolean) => Value::Boolean(boolean),
         }
@@ -91,6 +95,13 @@ impl From<Number> for Value<'_> {
     }
 }
 
+/// Converts an integer, also for a number field of [`Filter::test`](crate::Filter::test).
+impl From<i64> for Value<'_> {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
+}
+
 impl From<i32> for Value<'_> {
     fn from(number: i32) -> Self {
         Self::Number(number.into())
@@ -109,6 +120,7 @@ impl fmt::Display for Value<'_> {
         match self {
             Self::String(text) => f.write_str(text),
             Self::Number(number) => number.fmt(f),
+            Self::Integer(integer) => integer.fmt(f),
             Self::Timestamp(timestamp) => timestamp.fmt(f),
             Self::Boolean(boolean) => boolean.fmt(f),
         }

@@ -3,11 +3,13 @@
 mod convert;
 mod datetime;
 mod fold;
+mod integer;
 mod literal;
 mod number;
 mod ordered;
 mod precision;
 mod respell;
+mod rfc3339;
 #[cfg(feature = "serde")]
 mod serialized;
 mod words;
@@ -15,6 +17,7 @@ mod words;
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
 pub(crate) use fold::{fold, words};
+pub(crate) use integer::parse_integer;
 pub use literal::Value;
 pub use number::Number;
 pub(crate) use ordered::{OrderedType, OrdinalRange, ValueClass};

@@ -2,6 +2,7 @@
 //! `catalog/field_type.rs` lists all other changes.
 
 use super::datetime::Timestamp;
+use super::integer::parse_integer;
 use super::literal::Value;
 use super::number::Number;
 use crate::catalog::FieldType;
@@ -14,6 +15,8 @@ use crate::catalog::FieldType;
 pub(crate) enum OrderedType {
     /// [`Number`], by [`Number::ordinal`].
     Number,
+    /// `i64`, by itself.
+    Integer,
     /// [`Timestamp`], by its milliseconds.
     Timestamp,
 }
@@ -35,6 +38,7 @@ impl ValueClass {
         match kind {
             FieldType::String => Self::Strings,
             FieldType::Number => Self::Ordered(OrderedType::Number),
+            FieldType::Integer => Self::Ordered(OrderedType::Integer),
             FieldType::Timestamp => Self::Ordered(OrderedType::Timestamp),
             FieldType::Boolean => Self::Booleans,
         }
@@ -49,6 +53,7 @@ impl OrderedType {
     pub(crate) const fn range(self) -> OrdinalRange {
         match self {
             Self::Number => (Number::MIN.ordinal(), Number::MAX.ordinal()),
+            Self::Integer => (i64::MIN, i64::MAX),
             Self::Timestamp => (Timestamp::MIN.as_millis(), Timestamp::MAX.as_millis()),
         }
     }
@@ -73,6 +78,7 @@ impl OrderedType {
     pub(crate) fn parse(self, text: &str) -> Option<i64> {
         match self {
             Self::Number => Number::parse(text).map(Number::ordinal),
+            Self::Integer => parse_integer(text),
             Self::Timestamp => Timestamp::parse(text).ok().map(Timestamp::as_millis),
         }
     }
@@ -85,6 +91,7 @@ impl OrderedType {
                 let end = if ordinal < 0 { Number::MIN } else { Number::MAX };
                 Value::Number(Number::of_ordinal(ordinal).unwrap_or(end))
             }
+            Self::Integer => Value::Integer(ordinal),
             Self::Timestamp => Value::Timestamp(Timestamp::from_millis(ordinal)),
         }
     }
@@ -92,7 +99,7 @@ impl OrderedType {
     /// Returns true if criteria can express the smallest value.
     pub(crate) const fn least_has_text(self) -> bool {
         match self {
-            Self::Number => true,
+            Self::Number | Self::Integer => true,
             Self::Timestamp => false,
         }
     }
@@ -123,6 +130,7 @@ impl Value<'_> {
     pub(crate) fn ordinal(&self) -> Option<(OrderedType, i64)> {
         match self {
             Self::Number(number) => Some((OrderedType::Number, number.ordinal())),
+            Self::Integer(integer) => Some((OrderedType::Integer, *integer)),
             Self::Timestamp(timestamp) => Some((OrderedType::Timestamp, timestamp.as_millis())),
             Self::String(_) | Self::Boolean(_) => None,
         }
@@ -135,7 +143,7 @@ mod tests {
 
     #[test]
     fn ordinals_have_the_order_of_values_and_convert_back() {
-        for kind in [OrderedType::Number, OrderedType::Timestamp] {
+        for kind in [OrderedType::Number, OrderedType::Integer, OrderedType::Timestamp] {
             let (least, greatest) = kind.range();
             let ordinals = [least, least + 1, -1, 0, 1, 1 << 40, greatest - 1, greatest];
             for pair in ordinals.windows(2) {

@@ -9,7 +9,8 @@ use crate::value::{Number, Timestamp, Value};
 
 /// Returns a catalogue with a single-valued and a multi-valued field of each type.
 fn catalog() -> Catalog {
-    let kinds = [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean];
+    let kinds =
+        [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::Integer];
     let fields = kinds
         .into_iter()
         .flat_map(|kind| [Field::new(&format!("{kind:?}"), kind), Field::new(&format!("{kind:?}s[]"), kind)]);
@@ -59,6 +60,11 @@ fn batch(catalog: &Catalog, rows: usize, seed: u64) -> Batch {
                     match catalog.field(field).field_type() {
                         FieldType::String => Value::String(format!("{value} é").into()),
                         FieldType::Number => Value::Number(Number::new(value as f64 / 8.0 - 9.0).unwrap()),
+                        FieldType::Integer => Value::Integer(match value % 7 {
+                            0 => i64::MIN,
+                            1 => i64::MAX,
+                            _ => value as i64 - (1 << 53),
+                        }),
                         FieldType::Timestamp => {
                             let spread = [1, 1000, 86_400_000][(seed % 3) as usize];
                             Value::Timestamp(Timestamp::from_millis(value as i64 * spread))

@@ -14,7 +14,7 @@ use crate::predicate::optimize::{joined, normalize};
 use crate::predicate::tree::{Leaf, Node, Test, Tree};
 
 /// Name, path and type of the fields; `t` and `ts` are Unix milliseconds in documents.
-const FIELDS: [(&str, &str, FieldType); 8] = [
+const FIELDS: [(&str, &str, FieldType); 10] = [
     ("s", "s", FieldType::String),
     ("o.n", "o.n", FieldType::Number),
     ("t", "t", FieldType::Timestamp),
@@ -23,6 +23,8 @@ const FIELDS: [(&str, &str, FieldType); 8] = [
     ("a.n", "a[].n", FieldType::Number),
     ("ts", "ts[]", FieldType::Timestamp),
     ("bs", "bs[]", FieldType::Boolean),
+    ("i", "i", FieldType::Integer),
+    ("is", "is[]", FieldType::Integer),
 ];
 
 const STRINGS: [&str; 9] =
@@ -41,6 +43,15 @@ const NUMBERS: [&str; 11] = [
     "1.7976931348623157e308",
     "-1.7976931348623157e308",
     "2.5",
+];
+const INTEGERS: [&str; 7] = [
+    "-9223372036854775808",
+    "-1",
+    "0",
+    "1",
+    "9007199254740993",
+    "9223372036854775806",
+    "9223372036854775807",
 ];
 /// Timestamps as text and in milliseconds.
 const TIMESTAMPS: [(&str, i64); 8] = [
@@ -74,6 +85,7 @@ fn catalog(hide_id: bool) -> Catalog {
 enum Plain {
     String(String),
     Number(f64),
+    /// Milliseconds of a timestamp, or an integer.
     Millis(i64),
     Boolean(bool),
 }
@@ -83,6 +95,7 @@ impl Plain {
         match kind {
             FieldType::String => Self::String(text.to_owned()),
             FieldType::Number => Self::Number(text.parse().unwrap()),
+            FieldType::Integer => Self::Millis(text.parse().unwrap()),
             FieldType::Timestamp => Self::Millis(TIMESTAMPS.iter().find(|(own, _)| *own == text).unwrap().1),
             FieldType::Boolean => Self::Boolean(text == "true"),
         }
@@ -349,6 +362,7 @@ fn text_of(kind: FieldType) -> BoxedStrategy<&'static str> {
     match kind {
         FieldType::String => select(STRINGS.to_vec()).boxed(),
         FieldType::Number => select(NUMBERS.to_vec()).boxed(),
+        FieldType::Integer => select(INTEGERS.to_vec()).boxed(),
         FieldType::Timestamp => select(TIMESTAMPS.map(|(text, _)| text).to_vec()).boxed(),
         FieldType::Boolean => select(vec!["true", "false"]).boxed(),
     }
@@ -357,7 +371,7 @@ fn text_of(kind: FieldType) -> BoxedStrategy<&'static str> {
 fn leaf(field: usize) -> BoxedStrategy<Criterion> {
     let kind = name_and_kind(field).1;
     let is_string = kind == FieldType::String;
-    let ordered = matches!(kind, FieldType::Number | FieldType::Timestamp);
+    let ordered = matches!(kind, FieldType::Number | FieldType::Integer | FieldType::Timestamp);
     let operators: Vec<&str> = OPERATORS
         .into_iter()
         .filter(|operator| ordered || !operator.starts_with('>') && !matches!(*operator, "<" | "<="))
