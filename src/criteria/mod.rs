@@ -21,6 +21,7 @@ mod ast;
 mod bounds;
 mod fast;
 mod keys;
+mod search;
 mod strict;
 pub(crate) mod text;
 mod unsupported;

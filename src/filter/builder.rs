@@ -4,13 +4,14 @@ use super::bytes::body_text;
 use super::compiled::{Filter, Origin};
 use super::params::SearchParams;
 use super::request::SearchRequest;
-use crate::catalog::{Catalog, FieldType};
+use crate::catalog::Catalog;
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body, Holds};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::json;
 use crate::limits::Limits;
 use crate::predicate;
+use crate::value::ValueClass;
 
 /// A compiler of filters for one catalogue, with [`Limits`] that the host chooses.
 ///
@@ -159,13 +160,7 @@ fn of_text(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Filter, Err
 /// Returns the properties of a field that suggestions depend on.
 fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
     let field = catalog.field(catalog.find(name)?);
-    let kind = field.field_type();
-    Some(Holds {
-        is_list: field.is_many(),
-        is_number: kind == FieldType::Number,
-        is_timestamp: kind == FieldType::Timestamp,
-        is_boolean: kind == FieldType::Boolean,
-    })
+    Some(Holds { is_list: field.is_many(), class: ValueClass::of_field(field.field_type()) })
 }
 
 /// Returns the errors of a body that did not compile. `read` is its syntax tree, if the fast path of the parser accepted it.

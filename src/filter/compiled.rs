@@ -11,7 +11,7 @@ use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::ingest;
 use crate::limits::Limits;
-use crate::operator::Complex;
+use crate::operator::{Complex, Language, Syntax};
 use crate::predicate::{self, Asked, Leaf, Node, Rounded, Tree, Warning};
 
 /// A compiled filter: criteria for selecting cases.
@@ -168,7 +168,11 @@ impl Filter {
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = Vec::new();
         for (part, Written { tree, rounded }) in self.written_parts() {
-            warnings.extend(predicate::lint(tree, part.predicate(), rounded, part.catalog()));
+            let language = match part.inner.origin {
+                Origin::Text(_) => Language::Text,
+                _ => Language::new(Syntax::Json, part.catalog().grammar()),
+            };
+            warnings.extend(predicate::lint(tree, part.predicate(), rounded, part.catalog(), language));
             if warnings.len() >= predicate::MOST_WARNINGS {
                 warnings.truncate(predicate::MOST_WARNINGS);
                 break;

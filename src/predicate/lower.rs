@@ -18,8 +18,8 @@ use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Value
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
-use crate::operator::{Complex, Connective, Operands, Operator, Ray, Side, Syntax};
-use crate::value::{Number, Span, Timestamp, Value, words};
+use crate::operator::{Complex, Connective, Language, Operands, Operator, Ray, Side};
+use crate::value::{Number, Span, Timestamp, Value, ValueClass, words};
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
@@ -114,6 +114,7 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
 /// The errors are those that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken
 /// criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
+    let language = Language::new(body.syntax, catalog.grammar());
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
         Vec::with_capacity(body.nodes.len().saturating_add(3));
@@ -132,7 +133,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
                 let texts = body.texts(values);
                 let comparison = body
                     .text(*field)
-                    .and_then(|name| comparison(catalog, body.syntax, name, *operator, texts, &mut errors));
+                    .and_then(|name| comparison(catalog, language, name, *operator, texts, &mut errors));
                 comparison.map_or(Node::Constant(false), Node::Leaf)
             }
         };
@@ -193,7 +194,7 @@ fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
 /// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
 fn comparison<'b>(
     catalog: &Catalog,
-    syntax: Syntax,
+    language: Language,
     name: &Text<'_>,
     operator: Option<(Operator, usize)>,
     texts: &'b [Text<'_>],
@@ -217,14 +218,14 @@ fn comparison<'b>(
     if let Some((operator, operator_offset)) = operator
         && !operator.applies_to(field.field_type())
     {
-        let fitting = Operator::ALL.into_iter().filter(|operator| operator.applies_to(field.field_type()));
-        let fitting: Vec<String> = fitting.map(|operator| quote(operator.spelled(syntax))).collect();
+        let class = ValueClass::of_field(field.field_type());
+        let fitting = Operator::listed(language, Some(class));
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
             format!(
                 "{} on {}, a {} field",
-                quote(operator.spelled(syntax)),
+                quote(operator.spelled(language.syntax())),
                 quote(field.name()),
                 field.field_type()
             ),
@@ -236,8 +237,8 @@ fn comparison<'b>(
     for text in texts {
         let is_only = texts.len() == 1;
         let operator = operator.map(|(operator, _)| operator);
-        match value(field, operator, is_only, text)
-            .map_err(|error| noted(*error, catalog, field, operator, text))
+        match value(field, language, operator, is_only, text)
+            .map_err(|error| noted(*error, catalog, language, field, operator, text))
         {
             Ok(value) => values.push(value),
             Err(error) => {
@@ -253,6 +254,7 @@ fn comparison<'b>(
 /// Parses an operand. `is_only` is true if it is the only one of its criterion.
 fn value<'b>(
     field: &Field,
+    language: Language,
     operator: Option<Operator>,
     is_only: bool,
     text: &'b Text<'_>,
@@ -268,7 +270,7 @@ fn value<'b>(
     if let Some(operator) = operator
         && operator.operands() != Operands::OfField
     {
-        return operand(operator, text);
+        return operand(operator, language, text);
     }
     match field.field_type() {
         FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
@@ -299,9 +301,9 @@ fn truth(text: &str) -> Result<bool, Option<&'static str>> {
 }
 
 /// Parses an operand of an operator that does not take values of the field's type.
-fn operand<'b>(operator: Operator, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
+fn operand<'b>(operator: Operator, language: Language, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
     let error = |kind, expected: &str| {
-        let expected = format!("{expected} after {}", quote(operator.name()));
+        let expected = format!("{expected} after {}", quote(operator.spelled(language.syntax())));
         Box::new(Error::new(kind, text.offset, quote(&text.text), expected))
     };
     match operator.operands() {
@@ -320,10 +322,11 @@ fn operand<'b>(operator: Operator, text: &'b Text<'_>) -> Result<Value<'b>, Box<
     }
 }
 
-/// Adds a note to the error of a value for something that the language does not have, such as `null` or `today`.
+/// Adds a note to the error of a value for something that a value of the field cannot be, such as `null` or `today`.
 fn noted(
     error: Error,
     catalog: &Catalog,
+    language: Language,
     field: &Field,
     operator: Option<Operator>,
     text: &Text<'_>,
@@ -338,11 +341,32 @@ fn noted(
     } else {
         meant_by_bad_value(&text.text, is_timestamp)
     };
+    let is_null = unsupported == Some(Unsupported::Absence) && !text.text.is_empty();
+    if let Some(is_present) = operator.filter(|_| is_null).and_then(compared)
+        && language.is_extended()
+    {
+        let meant = match language {
+            Language::Text if is_present => "`is present`",
+            Language::Text => "`is absent`",
+            _ if is_present => "`$exists` with the value `\"true\"`",
+            _ => "`$exists` with the value `\"false\"`",
+        };
+        return error.suggest(Some(meant.to_owned()));
+    }
     match unsupported {
         Some(unsupported) => {
-            Error { expected: format!("{}; {}", error.expected, unsupported.note()), ..error }
+            Error { expected: format!("{}; {}", error.expected, unsupported.note(language)), ..error }
         }
         None => error,
+    }
+}
+
+/// Returns true if a comparison with `null` by this operator means a test that there is a value, false for one that there is none.
+fn compared(operator: Operator) -> Option<bool> {
+    match operator {
+        Operator::Equal => Some(false),
+        Operator::NotEqual => Some(true),
+        _ => None,
     }
 }
 

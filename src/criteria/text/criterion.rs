@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::super::advice::Habit;
 use super::super::ast::{Criterion, Text};
-use super::super::unsupported::Unsupported;
 use super::lexer::{Result, Token};
 use super::operator::{Reading, operators};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::error::{Error, ErrorKind};
 use crate::operator::{Arity, Operator};
 use crate::value::is_reserved_word;
 
@@ -29,14 +27,15 @@ impl<'a> Parser<'a, '_> {
             }
             Token::Word(word) => {
                 if let Some(name) = self.name_before_colon(word) {
-                    return self.colon(name, &format!("a field and, after a space, {}", operators()));
+                    self.holds = (self.fields)(name);
+                    let expected = format!("a field and, after a space, {}", operators(self.holds));
+                    return self.colon(name, &expected);
                 }
-                if let Some(unsupported) = self.function_before_field(word) {
-                    return Err(self.unexpected(&format!("a field by itself; {}", unsupported.note())));
+                if self.test_before_field(word)? {
+                    return Ok(());
                 }
             }
             Token::Quoted(_) => {}
-            Token::Symbol("!") => return Err(self.not()),
             _ => return Err(self.unexpected(A_CRITERION)),
         }
         let field = self.text()?;
@@ -45,6 +44,18 @@ impl<'a> Parser<'a, '_> {
         let field = field.map(|field| self.body.push_text(field));
         let written = self.lexer.next_text();
         let (operator, values) = match self.operator(field_text, offset)? {
+            Reading::Operator(operator, operator_offset)
+                if self.wildcards(
+                    operator,
+                    operator_offset,
+                    true,
+                    &self.lexer.clone(),
+                    field_text,
+                    offset,
+                ) =>
+            {
+                (None, None)
+            }
             Reading::Operator(operator, operator_offset) => {
                 let values = match operator.arity() {
                     // A single value needs no parentheses.
@@ -71,41 +82,6 @@ impl<'a> Parser<'a, '_> {
         let node = self.push(criterion, offset);
         self.terms.push(node);
         Ok(())
-    }
-
-    /// Returns the error for `not` or `!`, which is the next token.
-    fn not(&self) -> Error {
-        let (meant, unsupported) = self.negated();
-        let note = unsupported.map(|unsupported| format!("; {}", unsupported.note()));
-        let error =
-            self.unexpected(&format!("a criterion; `<>` is the only negation{}", note.unwrap_or_default()));
-        match meant {
-            Some((stop, meant)) => {
-                let found = self.lexer.text.get(self.lexer.start..stop).unwrap_or_default();
-                Error { found: quote(found), ..error }.suggest(quote_whole(&meant))
-            }
-            None => error,
-        }
-    }
-
-    /// Returns the unsupported test of `exists(field)`, `exists field`, `_exists_:field` or `lower(field)`; `None` for anything else.
-    ///
-    /// `word` is the next token. A word that is a field is not such a test.
-    fn function_before_field(&self, word: &str) -> Option<Unsupported> {
-        if (self.fields)(word).is_some() {
-            return None;
-        }
-        if let Some((name, _)) = word.split_once(':') {
-            let habit = Habit::find(name).and_then(Habit::unsupported);
-            return habit.filter(|unsupported| *unsupported == Unsupported::Absence);
-        }
-        let mut ahead = self.lexer.clone();
-        let is_function = ahead.is_call();
-        ahead.bump().ok()?;
-        let habit = Habit::find(word).and_then(Habit::unsupported);
-        let is_before_field = matches!(&ahead.next, Token::Open)
-            || matches!(&ahead.next, Token::Word(next) if (self.fields)(next).is_some());
-        habit.filter(|_| is_before_field).or(is_function.then_some(Unsupported::Function))
     }
 
     /// Reads the next token, a word or string; `None` if it is too long, which is reported.

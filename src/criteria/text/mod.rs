@@ -29,6 +29,7 @@ mod lexer;
 mod operands;
 mod operator;
 mod parser;
+mod searches;
 #[cfg(test)]
 mod tests;
 mod values;

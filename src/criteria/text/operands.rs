@@ -104,17 +104,13 @@ impl<'a> Operands<'a> {
 
     /// Returns the operator and values to write after `field`; `None` if no criterion means the same.
     ///
-    /// If one operator is not enough, the text continues with further criteria on the field.
+    /// If one operator is not enough, the text continues with further criteria on the field. Advice for a negation needs a `not` before
+    /// the text.
     pub(super) fn after_field(&self, advice: Advice, field: &str, is_list: bool) -> Option<String> {
         let is_or = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::Or)));
         let is_and = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::And)));
         let is_one = self.values.len() == 1;
         let list = |operator: Operator| format!("{} ({})", operator.spelled(Syntax::Text), self.joined(", "));
-        let each = |connective: Connective| {
-            let sign = Operator::NotEqual.spelled(Syntax::Text);
-            let rest = self.joined(&format!(" {} {field} {sign} ", connective.word()));
-            format!("{sign} {rest}")
-        };
         match advice {
             Advice::Operator(Operator::Contains) if is_or => Some(list(Operator::Contains)),
             Advice::Operator(Operator::Contains | Operator::All) if is_and && is_list => {
@@ -126,12 +122,14 @@ impl<'a> Operands<'a> {
                 Some(format!("{} {}", operator.spelled(Syntax::Text), self.joined("")))
             }
             Advice::Operator(Operator::Equal) if !is_list && is_or => Some(list(Operator::Contains)),
-            Advice::Operator(Operator::NotEqual) if self.join == Some(Join::Comma) => {
-                Some(each(Connective::And))
+            Advice::Not(Operator::Contains) if is_or || self.join == Some(Join::Nor) => {
+                Some(list(Operator::Contains))
             }
-            Advice::NoneOf if is_or || self.join == Some(Join::Nor) => Some(each(Connective::And)),
-            Advice::NotAllOf if is_and => Some(each(Connective::Or)),
-            Advice::Between if is_and => self.between(field),
+            Advice::Not(Operator::All) if is_and => Some(list(Operator::All)),
+            Advice::Not(operator) if is_one && operator.ray().is_some() => {
+                Some(format!("{} {}", operator.spelled(Syntax::Text), self.joined("")))
+            }
+            Advice::Between | Advice::NotBetween if is_and => self.between(field),
             _ => None,
         }
     }

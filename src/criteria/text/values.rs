@@ -10,7 +10,7 @@ use super::lexer::{Result, Token};
 use super::operands::{Join, Operands, ends_value};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote, quote_whole};
-use crate::operator::{Operator, Syntax};
+use crate::operator::{Language, Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
@@ -23,12 +23,10 @@ impl<'a> Parser<'a, '_> {
             if let Some(operator) = operator.filter(|_| count > 0) {
                 let suggestion = (operator == Operator::Equal).then(|| for_several(self.holds, Syntax::Text));
                 self.report(
-                    Error::new(
-                        ErrorKind::TooManyOperands,
-                        offset,
-                        "a list of values",
-                        format!("exactly one value for {}, without parentheses", quote(operator.name())),
-                    )
+                    Error::new(ErrorKind::TooManyOperands, offset, "a list of values", {
+                        let name = quote(operator.spelled(Syntax::Text));
+                        format!("exactly one value for {name}, without parentheses")
+                    })
                     .suggest(suggestion),
                 );
             }
@@ -140,12 +138,11 @@ impl<'a> Parser<'a, '_> {
             Token::Word(word) if self.lexer.is_call() => {
                 let unsupported =
                     if is_relative_time(word) { Unsupported::RelativeTime } else { Unsupported::Function };
-                Err(self.unexpected(&format!("{or}a value; {}", unsupported.note())))
+                Err(self.unexpected(&format!("{or}a value; {}", unsupported.note(Language::Text))))
             }
             Token::Word(_) | Token::Quoted(_) => self.text(),
-            Token::Other('*' | '%' | '?') => {
-                Err(self.unexpected(&format!("{or}a value; {}", self.unsupported_wildcard().note())))
-            }
+            Token::Other('*' | '%' | '?') => Err(self
+                .unexpected(&format!("{or}a value; {}", self.unsupported_wildcard().note(Language::Text)))),
             Token::Other(mark) if CURLY_QUOTES.contains(mark) => self.curly(*mark),
             _ => Err(self.unexpected(&format!("{or}a value"))),
         }
