@@ -8,7 +8,7 @@ use super::search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
 use crate::error::quote;
 use crate::operator::{Complex, Connective, Language, Operator, Syntax};
-use crate::value::{OrderedType, Timestamp, ValueClass};
+use crate::value::{OrderedType, Timestamp, ValueClass, is_moment};
 
 /// The properties of a field that decide which advice is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -433,7 +433,10 @@ pub(super) fn is_quantifier(word: &str) -> bool {
 }
 
 /// Returns the unsupported test that `advice` needs for a value of a timestamp field; `None` if the language has the test.
-pub(super) fn meant_by_time(advice: Advice, value: &str) -> Option<Unsupported> {
+pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> Option<Unsupported> {
+    if language == Language::Text && is_moment(value) {
+        return None;
+    }
     let is_day = || Timestamp::respell(value).is_some_and(|span| span.end.is_some());
     let (is_relative, is_day) = match advice {
         Advice::Cannot(_)

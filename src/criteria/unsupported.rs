@@ -58,7 +58,13 @@ impl Unsupported {
             (Self::NegatedOrder, Language::Text) => "`not` before a criterion negates it",
             (Self::Only, _) => "a test for the absence of other values is not in the language",
             (Self::Count, _) => "a test of the number of values is not in the language",
+            (Self::RelativeTime, Language::Text) => {
+                "write a time such as `now - 7d`, `today` or `2025-12-01`"
+            }
             (Self::RelativeTime, _) => "times are absolute: write the time itself",
+            (Self::Day, Language::Text) => {
+                "a whole minute is a range, with one criterion for each of its ends"
+            }
             (Self::Day, _) => "a whole day or minute is a range, with one criterion for each of its ends",
             (Self::OpenBound, _) => "write `<=` to include the value, `<` to leave it out",
             (Self::Function, _) => "functions are not in the language",

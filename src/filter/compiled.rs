@@ -13,6 +13,7 @@ use crate::ingest;
 use crate::limits::Limits;
 use crate::operator::{Complex, Language, Syntax};
 use crate::predicate::{self, Asked, Leaf, Node, Rounded, Tree, Warning};
+use crate::value::Clock;
 
 /// A compiled filter: criteria for selecting cases.
 ///
@@ -52,8 +53,8 @@ pub(super) struct Inner {
 pub(super) enum Origin {
     /// A JSON body without errors.
     Json(Box<str>),
-    /// A text in the text syntax without errors.
-    Text(Box<str>),
+    /// A text in the text syntax without errors, with the clock that its relative times were read with.
+    Text(Box<str>, Clock),
     Constant(bool),
     /// Filters that are joined, at least one, or one that is negated.
     Joined(Complex, Vec<Filter>),
@@ -169,7 +170,7 @@ impl Filter {
         let mut warnings: Vec<Warning> = Vec::new();
         for (part, Written { tree, rounded }) in self.written_parts() {
             let language = match part.inner.origin {
-                Origin::Text(_) => Language::Text,
+                Origin::Text(..) => Language::Text,
                 _ => Language::new(Syntax::Json, part.catalog().grammar()),
             };
             warnings.extend(predicate::lint(tree, part.predicate(), rounded, part.catalog(), language));

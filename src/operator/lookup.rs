@@ -7,7 +7,7 @@ use super::shape::{Arity, Operands, Pattern, Ray, Shape, Side, Types};
 use super::table::{self, Operator, Row};
 use super::value_set::ValueSet;
 use crate::catalog::FieldType;
-use crate::value::{Value, ValueClass};
+use crate::value::{Operand, ValueClass};
 
 impl Operator {
     /// Returns the spellings in the text syntax. Printers use the first one.
@@ -114,7 +114,7 @@ impl Operator {
     /// Evaluates a criterion with these operands on a case whose values are `set`.
     ///
     /// This follows the table in section 2 of the specification literally. It takes logarithmic time for each operand.
-    pub(crate) fn holds(self, operands: &[Value<'_>], set: &ValueSet<'_>) -> bool {
+    pub(crate) fn holds(self, operands: &[Operand<'_>], set: &ValueSet<'_>) -> bool {
         (self.row().holds)(operands, set)
     }
 

@@ -18,7 +18,8 @@ fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>], language: La
         return advice;
     }
     let is_time = holds.is_some_and(Holds::is_timestamp);
-    let unsupported = values.iter().filter(|_| is_time).find_map(|value| meant_by_time(advice, &value.text));
+    let unsupported =
+        values.iter().filter(|_| is_time).find_map(|value| meant_by_time(advice, &value.text, language));
     if let Some(unsupported) = unsupported {
         return Advice::Cannot(unsupported);
     }

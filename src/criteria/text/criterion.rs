@@ -1,13 +1,15 @@
 //! Parses one criterion: a field, an operator and its values.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::super::ast::{Criterion, Text};
+use super::super::advice::Holds;
+use super::super::ast::{Criterion, Text, TextId};
 use super::lexer::{Result, Token};
-use super::operator::{Reading, operators};
 use super::parser::Parser;
+use super::phrase::{Reading, operators};
 use crate::error::{Error, ErrorKind};
-use crate::operator::{Arity, Operator};
+use crate::operator::{Arity, Connective, Operator};
 use crate::value::is_reserved_word;
 
 const A_CRITERION: &str = "a criterion such as `status = open`, or `(`";
@@ -75,6 +77,13 @@ impl<'a> Parser<'a, '_> {
             Reading::Unknown => (None, self.operand(None)?),
             Reading::Whole => (None, None),
         };
+        if let (Some(field), Some((Operator::All, operator_offset)), Some(values)) =
+            (field, operator, &values)
+            && self.has_span(values)
+        {
+            self.each_span(field, operator_offset, values.clone(), offset);
+            return Ok(());
+        }
         let criterion = match field {
             Some(field) => Criterion::Field { field, operator, values: values.unwrap_or_default() },
             None => Criterion::Broken,
@@ -82,6 +91,30 @@ impl<'a> Parser<'a, '_> {
         let node = self.push(criterion, offset);
         self.terms.push(node);
         Ok(())
+    }
+
+    /// Returns true if one of the values of a timestamp field is a span of time, such as a whole day.
+    fn has_span(&self, values: &Range<usize>) -> bool {
+        let is_span =
+            |value: &Text<'_>| self.body.clock.parse(&value.text).is_ok_and(|(first, last)| first != last);
+        self.holds.is_some_and(Holds::is_timestamp) && self.body.texts(values).iter().any(is_span)
+    }
+
+    /// Adds the criteria that mean a value within each of these spans: `at all (2025-12-01, 2025-12-02)` is `=` for each of them, joined by
+    /// `and`.
+    fn each_span(&mut self, field: TextId, operator_offset: usize, values: Range<usize>, offset: usize) {
+        let count = values.len();
+        let mut node = 0;
+        for value in values {
+            let operator = Some((Operator::Equal, operator_offset));
+            let values = value..value.saturating_add(1);
+            node = self.push(Criterion::Field { field, operator, values }, offset);
+        }
+        if count > 1 {
+            let operator = Connective::And.into();
+            node = self.push(Criterion::Complex { operator, children: count }, offset);
+        }
+        self.terms.push(node);
     }
 
     /// Reads the next token, a word or string; `None` if it is too long, which is reported.
@@ -95,7 +128,7 @@ impl<'a> Parser<'a, '_> {
         Ok(self.short(text, offset))
     }
 
-    fn short(&mut self, text: Cow<'a, str>, offset: usize) -> Option<Text<'a>> {
+    pub(super) fn short(&mut self, text: Cow<'a, str>, offset: usize) -> Option<Text<'a>> {
         let limit = self.limits.string_bytes;
         if text.len() > limit {
             let found = format!("a string of {} bytes", text.len());

@@ -5,12 +5,12 @@ use super::super::ast::{Criterion, Text};
 use super::super::unsupported::{Unsupported, is_no_value, is_relative_time, meant_by_value};
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operands, ends_value};
-use super::operator::phrase;
 use super::parser::Parser;
+use super::phrase::phrase;
 use super::searches::{AfterColon, presence_words};
 use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::{Language, Operator};
-use crate::value::{Number, Timestamp, is_reserved_word};
+use crate::value::{Number, Timestamp, is_moment, is_reserved_word};
 
 /// Typographic quotation marks, which word processors insert instead of straight quotation marks.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
@@ -54,8 +54,8 @@ impl<'a> Parser<'a, '_> {
         let is_number = self.holds.is_some_and(Holds::is_number);
         let is_other = Habit::find(value).is_some_and(|habit| habit.connective().is_none())
             || self.unsupported_after_colon(value).is_some()
-            // `=` compares with an instant, not with a day.
-            || Timestamp::respell(value).is_some()
+            // A minute is a range.
+            || Timestamp::respell(value).is_some() && !is_moment(value)
             || is_number && Number::parse(value).is_none() && Number::respell(value).is_none()
             || !ends_value(&self.lexer.next) || self.lexer.next == Token::Comma;
         let is_bare = !is_reserved_word(value) || matches!(value, "true" | "false");
@@ -70,7 +70,8 @@ impl<'a> Parser<'a, '_> {
     /// Returns the unsupported test that a value after a colon means, if it means one.
     pub(super) fn unsupported_after_colon(&self, value: &str) -> Option<Unsupported> {
         let is_cut = matches!(self.lexer.next, Token::Other('*' | '?' | '%'));
-        let is_time = self.holds.is_some_and(Holds::is_timestamp) && is_relative_time(value);
+        let is_time =
+            self.holds.is_some_and(Holds::is_timestamp) && is_relative_time(value) && !is_moment(value);
         meant_by_value(value, true)
             .or(is_cut.then_some(Unsupported::Inside))
             .or(is_time.then_some(Unsupported::RelativeTime))
@@ -112,7 +113,9 @@ impl<'a> Parser<'a, '_> {
                 end = self.lexer.at;
                 unsupported = operands.as_ref().and_then(Operands::unsupported);
                 let is_value = |operands: &Operands<'_>| {
-                    let is_day = operands.values.iter().any(|one| Timestamp::respell(&one.value).is_some());
+                    let is_other_time =
+                        |value: &str| Timestamp::respell(value).is_some() && !is_moment(value);
+                    let is_day = operands.values.iter().any(|one| is_other_time(&one.value));
                     operands.join.is_none() && unsupported.is_none() && !operands.has_keyword() && !is_day
                 };
                 operands.filter(is_value).map(|_| format!("{name} = {}", self.lexer.next_text()))

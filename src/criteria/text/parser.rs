@@ -12,6 +12,7 @@ use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
 use crate::operator::{Complex, Connective, Language, Syntax};
+use crate::value::Clock;
 
 /// A parsed text: criteria, or the constant `true` or `false`.
 pub(crate) enum Parsed<'a> {
@@ -22,8 +23,13 @@ pub(crate) enum Parsed<'a> {
 /// Parses a text. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
 /// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has none.
-/// `fields` is used only for the suggestions in errors. Takes linear time in the length of `text`.
-pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Parsed<'a>, Vec<Error>) {
+/// `fields` is used for the suggestions in errors, and for the times of timestamp fields. Takes linear time in the length of `text`.
+pub(crate) fn parse<'a>(
+    text: &'a str,
+    clock: Clock,
+    limits: &Limits,
+    fields: Fields<'_>,
+) -> (Parsed<'a>, Vec<Error>) {
     let mut parser = Parser {
         lexer: Lexer::new(text),
         fields,
@@ -31,7 +37,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (
         is_negated: false,
         last_word: None,
         limits,
-        body: Body { syntax: Syntax::Text, ..Body::default() },
+        body: Body { syntax: Syntax::Text, clock, ..Body::default() },
         offsets: Vec::new(),
         errors: Vec::new(),
         open: Vec::new(),

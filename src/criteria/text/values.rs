@@ -1,5 +1,6 @@
 //! Parses the values of a criterion: one value, or a list in parentheses.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::super::advice::{Holds, for_several};
@@ -7,7 +8,7 @@ use super::super::ast::Text;
 use super::super::unsupported::{Unsupported, is_relative_time};
 use super::habits::CURLY_QUOTES;
 use super::lexer::{Result, Token};
-use super::operands::{Join, Operands, ends_value};
+use super::operands::{Join, Operands, ends_value, shifted};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::{Language, Operator, Syntax};
@@ -139,6 +140,15 @@ impl<'a> Parser<'a, '_> {
                 let unsupported =
                     if is_relative_time(word) { Unsupported::RelativeTime } else { Unsupported::Function };
                 Err(self.unexpected(&format!("{or}a value; {}", unsupported.note(Language::Text))))
+            }
+            Token::Word(_)
+                if self.holds.is_some_and(Holds::is_timestamp)
+                    && let Some((stop, after)) = shifted(&self.lexer) =>
+            {
+                let start = self.lexer.start;
+                let time = self.lexer.text.get(start..stop).unwrap_or_default();
+                self.lexer = after;
+                Ok(self.short(Cow::Borrowed(time), start))
             }
             Token::Word(_) | Token::Quoted(_) => self.text(),
             Token::Other('*' | '%' | '?') => Err(self

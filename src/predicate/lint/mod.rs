@@ -14,7 +14,7 @@ use super::tree::{Leaf, Node, NodeId, Rounded, Tree, Written};
 use crate::catalog::{Catalog, Field};
 use crate::error::{nearest, quote};
 use crate::operator::{Complex, Language, Pattern};
-use crate::value::{Number, Value};
+use crate::value::{Number, Operand, Value};
 
 /// The largest number of warnings of one filter.
 pub(crate) const MOST_WARNINGS: usize = 100;
@@ -60,7 +60,7 @@ pub(crate) fn lint(
                     matches!(comparison.operator.shape().pattern, Pattern::Points | Pattern::Ray(_));
                 let whole_values = if is_whole { comparison.values.as_slice() } else { &[] };
                 for (at, value) in whole_values.iter().enumerate().take(MOST_WARNINGS) {
-                    if let Some((kind, message)) = values::unusual(field, value, presence) {
+                    if let Some((kind, message)) = values::unusual(field, value.first(), presence) {
                         found.push((id, Warning { kind, path: places.value_path(id, at), message }));
                     }
                 }
@@ -107,12 +107,12 @@ fn of_all_digits(number: Number) -> String {
     if has_all { format!("{number:.0}") } else { format!("{number:?}") }
 }
 
-fn unknown_values(field: &Field, values: &[Value<'_>], warn: &mut impl FnMut(usize, String)) {
+fn unknown_values(field: &Field, values: &[Operand<'_>], warn: &mut impl FnMut(usize, String)) {
     if field.known_values().len() == 0 {
         return;
     }
     for (at, value) in values.iter().enumerate().take(MOST_WARNINGS) {
-        let Value::String(text) = value else { continue };
+        let Value::String(text) = value.first() else { continue };
         if field.known_rank(text).is_none() {
             let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");
             let mut message =
