@@ -138,8 +138,8 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
 pub use filter::{
-    CacheStats, DEFAULT_PAGE, Direction, Filter, FilterBuilder, FilterCache, Order, Paging, SearchParams,
-    SearchRequest,
+    CacheStats, Completion, CompletionKind, Completions, DEFAULT_PAGE, Direction, Filter, FilterBuilder,
+    FilterCache, Order, Paging, SearchParams, SearchRequest,
 };
 pub use limits::Limits;
 pub use operator::Operator;

@@ -3,6 +3,7 @@
 //! - [`builder`] compiles a [`Filter`] from a JSON body or a text.
 //! - [`build`] creates a filter from values or from other filters.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
+//! - [`Completions`] are the words that can stand at a cursor in a text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
 //! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
 
@@ -11,6 +12,7 @@ mod builder;
 mod bytes;
 mod cache;
 mod compiled;
+mod completions;
 mod identity;
 mod limits;
 pub(crate) mod order;
@@ -24,6 +26,7 @@ pub use self::builder::FilterBuilder;
 pub(crate) use self::bytes::utf8;
 pub use self::cache::{CacheStats, FilterCache};
 pub use self::compiled::Filter;
+pub use self::completions::{Completion, CompletionKind, Completions};
 pub use self::order::{Direction, Order};
 pub use self::params::{DEFAULT_PAGE, Paging, SearchParams};
 pub use self::request::SearchRequest;

@@ -34,9 +34,11 @@ mod operands;
 mod operator;
 mod parser;
 mod phrase;
+mod place;
 mod searches;
 #[cfg(test)]
 mod tests;
 mod values;
 
 pub(crate) use self::parser::{Parsed, parse};
+pub(crate) use self::place::{Expected, Place, place};
