@@ -30,7 +30,10 @@ impl<'a> Operand<'a> {
     pub(crate) fn first(&self) -> &Value<'a> {
         match self {
             Self::Value(value) => value,
-            Self::Span(ends) => &ends[0],
+            Self::Span(ends) => {
+                let [first, _] = &**ends;
+                first
+            }
         }
     }
 
@@ -38,7 +41,10 @@ impl<'a> Operand<'a> {
     pub(crate) fn last(&self) -> &Value<'a> {
         match self {
             Self::Value(value) => value,
-            Self::Span(ends) => &ends[1],
+            Self::Span(ends) => {
+                let [_, last] = &**ends;
+                last
+            }
         }
     }
 

@@ -1,8 +1,6 @@
 //! Parses the operator of a criterion, and recognises habits of other languages instead of one.
 
-use super::super::advice::{
-    Advice, Habit, Holds, WITHOUT_A_VALUE, for_several, is_quantifier, meant_by_time,
-};
+use super::super::advice::{Advice, Holds, WITHOUT_A_VALUE, for_several, is_quantifier, meant_by_time};
 use super::super::unsupported::is_no_value;
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operand, Operands, ends_value};

@@ -53,7 +53,8 @@ enum State {
 
 /// Finds the place of the cursor at the byte `cursor` of a text. A cursor within a character is moved before it.
 pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
-    let cursor = text.floor_char_boundary(cursor);
+    let most = cursor.min(text.len());
+    let cursor = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let (before, after) = text.split_at(cursor);
     let mut lexer = Lexer::new(before);
     let mut reader = Reader {
