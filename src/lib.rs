@@ -141,8 +141,8 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
 pub use filter::{
-    CacheStats, Criteria, DEFAULT_PAGE, Direction, Document, FieldName, Filter, FilterBuilder, FilterCache,
-    Order, Paging, SearchParams, SearchRequest, field,
+    CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
+    FieldName, Filter, FilterBuilder, FilterCache, Order, Paging, SearchParams, SearchRequest, field,
 };
 pub use limits::Limits;
 pub use operator::Operator;

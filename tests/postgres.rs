@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
 use casefilter::{
-    CancelToken, Catalog, Deadline, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams, SearchRequest,
+    CancelToken, Catalog, Deadline, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams,
+    SearchRequest,
 };
 use serde_json::Value;
 

@@ -2,30 +2,42 @@
 //!
 //! One table, [`HABITS`], serves both syntaxes. Plain synonyms of an operator are not in it, but in the rows of [`Operator`]. A row
 //! maps spellings to a [`Meaning`]. [`Habit::advice`] turns the meaning into an operator, if one means the same on the field, or
-//! into an [`Unsupported`] test. When a new operator supports such a test, only the rows that name the test change.
+//! into an [`Unsupported`] test. Clients of the interface are not told of operators that they cannot use.
 
+use super::search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
 use crate::error::{Suggestion, quote};
-use crate::operator::{Connective, Operator, Syntax};
-use crate::value::Timestamp;
+use crate::operator::{Complex, Connective, Language, Operator, Syntax};
+use crate::value::{OrderedType, Timestamp, ValueClass, is_moment};
 
 /// The properties of a field that decide which advice is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holds {
     /// A document may have several values in the field.
     pub(crate) is_list: bool,
-    pub(crate) is_number: bool,
-    pub(crate) is_timestamp: bool,
-    pub(crate) is_boolean: bool,
+    /// The class of its values.
+    pub(crate) class: ValueClass,
 }
 
 impl Holds {
-    pub(super) const fn is_string(self) -> bool {
-        !(self.is_number || self.is_timestamp || self.is_boolean)
+    pub(super) fn is_string(self) -> bool {
+        self.class == ValueClass::Strings
     }
 
-    const fn is_ordered(self) -> bool {
-        self.is_number || self.is_timestamp
+    pub(super) fn is_number(self) -> bool {
+        self.class == ValueClass::Ordered(OrderedType::Number)
+    }
+
+    pub(super) fn is_timestamp(self) -> bool {
+        self.class == ValueClass::Ordered(OrderedType::Timestamp)
+    }
+
+    pub(super) fn is_boolean(self) -> bool {
+        self.class == ValueClass::Booleans
+    }
+
+    fn is_ordered(self) -> bool {
+        matches!(self.class, ValueClass::Ordered(_))
     }
 }
 
@@ -44,6 +56,10 @@ enum Meaning {
     Inside(Operator),
     /// The range from one value to another, both included.
     Between,
+    /// A test that there is a value, or that there is none.
+    Presence(bool),
+    /// A search inside a string.
+    Search(Search),
     Connective(Connective),
     Unsupported(Unsupported),
 }
@@ -60,18 +76,33 @@ const HABITS: &[(&str, Meaning)] = &[
     ("and && &", Meaning::Connective(Connective::And)),
     ("or || |", Meaning::Connective(Connective::Or)),
     ("between inrange range", Meaning::Between),
+    ("null nil undefined empty missing absent blank unset novalue nothing", Meaning::Presence(false)),
     (
-        "null nil undefined empty missing absent blank unset set exists exist present defined novalue \
-         avalue anyvalue value nothing anything something filled populated specified provided",
-        Meaning::Unsupported(Unsupported::Absence),
+        "set exists exist present defined avalue anyvalue value anything something filled populated specified \
+         provided",
+        Meaning::Presence(true),
+    ),
+    ("like glob wildcard ~~", Meaning::Search(Search::Like { is_folded: false })),
+    ("ilike ~~*", Meaning::Search(Search::Like { is_folded: true })),
+    (
+        "rlike ~ ~= =~ regex regexp regexpmatch regexmatch pattern",
+        Meaning::Search(Search::Regex { is_folded: false }),
+    ),
+    ("~*", Meaning::Search(Search::Regex { is_folded: true })),
+    ("matches match matching matched", Meaning::Search(Search::Own(Operator::Match))),
+    (
+        "startswith startwith startingwith startsby starts beginswith beginwith beginningwith begins prefix",
+        Meaning::Search(Search::Own(Operator::StartsWith)),
     ),
     (
-        "like ilike rlike ~ ~* ~= =~ ~~ ~~* matches match matching matched regex regexp regexpmatch \
-         regexmatch pattern startswith startwith startingwith startsby starts beginswith beginwith \
-         beginningwith begins endswith endwith endingwith ends istartswith iendswith icontains \
-         containsignorecase glob wildcard text search fuzzy similar similarto soundslike substring \
-         containstext containssubstring containsstring containsword containsphrase prefix suffix",
-        Meaning::Unsupported(Unsupported::Inside),
+        "substring containstext containssubstring containsstring",
+        Meaning::Search(Search::Own(Operator::Substring)),
+    ),
+    ("icontains containsignorecase", Meaning::Search(Search::Folded)),
+    ("endswith endwith endingwith ends iendswith suffix", Meaning::Search(Search::Ending)),
+    (
+        "istartswith text search fuzzy similar similarto soundslike containsword containsphrase matchphrase fulltext",
+        Meaning::Search(Search::Other),
     ),
     (
         "only exactly just onlyin subsetof containedby containedin equalsset",
@@ -131,7 +162,8 @@ impl Habit {
         if written.len() > LONGEST {
             return None;
         }
-        if let Some(own) = Operator::ALL.into_iter().find(|own| own.name().eq_ignore_ascii_case(written)) {
+        let own = |own: &Operator| !own.is_extended() && own.name().eq_ignore_ascii_case(written);
+        if let Some(own) = Operator::ALL.into_iter().find(own) {
             return Some(Self { meaning: Meaning::Operator(own), is_negated: false });
         }
         let is_filler = |c: &char| matches!(c, ' ' | '_' | '-' | '\'' | '’');
@@ -149,8 +181,14 @@ impl Habit {
             let row = rows.iter().find(|(spellings, _)| has_word(spellings, name))?;
             Some(Self { meaning: row.1, is_negated })
         };
-        let synonym =
-            || Some(Self { meaning: Meaning::Operator(Operator::meant_by(name)?), is_negated: false });
+        let synonym = || {
+            let meaning = match Operator::meant_by(name)? {
+                Operator::Exists => Meaning::Presence(true),
+                operator if operator.is_extended() => Meaning::Search(Search::Own(operator)),
+                operator => Meaning::Operator(operator),
+            };
+            Some(Self { meaning, is_negated: false })
+        };
         row(HABITS, false)
             .or_else(|| row(NEGATED_HABITS, true))
             .or_else(synonym)
@@ -171,8 +209,13 @@ impl Habit {
     /// Recognises a comparison with `null` or a similar word, such as `!= null`.
     fn of_null(name: &str) -> Option<Self> {
         let operand = name.trim_start_matches(['=', '!', '<', '>']);
-        let is_null = operand.len() < name.len() && is_no_value(operand);
-        is_null.then_some(Self { meaning: Meaning::Unsupported(Unsupported::Absence), is_negated: false })
+        let sign = name.strip_suffix(operand).filter(|sign| !sign.is_empty() && is_no_value(operand))?;
+        let meaning = match sign {
+            "=" | "==" | "===" => Meaning::Presence(false),
+            "!=" | "!==" | "<>" => Meaning::Presence(true),
+            _ => Meaning::Unsupported(Unsupported::Absence),
+        };
+        Some(Self { meaning, is_negated: false })
     }
 
     /// Recognises a verb of membership with a quantifier, such as `contains any of`.
@@ -192,10 +235,29 @@ impl Habit {
         }
     }
 
-    /// Returns the unsupported test that this spelling means, if it is the same for all fields; `None` otherwise.
+    /// Returns the test that this spelling means and that not every request can contain, if it is the same for all fields.
     pub(super) const fn unsupported(self) -> Option<Unsupported> {
         match self.meaning {
             Meaning::Unsupported(unsupported) => Some(unsupported),
+            Meaning::Presence(_) => Some(Unsupported::Absence),
+            Meaning::Search(_) => Some(Unsupported::Inside),
+            _ => None,
+        }
+    }
+
+    /// Returns true for a test that there is a value, and false for a test that there is none.
+    pub(super) fn presence(self) -> Option<bool> {
+        match self.meaning {
+            Meaning::Presence(is_present) => Some(is_present != self.is_negated),
+            _ => None,
+        }
+    }
+
+    /// Returns the search inside a string that the spelling means on a field without a list.
+    pub(super) const fn search(self) -> Option<Search> {
+        match self.meaning {
+            Meaning::Search(search) if !self.is_negated => Some(search),
+            Meaning::Inside(Operator::Contains) if !self.is_negated => Some(Search::Own(Operator::Substring)),
             _ => None,
         }
     }
@@ -208,39 +270,56 @@ impl Habit {
         )
     }
 
-    /// Returns the habit with the opposite meaning.
-    pub(super) fn negated(self) -> Self {
-        Self { is_negated: !self.is_negated, ..self }
-    }
-
     /// Returns the advice for this habit before the given number of values. `holds` has the properties of the field; it is `None` for
     /// an unknown field.
-    pub(super) fn advice(self, holds: Option<Holds>, values: usize) -> Advice {
+    pub(super) fn advice(self, holds: Option<Holds>, values: usize, language: Language) -> Advice {
         let is_list = holds.map(|holds| holds.is_list);
         let operator = match self.meaning {
             Meaning::Unsupported(unsupported) => return Advice::Cannot(unsupported),
             Meaning::Connective(connective) => return Advice::Connective(connective),
-            Meaning::Between if self.is_negated => return Advice::Cannot(Unsupported::NegatedOrder),
+            Meaning::Presence(is_present) => {
+                return Advice::presence(is_present != self.is_negated, language);
+            }
+            Meaning::Search(search) => return self.found(search, holds, language),
+            Meaning::Between if self.is_negated && !language.is_extended() => {
+                return Advice::Cannot(Unsupported::NegatedOrder);
+            }
             // On a list, different elements may satisfy the two bounds.
             Meaning::Between if is_list == Some(true) || !holds.is_none_or(Holds::is_ordered) => {
                 return Advice::Nothing;
             }
+            Meaning::Between if self.is_negated => return Advice::NotBetween,
             Meaning::Between => return Advice::Between,
+            Meaning::Inside(Operator::Contains) if is_list == Some(false) => {
+                return self.found(Search::Own(Operator::Substring), holds, language);
+            }
             Meaning::Inside(_) if is_list == Some(false) => return Advice::Cannot(Unsupported::Inside),
             Meaning::Inside(_) if is_list.is_none() => return Advice::Nothing,
             Meaning::Inside(operator) | Meaning::Operator(operator) => operator,
         };
         match operator {
             // `any` or `none` without values is a test for absence.
-            Operator::Contains if values == 0 => Advice::Cannot(Unsupported::Absence),
+            Operator::Contains if values == 0 => Advice::presence(!self.is_negated, language),
             operator if operator.ray().is_some() && !holds.is_none_or(Holds::is_ordered) => Advice::Nothing,
             operator if !self.is_negated => Advice::Operator(operator),
             Operator::Equal => Advice::Operator(Operator::NotEqual),
             Operator::NotEqual => Advice::Operator(Operator::Equal),
             Operator::Contains | Operator::All if values == 1 => Advice::Operator(Operator::NotEqual),
+            operator if language.is_extended() => Advice::Not(operator),
             Operator::Contains => Advice::NoneOf,
             Operator::All => Advice::NotAllOf,
             _ => Advice::Cannot(Unsupported::NegatedOrder),
+        }
+    }
+
+    /// Returns the advice for a search inside a string.
+    fn found(self, search: Search, holds: Option<Holds>, language: Language) -> Advice {
+        match search {
+            _ if !language.is_extended() => Advice::Cannot(Unsupported::Inside),
+            _ if !holds.is_none_or(Holds::is_string) => Advice::Cannot(Unsupported::NotAString),
+            Search::Ending => Advice::Cannot(Unsupported::Ending),
+            Search::Other => Advice::Cannot(Unsupported::Inside),
+            search => Advice::Search { search, is_negated: self.is_negated },
         }
     }
 }
@@ -250,12 +329,20 @@ impl Habit {
 pub(super) enum Advice {
     /// The operator that means the same.
     Operator(Operator),
-    /// `<>` for each of several values, joined by `and`.
+    /// `<>` for each of several values, joined by `and`. Only where there is no `not`.
     NoneOf,
-    /// `<>` for each of several values, joined by `or`.
+    /// `<>` for each of several values, joined by `or`. Only where there is no `not`.
     NotAllOf,
+    /// `not` before a criterion with this operator.
+    Not(Operator),
     /// `>=` and `<=`, joined by `and`.
     Between,
+    /// `not` before `>=` and `<=`, joined by `and`.
+    NotBetween,
+    /// A test that there is a value, or that there is none.
+    Presence(bool),
+    /// A search, whose operator depends on its value.
+    Search { search: Search, is_negated: bool },
     /// The connective that means the same.
     Connective(Connective),
     /// No criterion means the same: the language lacks the test.
@@ -265,21 +352,50 @@ pub(super) enum Advice {
 }
 
 impl Advice {
-    /// Returns the suggestion for the message; `None` if no operator means the same.
+    fn presence(is_present: bool, language: Language) -> Self {
+        if language.is_extended() { Self::Presence(is_present) } else { Self::Cannot(Unsupported::Absence) }
+    }
+
+    /// Returns the suggestion for the message; `None` if no operator means the same, or if it depends on the field or the values.
     pub(super) fn in_words(self, syntax: Syntax) -> Option<Suggestion> {
-        let joined = |parts: &str, connective: Connective| {
-            Some(Suggestion::explain(format!("{parts} joined by {}", quote(connective.spelled(syntax)))))
+        let each = |connective: Connective| {
+            format!("one `<>` for each value, joined by {}", quote(connective.spelled(syntax)))
         };
-        match self {
-            Self::Operator(operator) => Some(Suggestion::replace_by(operator.spelled(syntax))),
-            Self::NoneOf => joined("one `<>` for each value,", Connective::And),
-            Self::NotAllOf => joined("one `<>` for each value,", Connective::Or),
-            Self::Between => joined("`>=` and `<=`", Connective::And),
-            Self::Connective(connective) => Some(Suggestion::replace_by(connective.spelled(syntax))),
-            Self::Cannot(_) | Self::Nothing => None,
-        }
+        let between = || format!("`>=` and `<=` joined by {}", quote(Connective::And.spelled(syntax)));
+        let inside_not = |what: String| format!("{what} inside {}", quote(Complex::Not.name()));
+        let explanation = match (self, syntax) {
+            (Self::Operator(operator), _) => return Some(Suggestion::replace_by(operator.spelled(syntax))),
+            (Self::Connective(connective), _) => {
+                return Some(Suggestion::replace_by(connective.spelled(syntax)));
+            }
+            (Self::NoneOf, _) => each(Connective::And),
+            (Self::NotAllOf, _) => each(Connective::Or),
+            (Self::Between, _) => between(),
+            (Self::Not(operator), Syntax::Json) => {
+                let meant = inside_not(quote(operator.name()).to_string());
+                if operator.ray().is_some() { format!("{meant}, {WITHOUT_A_VALUE}") } else { meant }
+            }
+            (Self::NotBetween, Syntax::Json) => format!("{}, {WITHOUT_A_VALUE}", inside_not(between())),
+            (Self::Presence(is_present), Syntax::Json) => {
+                let value = quote(&format!("\"{is_present}\"")).to_string();
+                format!("{} with the value {value}", quote(Operator::Exists.name()))
+            }
+            (
+                Self::Not(_)
+                | Self::NotBetween
+                | Self::Presence(_)
+                | Self::Search { .. }
+                | Self::Cannot(_)
+                | Self::Nothing,
+                _,
+            ) => return None,
+        };
+        Some(Suggestion::explain(explanation))
     }
 }
+
+/// The end of the suggestion of a negated order, which differs from the opposite order.
+pub(super) const WITHOUT_A_VALUE: &str = "which also selects cases without a value";
 
 /// Returns the operators to write instead of `=` with several values.
 pub(super) fn for_several(holds: Option<Holds>, syntax: Syntax) -> Suggestion {
@@ -320,16 +436,24 @@ pub(super) fn is_quantifier(word: &str) -> bool {
 }
 
 /// Returns the unsupported test that `advice` needs for a value of a timestamp field; `None` if the language has the test.
-pub(super) fn meant_by_time(advice: Advice, value: &str) -> Option<Unsupported> {
+pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> Option<Unsupported> {
+    if language == Language::Text && is_moment(value) {
+        return None;
+    }
     let is_day = || Timestamp::respell(value).is_some_and(|span| span.end.is_some());
     let (is_relative, is_day) = match advice {
-        Advice::Cannot(_) | Advice::Connective(_) | Advice::Nothing => (false, false),
+        Advice::Cannot(_)
+        | Advice::Connective(_)
+        | Advice::Nothing
+        | Advice::Presence(_)
+        | Advice::Search { .. } => (false, false),
         // The value is kept and gets its own error later; for a day, that error suggests the end of the day that fits the operator.
         Advice::Operator(operator) => {
             (false, operator.ray().is_none() && operator != Operator::Equal && is_day())
         }
-        Advice::Between => (is_relative_time(value), false),
-        Advice::NoneOf | Advice::NotAllOf => (is_relative_time(value), is_day()),
+        Advice::Between | Advice::NotBetween => (is_relative_time(value), false),
+        Advice::Not(operator) if operator.ray().is_some() => (is_relative_time(value), is_day()),
+        Advice::Not(_) | Advice::NoneOf | Advice::NotAllOf => (is_relative_time(value), is_day()),
     };
     if is_relative { Some(Unsupported::RelativeTime) } else { is_day.then_some(Unsupported::Day) }
 }

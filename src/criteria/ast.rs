@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::operator::{Complex, Operator, Syntax};
+use crate::value::Clock;
 
 /// A string of the request, with its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub(crate) enum Criterion {
 pub(crate) struct Body<'a> {
     /// The syntax of the request, which decides how messages spell operators.
     pub(crate) syntax: Syntax,
+    /// The clock for the relative times and days of a text.
+    pub(crate) clock: Clock,
     /// The ids, a range of `texts`; `None` if the key is absent or `null`.
     pub(crate) ids: Option<Range<usize>>,
     /// The count of criteria at the top level; `None` if the key is absent or `null`.

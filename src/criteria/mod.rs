@@ -21,11 +21,14 @@ mod ast;
 mod bounds;
 mod fast;
 mod keys;
+mod search;
 mod strict;
 pub(crate) mod text;
 mod unsupported;
 
-pub(crate) use self::advice::{Holds, NO_FIELDS};
+pub(crate) use self::advice::Holds;
+#[cfg(test)]
+pub(crate) use self::advice::NO_FIELDS;
 pub use self::agreement::check_parsers;
 pub(crate) use self::ast::{Body, Criterion, Text};
 pub(crate) use self::fast::read;

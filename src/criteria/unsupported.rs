@@ -1,12 +1,18 @@
 //! Tests that the language lacks, and values of other languages that mean such a test, such as `null`.
 
-/// A test that other query languages have and this language lacks.
+use crate::operator::Language;
+
+/// A test that other query languages have, and that the request cannot contain, or not in this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsupported {
     /// A test for a missing value, or for any value at all.
     Absence,
     /// A search inside a string.
     Inside,
+    /// A search inside a value that is not a string.
+    NotAString,
+    /// A test of the end of a string.
+    Ending,
     /// The negation of `>`, `>=`, `<`, `<=` or a range.
     NegatedOrder,
     /// A test that a list has no values other than the given values.
@@ -29,21 +35,41 @@ pub(crate) enum Unsupported {
 
 impl Unsupported {
     /// Returns the note at the end of the error message.
-    pub(crate) const fn note(self) -> &'static str {
-        match self {
-            Self::Absence => "a test for absence is not in the language",
-            Self::Inside => "strings are compared whole, and there is no search inside a string",
-            Self::NegatedOrder => {
+    pub(crate) const fn note(self, language: Language) -> &'static str {
+        match (self, language) {
+            (Self::Absence, Language::Interface) => "a test for absence is not in the language",
+            (Self::Absence, Language::Extended) => "`$exists` tests whether there is a value",
+            (Self::Absence, Language::Text) => "`is absent` and `is present` test whether there is a value",
+            (Self::Inside | Self::NotAString | Self::Ending, Language::Interface) => {
+                "strings are compared whole, and there is no search inside a string"
+            }
+            (Self::Inside, Language::Extended) => {
+                "`$substring` searches inside a string, `$startsWith` at its start, and `$match` without case and accents"
+            }
+            (Self::Inside, Language::Text) => {
+                "`includes` searches inside a string, `starts with` at its start, and `matches` without case and accents"
+            }
+            (Self::NotAString, _) => "only strings can be searched",
+            (Self::Ending, _) => "no operator tests the end of a string",
+            (Self::NegatedOrder, Language::Interface) => {
                 "no operator negates an order, and the opposite one leaves out the cases without a value"
             }
-            Self::Only => "a test for the absence of other values is not in the language",
-            Self::Count => "a test of the number of values is not in the language",
-            Self::RelativeTime => "times are absolute: write the time itself",
-            Self::Day => "a whole day or minute is a range, with one criterion for each of its ends",
-            Self::OpenBound => "write `<=` to include the value, `<` to leave it out",
-            Self::Function => "functions are not in the language",
-            Self::TwoFields => "a field is compared with values, and not with another field",
-            Self::Connective => "`and` and `or` are the only connectives",
+            (Self::NegatedOrder, Language::Extended) => "`$not` negates a criterion",
+            (Self::NegatedOrder, Language::Text) => "`not` before a criterion negates it",
+            (Self::Only, _) => "a test for the absence of other values is not in the language",
+            (Self::Count, _) => "a test of the number of values is not in the language",
+            (Self::RelativeTime, Language::Text) => {
+                "write a time such as `now - 7d`, `today` or `2025-12-01`"
+            }
+            (Self::RelativeTime, _) => "times are absolute: write the time itself",
+            (Self::Day, Language::Text) => {
+                "a whole minute is a range, with one criterion for each of its ends"
+            }
+            (Self::Day, _) => "a whole day or minute is a range, with one criterion for each of its ends",
+            (Self::OpenBound, _) => "write `<=` to include the value, `<` to leave it out",
+            (Self::Function, _) => "functions are not in the language",
+            (Self::TwoFields, _) => "a field is compared with values, and not with another field",
+            (Self::Connective, _) => "`and` and `or` are the only connectives",
         }
     }
 }

@@ -42,6 +42,7 @@
 //! **Tests of concurrency.** Unit tests replace `SharedState` by a model, and run whole engines on it, in every order of steps or in many
 //! (`interleavings`). `tests/race/run` runs readers and writers under the thread sanitizer.
 
+mod completions;
 mod handle;
 mod hints;
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Compilation of JSON bodies and of the text syntax to filters.
 
+use chrono::FixedOffset;
+
 use super::bytes::body_text;
 use super::compiled::{Filter, Origin};
 use super::params::SearchParams;
 use super::request::SearchRequest;
-use crate::catalog::{Catalog, FieldType};
+use crate::catalog::Catalog;
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body, Holds};
 use crate::error::{Error, ErrorKind, Errors};
@@ -12,6 +14,7 @@ use crate::json;
 use crate::limits::Limits;
 use crate::operator::Grammar;
 use crate::predicate;
+use crate::value::{Clock, Timestamp, ValueClass};
 
 /// A compiler of filters for one catalogue, with [`Limits`] that the host chooses.
 ///
@@ -28,6 +31,7 @@ use crate::predicate;
 pub struct FilterBuilder {
     catalog: Catalog,
     limits: Limits,
+    clock: Clock,
 }
 
 impl FilterBuilder {
@@ -35,13 +39,49 @@ impl FilterBuilder {
     /// `.with_limits(engine.limits().clone())`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        Self { catalog: catalog.clone(), limits: Limits::default() }
+        Self { catalog: catalog.clone(), limits: Limits::default(), clock: Clock::default() }
     }
 
     /// Sets the limits of bodies, texts and pages.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Sets the present instant, which `now` and `today` in a [`text`](Self::text) stand for. Without it, they are errors.
+    ///
+    /// Compiling turns them into instants: the filter selects by the same times whenever it is evaluated.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, FilterBuilder, Timestamp};
+    /// let now = Timestamp::parse("2025-12-08 09:30:00")?;
+    /// let builder = FilterBuilder::new(&Catalog::cases()).now(now);
+    /// let text = builder.text("createdAt >= now - 7d and updatedAt on today").unwrap().to_text();
+    /// assert_eq!(
+    ///     text,
+    ///     r#"createdAt >= "2025-12-01 09:30:00" and updatedAt >= "2025-12-08 00:00:00" and updatedAt < "2025-12-09 00:00:00""#
+    /// );
+    /// # Ok::<(), casefilter::ParseTimestampError>(())
+    /// ```
+    #[must_use]
+    pub fn now(mut self, now: Timestamp) -> Self {
+        self.clock.now = Some(now);
+        self
+    }
+
+    /// Sets the offset from UTC at which the days of a [`text`](Self::text) begin, such as `2025-12-01` and `today`. The default is UTC.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, FilterBuilder};
+    /// let offset = chrono::FixedOffset::east_opt(2 * 3600).ok_or("out of range")?;
+    /// let builder = FilterBuilder::new(&Catalog::cases()).utc_offset(offset);
+    /// assert_eq!(builder.text("createdAt < 2025-12-01")?.to_text(), r#"createdAt < "2025-11-30 22:00:00""#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn utc_offset(mut self, offset: FixedOffset) -> Self {
+        self.clock.offset_s = offset.local_minus_utc();
+        self
     }
 
     /// Returns the catalogue that filters are compiled for.
@@ -72,12 +112,13 @@ impl FilterBuilder {
         of_json(&self.catalog, self.catalog.grammar(), &self.limits, body)
     }
 
-    /// Compiles a filter in the text syntax. For values in the text, see [`Filter::quote`].
+    /// Compiles a filter in the text syntax. For values in the text, see [`Filter::quote`]; for its times, see [`now`](Self::now) and
+    /// [`utc_offset`](Self::utc_offset).
     ///
     /// # Errors
     /// Returns the first ten errors in the text, in order. Offsets are bytes of `text`.
     pub fn text(&self, text: &str) -> Result<Filter, Errors> {
-        of_text(&self.catalog, &self.limits, text)
+        of_text(&self.catalog, self.clock, &self.limits, text)
     }
 
     /// Compiles a JSON body and parses the parameters of the same request.
@@ -135,7 +176,7 @@ impl Filter {
     /// # Errors
     /// Returns the first ten errors in the text, in order. Offsets are bytes of `text`.
     pub fn compile_text(catalog: &Catalog, text: &str) -> Result<Self, Errors> {
-        of_text(catalog, &Limits::default(), text)
+        of_text(catalog, Clock::default(), &Limits::default(), text)
     }
 }
 
@@ -155,30 +196,24 @@ pub(super) fn of_json(
 }
 
 /// Compiles a filter in the text syntax.
-fn of_text(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Filter, Errors> {
+fn of_text(catalog: &Catalog, clock: Clock, limits: &Limits, text: &str) -> Result<Filter, Errors> {
     let text = body_text(text.as_bytes(), limits)?;
-    let (parsed, errors) = criteria::text::parse(text, limits, &|name| holds(catalog, name));
+    let (parsed, errors) = criteria::text::parse(text, clock, limits, &|name| holds(catalog, name));
     let body = match parsed {
         Parsed::Body(body) => body,
         Parsed::Constant(value) => return Ok(Filter::constant(catalog, value)),
     };
     let predicate = if errors.is_empty() { predicate::compile(&body, catalog) } else { None };
     match predicate {
-        Some(predicate) => Ok(Filter::new(catalog, predicate, Origin::Text(text.into()))),
+        Some(predicate) => Ok(Filter::new(catalog, predicate, Origin::Text(text.into(), clock))),
         None => Err(errors_of(catalog, &body, errors)),
     }
 }
 
-/// Returns the properties of a field that suggestions depend on.
-fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
+/// Returns the properties of a field that the text syntax and suggestions depend on.
+pub(super) fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
     let field = catalog.field(catalog.find(name)?);
-    let kind = field.field_type();
-    Some(Holds {
-        is_list: field.is_many(),
-        is_number: matches!(kind, FieldType::Number | FieldType::Integer),
-        is_timestamp: kind == FieldType::Timestamp,
-        is_boolean: kind == FieldType::Boolean,
-    })
+    Some(Holds { is_list: field.is_many(), class: ValueClass::of_field(field.field_type()) })
 }
 
 /// Returns the errors of a body that did not compile. `read` is its syntax tree, if the fast path of the parser accepted it.

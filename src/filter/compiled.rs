@@ -11,8 +11,9 @@ use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::ingest;
 use crate::limits::Limits;
-use crate::operator::Complex;
+use crate::operator::{Complex, Language, Syntax};
 use crate::predicate::{self, Asked, Leaf, Node, Rounded, Tree, Warning};
+use crate::value::Clock;
 
 /// A compiled filter: criteria for selecting documents.
 ///
@@ -52,8 +53,8 @@ pub(super) struct Inner {
 pub(super) enum Origin {
     /// A JSON body without errors.
     Json(Box<str>),
-    /// A text in the text syntax without errors.
-    Text(Box<str>),
+    /// A text in the text syntax without errors, with the clock that its relative times were read with.
+    Text(Box<str>, Clock),
     Constant(bool),
     /// Filters that are joined, at least one, or one that is negated.
     Joined(Complex, Vec<Filter>),
@@ -168,7 +169,11 @@ impl Filter {
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> = Vec::new();
         for (part, Written { tree, rounded }) in self.written_parts() {
-            warnings.extend(predicate::lint(tree, part.predicate(), rounded, part.catalog()));
+            let language = match part.inner.origin {
+                Origin::Text(..) => Language::Text,
+                _ => Language::new(Syntax::Json, part.catalog().grammar()),
+            };
+            warnings.extend(predicate::lint(tree, part.predicate(), rounded, part.catalog(), language));
             if warnings.len() >= predicate::MOST_WARNINGS {
                 warnings.truncate(predicate::MOST_WARNINGS);
                 break;

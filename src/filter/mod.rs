@@ -5,6 +5,7 @@
 //! - [`Criteria`] are built in Rust by names and values.
 //! - A [`Document`] is parsed once, for many filters.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
+//! - [`Completions`] are the words that can stand at a cursor in a text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
 //! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
 
@@ -13,6 +14,7 @@ mod builder;
 mod bytes;
 mod cache;
 mod compiled;
+mod completions;
 mod criteria;
 mod document;
 mod identity;
@@ -30,6 +32,7 @@ pub use self::builder::FilterBuilder;
 pub(crate) use self::bytes::utf8;
 pub use self::cache::{CacheStats, FilterCache};
 pub use self::compiled::Filter;
+pub use self::completions::{Completion, CompletionKind, Completions};
 pub use self::criteria::{Criteria, FieldName, field};
 pub use self::document::Document;
 pub use self::order::{Direction, Order};

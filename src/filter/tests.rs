@@ -1,5 +1,7 @@
 //! Tests of filters that are created in Rust: from values, and from other filters.
 
+mod times;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -237,7 +239,7 @@ proptest! {
         let catalog = Catalog::new([Field::new("f", kind)]).unwrap();
         let filter = Filter::test(&catalog, "f", Operator::Equal, [value.clone()]).unwrap();
         let written = filter.written();
-        let is_it = written.nodes().iter().any(|node| matches!(node, Node::Leaf(test) if *test.values == [value.clone()]));
+        let is_it = written.nodes().iter().any(|node| matches!(node, Node::Leaf(test) if *test.values == [value.clone().into()]));
         prop_assert!(is_it, "{} from {value:?}", filter);
     }
 }

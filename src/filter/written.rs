@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::builder::holds;
 use super::compiled::{Filter, Inner, Origin, Written};
 use super::limits::no_limits;
 use crate::catalog::Catalog;
@@ -22,7 +23,7 @@ impl Origin {
     fn joined(&self) -> &[Filter] {
         match self {
             Self::Joined(_, filters) => filters,
-            Self::Json(_) | Self::Text(_) | Self::Constant(_) => &[],
+            Self::Json(_) | Self::Text(..) | Self::Constant(_) => &[],
         }
     }
 
@@ -33,10 +34,13 @@ impl Origin {
             Self::Constant(value) => return constant(*value),
             // A catalogue that allows more operators reads the same tree.
             Self::Json(text) => criteria::read(text, Grammar::Extended, &no_limits()),
-            Self::Text(text) => match criteria::text::parse(text, &no_limits(), criteria::NO_FIELDS) {
-                (Parsed::Body(body), _) => Some(body),
-                (Parsed::Constant(value), _) => return constant(value),
-            },
+            Self::Text(text, clock) => {
+                // The meaning of times depends on the clock that the text was compiled with.
+                match criteria::text::parse(text, *clock, &no_limits(), &|name| holds(catalog, name)) {
+                    (Parsed::Body(body), _) => Some(body),
+                    (Parsed::Constant(value), _) => return constant(value),
+                }
+            }
             Self::Joined(..) => None,
         };
         debug_assert!(body.is_some(), "an origin that was read within limits is read without them");
@@ -120,7 +124,7 @@ impl Filter {
         loop {
             match &filter.inner.origin {
                 Origin::Json(text) => return Some(text.as_bytes()),
-                Origin::Text(_) | Origin::Constant(_) => return None,
+                Origin::Text(..) | Origin::Constant(_) => return None,
                 Origin::Joined(_, filters) => filter = filters.first()?,
             }
         }
@@ -137,7 +141,7 @@ impl Filter {
     /// Computes [`size_bytes`](Self::size_bytes) without the filters that this filter was joined from.
     fn own_bytes(&self) -> usize {
         let origin = match &self.inner.origin {
-            Origin::Json(text) | Origin::Text(text) => text.len(),
+            Origin::Json(text) | Origin::Text(text, _) => text.len(),
             Origin::Constant(_) => 0,
             Origin::Joined(_, filters) => size_of_val(filters.as_slice()),
         };
@@ -150,7 +154,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let take = |origin: &mut Origin| match origin {
             Origin::Joined(_, filters) => std::mem::take(filters),
-            Origin::Json(_) | Origin::Text(_) | Origin::Constant(_) => Vec::new(),
+            Origin::Json(_) | Origin::Text(..) | Origin::Constant(_) => Vec::new(),
         };
         let mut open = take(&mut self.origin);
         while let Some(filter) = open.pop() {

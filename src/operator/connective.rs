@@ -25,6 +25,47 @@ impl Grammar {
     }
 }
 
+/// The language of a request: its syntax and the operators that it may use. Messages depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// JSON with the operators of the interface document.
+    Interface,
+    /// JSON with [extended](crate::Catalog::extended) operators too.
+    Extended,
+    /// The text syntax, which has all operators.
+    Text,
+}
+
+impl Language {
+    /// Returns the language of a request in this syntax. `grammar` is that of JSON bodies.
+    pub(crate) const fn new(syntax: Syntax, grammar: Grammar) -> Self {
+        match (syntax, grammar) {
+            (Syntax::Text, _) => Self::Text,
+            (Syntax::Json, Grammar::Interface) => Self::Interface,
+            (Syntax::Json, Grammar::Extended) => Self::Extended,
+        }
+    }
+
+    pub(crate) const fn syntax(self) -> Syntax {
+        match self {
+            Self::Interface | Self::Extended => Syntax::Json,
+            Self::Text => Syntax::Text,
+        }
+    }
+
+    pub(crate) const fn grammar(self) -> Grammar {
+        match self {
+            Self::Interface => Grammar::Interface,
+            Self::Extended | Self::Text => Grammar::Extended,
+        }
+    }
+
+    /// Returns true if requests may use extended operators.
+    pub(crate) const fn is_extended(self) -> bool {
+        !matches!(self, Self::Interface)
+    }
+}
+
 /// The connective that joins the children of a complex criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Connective {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::connective::{Grammar, Syntax};
+use super::connective::{Grammar, Language, Syntax};
 use super::shape::{Arity, Operands, Pattern, Ray, Shape, Side, Types};
 use super::table::{self, Operator, Row};
 use super::value_set::ValueSet;
 use crate::catalog::FieldType;
-use crate::value::Value;
+use crate::value::{Operand, ValueClass};
 
 impl Operator {
     /// Returns the spellings in the text syntax. Printers use the first one.
@@ -41,11 +41,30 @@ impl Operator {
 
     /// Returns true if criteria may use the operator on fields of this type.
     pub(crate) fn applies_to(self, kind: FieldType) -> bool {
+        self.fits(ValueClass::of_field(kind))
+    }
+
+    /// Returns true if criteria may use the operator on fields with values of this class.
+    pub(crate) fn fits(self, class: ValueClass) -> bool {
         match self.row().types {
             Types::All => true,
-            Types::Ordered => kind.is_ordered(),
-            Types::Strings => kind == FieldType::String,
+            Types::Ordered => matches!(class, ValueClass::Ordered(_)),
+            Types::Strings => class == ValueClass::Strings,
         }
+    }
+
+    /// Returns the spellings, in quotes, of the operators that requests may use on fields of this class; of all of them for `None`.
+    pub(crate) fn listed(language: Language, class: Option<ValueClass>) -> Vec<String> {
+        let mut listed = Vec::new();
+        for operator in Self::allowed(language.grammar()) {
+            if class.is_none_or(|class| operator.fits(class)) {
+                listed.push(format!("`{}`", operator.spelled(language.syntax())));
+                if operator == Self::Exists && language == Language::Text {
+                    listed.push("`is absent`".to_owned());
+                }
+            }
+        }
+        listed
     }
 
     /// Returns the operands that the operator takes.
@@ -95,7 +114,7 @@ impl Operator {
     /// Evaluates a criterion with these operands on a case whose values are `set`.
     ///
     /// This follows the table in section 2 of the specification literally. It takes logarithmic time for each operand.
-    pub(crate) fn holds(self, operands: &[Value<'_>], set: &ValueSet<'_>) -> bool {
+    pub(crate) fn holds(self, operands: &[Operand<'_>], set: &ValueSet<'_>) -> bool {
         (self.row().holds)(operands, set)
     }
 

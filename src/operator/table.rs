@@ -2,7 +2,7 @@
 
 use super::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side, Types};
 use super::value_set::ValueSet;
-use crate::value::{Value, fold, words};
+use crate::value::{Operand, Value, fold, words};
 
 /// The operator of a field criterion.
 ///
@@ -49,7 +49,7 @@ pub(super) struct Row {
     /// True for an operator that the interface document lacks, and that bodies may use only if the catalogue is extended.
     pub(super) is_extended: bool,
     pub(super) shape: Shape,
-    pub(super) holds: fn(&[Value<'_>], &ValueSet<'_>) -> bool,
+    pub(super) holds: fn(&[Operand<'_>], &ValueSet<'_>) -> bool,
     /// The operator in SQL. Empty for operators that take a list.
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only SQL reads it"))]
     pub(super) sql: &'static str,
@@ -191,7 +191,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     holds: |operands, set| {
                         operands
                             .iter()
-                            .all(|operand| set.greatest().is_some_and(|greatest| greatest > operand))
+                            .all(|operand| set.greatest().is_some_and(|greatest| greatest > operand.last()))
                     },
                     sql: ">",
                 }
@@ -227,7 +227,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     holds: |operands, set| {
                         operands
                             .iter()
-                            .all(|operand| set.greatest().is_some_and(|greatest| greatest >= operand))
+                            .all(|operand| set.greatest().is_some_and(|greatest| greatest >= operand.first()))
                     },
                     sql: ">=",
                 }
@@ -259,7 +259,9 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     is_extended: false,
                     shape: ray(Side::Below, false),
                     holds: |operands, set| {
-                        operands.iter().all(|operand| set.least().is_some_and(|least| least < operand))
+                        operands
+                            .iter()
+                            .all(|operand| set.least().is_some_and(|least| least < operand.first()))
                     },
                     sql: "<",
                 }
@@ -291,7 +293,9 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     is_extended: false,
                     shape: ray(Side::Below, true),
                     holds: |operands, set| {
-                        operands.iter().all(|operand| set.least().is_some_and(|least| least <= operand))
+                        operands
+                            .iter()
+                            .all(|operand| set.least().is_some_and(|least| least <= operand.last()))
                     },
                     sql: "<=",
                 }
@@ -361,7 +365,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                     shape: Shape { quantifier: Quantifier::Any, pattern: Pattern::Present },
                     holds: |operands, set| {
                         operands.iter().all(
-                            |operand| matches!(operand, Value::Boolean(wanted) if *wanted != set.is_empty()),
+                            |operand| matches!(operand.first(), Value::Boolean(wanted) if *wanted != set.is_empty()),
                         )
                     },
                     sql: "",
@@ -464,8 +468,8 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
 }
 
 /// Returns the operands that are strings.
-fn strings<'v>(operands: &'v [Value<'_>]) -> impl Iterator<Item = &'v str> {
-    operands.iter().filter_map(|operand| match operand {
+fn strings<'v>(operands: &'v [Operand<'_>]) -> impl Iterator<Item = &'v str> {
+    operands.iter().filter_map(|operand| match operand.first() {
         Value::String(text) => Some(&**text),
         _ => None,
     })

@@ -1,6 +1,6 @@
 //! V, the set of the values that a case has in a field. [`Operator::holds`](super::Operator::holds) reads it.
 
-use crate::value::Value;
+use crate::value::{Operand, Value};
 
 /// V, the set of the values that a case has in one field.
 ///
@@ -19,8 +19,10 @@ impl<'v> ValueSet<'v> {
         Self { sorted }
     }
 
-    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
-        self.sorted.binary_search_by(|member| (*member).cmp(value)).is_ok()
+    /// Returns true if the operand, or a value within its span, is a member.
+    pub(crate) fn contains(&self, operand: &Operand<'_>) -> bool {
+        let at = self.sorted.partition_point(|member| *member < operand.first());
+        self.sorted.get(at).is_some_and(|member| *member <= operand.last())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

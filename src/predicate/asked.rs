@@ -44,8 +44,8 @@ pub(crate) fn asked(written: &Written<'_>) -> Vec<Asked> {
             continue;
         }
         let (field, path) = (*field, places.path(node));
-        let strings = values.iter().enumerate().filter_map(|(at, value)| match value {
-            Value::String(text) => Some((places.value_path(node, at), text.to_string())),
+        let strings = values.iter().enumerate().filter_map(|(at, value)| match value.value() {
+            Some(Value::String(text)) => Some((places.value_path(node, at), text.to_string())),
             _ => None,
         });
         let before = asked.len();

@@ -90,17 +90,19 @@ impl Intervals {
         in_ranges(&self.ranges, ordinal)
     }
 
-    /// Returns the ray whose end is the only point of this set: `{5}` with `>` becomes all values above 5.
+    /// Returns the ray whose end is the only range of this set: `{5}` with `>` becomes all values above 5.
+    ///
+    /// Of a longer range, the ray takes the end that fits: `>` starts above the greatest value, and `>=` at the least one.
     ///
     /// Returns `None` if the ray contains no value, or if this set is not one range.
     pub(super) fn ray(&self, ray: Ray) -> Option<Self> {
-        let [(end, _)] = *self.ranges.as_slice() else { return None };
+        let [(low, high)] = *self.ranges.as_slice() else { return None };
         let (least, greatest) = self.kind.range();
         let range = match ray {
-            Ray { side: Side::Above, inclusive: false } => (self.kind.above(end)?, greatest),
-            Ray { side: Side::Above, inclusive: true } => (end, greatest),
-            Ray { side: Side::Below, inclusive: false } => (least, self.kind.below(end)?),
-            Ray { side: Side::Below, inclusive: true } => (least, end),
+            Ray { side: Side::Above, inclusive: false } => (self.kind.above(high)?, greatest),
+            Ray { side: Side::Above, inclusive: true } => (low, greatest),
+            Ray { side: Side::Below, inclusive: false } => (least, self.kind.below(low)?),
+            Ray { side: Side::Below, inclusive: true } => (least, high),
         };
         Some(self.of(smallvec![range]))
     }

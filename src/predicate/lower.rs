@@ -13,19 +13,24 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use super::optimize::Builder;
+use super::reading::Reading;
 use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values, Written};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_all, quote_whole};
-use crate::operator::{Complex, Connective, Operands, Operator, Ray, Side, Syntax};
-use crate::value::{Number, Span, Timestamp, Value, parse_integer, words};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_whole};
+use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier, Ray, Side};
+use crate::value::{
+    Clock, Number, Operand, OrderedType, ParseMomentError, ParseTimestampError, Span, Timestamp, Value,
+    ValueClass, is_moment, parse_integer, words,
+};
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
 /// Takes linear time in the number of criteria and values, apart from sorting them.
 pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> {
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
+    let reading = Reading { language: Language::new(body.syntax, catalog.grammar()), clock: body.clock };
     let negated = negated(body);
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
@@ -35,18 +40,22 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
             Criterion::Field { field, operator, values } => {
                 let (operator, _) = (*operator)?;
                 let id = catalog.find(&body.text(*field)?.text)?;
-                let kind = catalog.field(id).field_type();
+                let (kind, is_many) = (catalog.field(id).field_type(), catalog.field(id).is_many());
                 if !operator.applies_to(kind) {
                     return None;
                 }
                 let texts = body.texts(values).iter().map(|value| &*value.text);
                 let operands = match operator.operands() {
-                    Operands::OfField => Set::from_texts(kind, texts)?,
-                    Operands::Truth => Set::from_texts(FieldType::Boolean, texts)?,
+                    Operands::OfField => Set::from_texts(kind, reading, is_many, texts)?,
+                    Operands::Truth => Set::from_texts(FieldType::Boolean, reading, is_many, texts)?,
                     Operands::NotEmpty if texts.clone().any(str::is_empty) => return None,
                     Operands::Words if texts.clone().any(|text| words(text).is_empty()) => return None,
                     Operands::NotEmpty | Operands::Words => Set::of_strings(texts)?,
                 };
+                // A set cannot tell apart the spans that are joined in it.
+                if operator.shape().quantifier == Quantifier::All && !operands.are_points() {
+                    return None;
+                }
                 builder.leaf(id, operator, operands, is_negated)
             }
             Criterion::Complex { operator: Complex::Join(connective), children } => {
@@ -114,6 +123,8 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
 /// The errors are those that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken
 /// criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
+    let language = Language::new(body.syntax, catalog.grammar());
+    let reading = Reading { language, clock: body.clock };
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
         Vec::with_capacity(body.nodes.len().saturating_add(3));
@@ -132,7 +143,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
                 let texts = body.texts(values);
                 let comparison = body
                     .text(*field)
-                    .and_then(|name| comparison(catalog, body.syntax, name, *operator, texts, &mut errors));
+                    .and_then(|name| comparison(catalog, reading, name, *operator, texts, &mut errors));
                 comparison.map_or(Node::Constant(false), Node::Leaf)
             }
         };
@@ -186,19 +197,20 @@ pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded
 
 /// Returns the comparison that is equivalent to `ids`.
 fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
-    let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
+    let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text)).into()).collect();
     Comparison { field: FieldId::ID, operator: Operator::Contains, values }
 }
 
 /// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
 fn comparison<'b>(
     catalog: &Catalog,
-    syntax: Syntax,
+    reading: Reading,
     name: &Text<'_>,
     operator: Option<(Operator, usize)>,
     texts: &'b [Text<'_>],
     errors: &mut Vec<Error>,
 ) -> Option<Comparison<'b>> {
+    let language = reading.language;
     let mut report = |error| {
         // One criterion may have many values, and its keys may be in any order: keep more than the errors that are reported.
         if errors.len() < 8 * REPORTED_ERRORS {
@@ -217,17 +229,18 @@ fn comparison<'b>(
     if let Some((operator, operator_offset)) = operator
         && !operator.applies_to(field.field_type())
     {
-        let fitting = Operator::ALL.into_iter().filter(|operator| operator.applies_to(field.field_type()));
+        let class = ValueClass::of_field(field.field_type());
+        let fitting = Operator::listed(language, Some(class));
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
             format!(
                 "{} on {}, a {} field",
-                quote(operator.spelled(syntax)),
+                quote(operator.spelled(language.syntax())),
                 quote(field.name()),
                 field.field_type()
             ),
-            format!("one of {}", quote_all(fitting.map(|operator| operator.spelled(syntax)))),
+            format!("one of {}", fitting.join(", ")),
         ));
         valid = false;
     }
@@ -235,8 +248,8 @@ fn comparison<'b>(
     for text in texts {
         let is_only = texts.len() == 1;
         let operator = operator.map(|(operator, _)| operator);
-        match value(field, operator, is_only, text)
-            .map_err(|error| noted(*error, catalog, field, operator, text))
+        match value(field, reading, operator, is_only, text)
+            .map_err(|error| noted(*error, catalog, language, field, operator, text))
         {
             Ok(value) => values.push(value),
             Err(error) => {
@@ -252,10 +265,12 @@ fn comparison<'b>(
 /// Parses an operand. `is_only` is true if it is the only one of its criterion.
 fn value<'b>(
     field: &Field,
+    reading: Reading,
     operator: Option<Operator>,
     is_only: bool,
     text: &'b Text<'_>,
-) -> Result<Value<'b>, Box<Error>> {
+) -> Result<Operand<'b>, Box<Error>> {
+    let language = reading.language;
     let error = |kind, expected: &str| {
         Box::new(Error::new(
             kind,
@@ -267,31 +282,52 @@ fn value<'b>(
     if let Some(operator) = operator
         && operator.operands() != Operands::OfField
     {
-        return operand(operator, text);
+        return operand(operator, language, text).map(Operand::from);
     }
-    match field.field_type() {
+    let value = match field.field_type() {
         FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
         FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
             let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
             let expected = "a finite number such as `12`, `-0.5` or `1e3`";
             Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
         }),
-        FieldType::Integer => parse_integer(&text.text).map(Value::Integer).ok_or_else(|| {
-            let is_integer = |meant: &String| parse_integer(meant).is_some();
-            let meant = Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
-            let expected = "an integer of 64 bits such as `12` or `-5`";
-            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
-        }),
-        FieldType::Timestamp => Timestamp::parse(&text.text).map(Value::Timestamp).map_err(|fault| {
+        FieldType::Integer => {
+            parse_integer(&text.text).map(|integer| Value::Integer(integer).into()).ok_or_else(|| {
+                let is_integer = |meant: &String| parse_integer(meant).is_some();
+                let meant =
+                    Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
+                let expected = "an integer of 64 bits such as `12` or `-5`";
+                Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+            })
+        }
+        FieldType::Timestamp => {
+            let is_all = operator.is_some_and(|operator| operator.shape().quantifier == Quantifier::All);
+            let range = reading.range(OrderedType::Timestamp, &text.text);
+            if let Some((first, last)) = range.filter(|(first, last)| first == last || !is_all) {
+                return Ok(Operand::of_range(Timestamp::from_millis(first), Timestamp::from_millis(last)));
+            }
             let span = Timestamp::respell(&text.text);
             let operator = operator.filter(|_| is_only);
-            let meant = span.and_then(|span| meant_by_span(field, operator, &span, &text.text));
-            Box::new(error(ErrorKind::BadTimestamp, fault.expected()).suggest(meant))
-        }),
+            let meant = span.and_then(|span| meant_by_span(field, language, operator, &span, &text.text));
+            let (expected, meant) = match language {
+                Language::Text => {
+                    let expected = reading.clock.parse(&text.text).err().map(ParseMomentError::expected);
+                    let has_present = reading.clock.now.is_some();
+                    let respelt = || Clock::respell(&text.text).filter(|_| has_present);
+                    let meant = meant
+                        .or_else(|| respelt().and_then(|meant| quote_whole(&meant)).map(Suggestion::from));
+                    (expected, meant)
+                }
+                _ => (Timestamp::parse(&text.text).err().map(ParseTimestampError::expected), meant),
+            };
+            let expected = expected.unwrap_or("an instant");
+            Err(Box::new(error(ErrorKind::BadTimestamp, expected).suggest(meant)))
+        }
         FieldType::Boolean => truth(&text.text).map(Value::Boolean).map_err(|near| {
             Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote)))
         }),
-    }
+    };
+    value.map(Operand::from)
 }
 
 /// Parses `true` or `false`. The error is the one of them that was likely meant.
@@ -304,9 +340,9 @@ fn truth(text: &str) -> Result<bool, Option<&'static str>> {
 }
 
 /// Parses an operand of an operator that does not take values of the field's type.
-fn operand<'b>(operator: Operator, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
+fn operand<'b>(operator: Operator, language: Language, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
     let error = |kind, expected: &str| {
-        let expected = format!("{expected} after {}", quote(operator.name()));
+        let expected = format!("{expected} after {}", quote(operator.spelled(language.syntax())));
         Box::new(Error::new(kind, text.offset, quote(&text.text), expected))
     };
     match operator.operands() {
@@ -325,29 +361,57 @@ fn operand<'b>(operator: Operator, text: &'b Text<'_>) -> Result<Value<'b>, Box<
     }
 }
 
-/// Adds a note to the error of a value for something that the language does not have, such as `null` or `today`.
+/// Adds a note to the error of a value for something that a value of the field cannot be, such as `null` or `today`.
 fn noted(
     error: Error,
     catalog: &Catalog,
+    language: Language,
     field: &Field,
     operator: Option<Operator>,
     text: &Text<'_>,
 ) -> Error {
     let is_timestamp = field.field_type() == FieldType::Timestamp;
-    let is_day = || Timestamp::respell(&text.text).is_some_and(|span| span.end.is_some());
+    let is_day = || {
+        let span =
+            Timestamp::respell(&text.text).filter(|_| !(language == Language::Text && is_moment(&text.text)));
+        span.is_some_and(|span| span.end.is_some())
+    };
     let unsupported = if is_timestamp && operator.is_some_and(|operator| operator.ray().is_none()) && is_day()
     {
         Some(Unsupported::Day).filter(|_| error.suggestion.is_none())
     } else if catalog.find(&text.text).is_some() {
         Some(Unsupported::TwoFields)
     } else {
-        meant_by_bad_value(&text.text, is_timestamp)
+        meant_by_bad_value(&text.text, is_timestamp && !(language == Language::Text && is_moment(&text.text)))
     };
+    let is_null = unsupported == Some(Unsupported::Absence) && !text.text.is_empty();
+    if let Some(is_present) = operator.filter(|_| is_null).and_then(compared)
+        && language.is_extended()
+    {
+        let meant = match language {
+            Language::Text if is_present => "`is present`",
+            Language::Text => "`is absent`",
+            _ if is_present => "`$exists` with the value `\"true\"`",
+            _ => "`$exists` with the value `\"false\"`",
+        };
+        return error.suggest(Some(Suggestion::explain(meant)));
+    }
     match unsupported {
+        // The expected forms of a text have relative times.
+        Some(Unsupported::RelativeTime) if language == Language::Text => error,
         Some(unsupported) => {
-            Error { expected: format!("{}; {}", error.expected, unsupported.note()), ..error }
+            Error { expected: format!("{}; {}", error.expected, unsupported.note(language)), ..error }
         }
         None => error,
+    }
+}
+
+/// Returns true if a comparison with `null` by this operator means a test that there is a value, false for one that there is none.
+fn compared(operator: Operator) -> Option<bool> {
+    match operator {
+        Operator::Equal => Some(false),
+        Operator::NotEqual => Some(true),
+        _ => None,
     }
 }
 
@@ -357,6 +421,7 @@ fn noted(
 /// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
 fn meant_by_span(
     field: &Field,
+    language: Language,
     operator: Option<Operator>,
     span: &Span,
     written: &str,
@@ -392,8 +457,8 @@ fn meant_by_span(
             let explanation = format!("all of {written} left out");
             replace_by(&format!(">= {end}")).map(|meant| meant.with_explanation(explanation))
         }
-        // On a many-valued field, two different values could satisfy the two bounds.
-        None if operator == Operator::Equal && !field.is_many() => {
+        // On a many-valued field, two different values could satisfy the two bounds. In a text, `not` may be before the first one.
+        None if operator == Operator::Equal && !field.is_many() && language != Language::Text => {
             let both = replace_by(&format!(">= {start} and {} < {end}", field.name()));
             both.map(|both| both.with_explanation(format!("which is all of {written}")))
         }

@@ -28,6 +28,7 @@ mod optimize;
 mod places;
 mod points;
 mod print;
+mod reading;
 mod set;
 mod text_pattern;
 mod tree;

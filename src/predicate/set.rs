@@ -7,10 +7,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::intervals::Intervals;
 use super::points::Points;
+use super::reading::Reading;
 use super::text_pattern::{Matcher, TextPattern};
 use crate::catalog::FieldType;
 use crate::operator::Pattern;
-use crate::value::{Value, ValueClass};
+use crate::value::{Operand, OrderedType, OrdinalRange, Value, ValueClass};
 
 /// Returns the first eight bytes of a text as a number, padded with zeros.
 ///
@@ -66,28 +67,29 @@ macro_rules! pairwise {
 }
 
 impl Set {
-    /// Returns the set of these values, which are of one type. Returns `None` if there are none.
-    pub(crate) fn from_values(values: &[Value<'_>]) -> Option<Self> {
-        fn all<T>(values: &[Value<'_>], take: impl Fn(&Value<'_>) -> Option<T>) -> SmallVec<[T; 1]> {
+    /// Returns the set of these operands, which are of one type. Returns `None` if there are none.
+    pub(crate) fn from_values(values: &[Operand<'_>], is_many: bool) -> Option<Self> {
+        fn all<T>(values: &[Operand<'_>], take: impl Fn(&Operand<'_>) -> Option<T>) -> SmallVec<[T; 1]> {
             let mut all = SmallVec::with_capacity(values.len());
             all.extend(values.iter().filter_map(take));
             all
         }
-        Some(match values.first()? {
+        Some(match values.first()?.first() {
             Value::String(_) => {
-                return Self::of_strings(values.iter().filter_map(|value| match value {
+                return Self::of_strings(values.iter().filter_map(|value| match value.first() {
                     Value::String(text) => Some(&**text),
                     _ => None,
                 }));
             }
-            Value::Boolean(_) => Self::Booleans(Points::new(all(values, |value| match value {
+            Value::Boolean(_) => Self::Booleans(Points::new(all(values, |value| match value.first() {
                 Value::Boolean(boolean) => Some(*boolean),
                 _ => None,
             }))),
             ordered => {
                 let (kind, _) = ordered.ordinal()?;
-                let points = all(values, |value| value.ordinal().map(|(_, ordinal)| (ordinal, ordinal)));
-                Self::Ordered(Intervals::new(kind, points, false))
+                let ranges =
+                    all(values, |value| Some((value.first().ordinal()?.1, value.last().ordinal()?.1)));
+                Self::of_ranges(kind, ranges, is_many)
             }
         })
     }
@@ -119,9 +121,11 @@ impl Set {
         Some(Self::Strings(Points(points)))
     }
 
-    /// Parses these texts as values of the type and returns their set. Returns `None` if there are none, or one is malformed.
+    /// Parses these texts as operands of a field of the type and returns their set. Returns `None` if there are none, or one is malformed.
     pub(crate) fn from_texts<'t>(
         kind: FieldType,
+        reading: Reading,
+        is_many: bool,
         texts: impl ExactSizeIterator<Item = &'t str>,
     ) -> Option<Self> {
         fn all<T>(values: impl ExactSizeIterator<Item = Option<T>>) -> Option<SmallVec<[T; 1]>> {
@@ -134,11 +138,18 @@ impl Set {
         Some(match ValueClass::of_field(kind) {
             ValueClass::Strings => return Self::of_strings(texts),
             ValueClass::Ordered(kind) => {
-                let point = |text| kind.parse(text).map(|ordinal| (ordinal, ordinal));
-                Self::Ordered(Intervals::new(kind, all(texts.map(point))?, false))
+                let range = |text| reading.range(kind, text);
+                Self::of_ranges(kind, all(texts.map(range))?, is_many)
             }
             ValueClass::Booleans => Self::Booleans(Points::new(all(texts.map(|text| text.parse().ok()))?)),
         })
+    }
+
+    /// Returns the set of the operands with these ranges. Adjacent spans of time become one if the field has one value, as in the union of
+    /// its sets.
+    fn of_ranges(kind: OrderedType, ranges: SmallVec<[OrdinalRange; 1]>, is_many: bool) -> Self {
+        let fuse = !is_many && ranges.iter().any(|(low, high)| low != high);
+        Self::Ordered(Intervals::new(kind, ranges, fuse))
     }
 
     /// Applies a pattern to this set of operands: the pattern of `>` turns `{5}` into all values above 5.

@@ -21,7 +21,7 @@ use smallvec::{SmallVec, smallvec};
 use super::set::Set;
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::operator::{Complex, Connective, Operator};
-use crate::value::{Number, Value, ValueClass};
+use crate::value::{Number, Operand, Value, ValueClass};
 
 /// The id of a node: its index in the list of nodes of its [`Tree`].
 pub(crate) type NodeId = usize;
@@ -187,8 +187,8 @@ impl<L> Tree<L> {
     }
 }
 
-/// The values of a criterion. Most criteria have few.
-pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
+/// The operands of a criterion. Most criteria have few.
+pub(crate) type Values<'a> = SmallVec<[Operand<'a>; 4]>;
 
 /// A field criterion as written, with its field resolved and its values parsed.
 ///
@@ -334,7 +334,7 @@ impl Written<'_> {
         let owned = |node| match node {
             Node::Constant(value) => Node::Constant(value),
             Node::Leaf(Comparison { field, operator, values }) => {
-                let values = values.into_iter().map(Value::into_owned).collect();
+                let values = values.into_iter().map(Operand::into_owned).collect();
                 Node::Leaf(Comparison { field, operator, values })
             }
             Node::Branch(operator, children) => Node::Branch(operator, children),
@@ -364,7 +364,8 @@ impl Written<'static> {
     pub(crate) fn tautology(catalog: &Catalog) -> Self {
         let field = catalog.visible_fields().next().map_or(FieldId::ID, |(field, _)| field);
         let value = any_value(catalog.field(field).field_type());
-        let compare = |operator| Node::Leaf(Comparison { field, operator, values: smallvec![value.clone()] });
+        let compare =
+            |operator| Node::Leaf(Comparison { field, operator, values: smallvec![value.clone().into()] });
         let both = Children::from_slice(&[0, 1]);
         Self::from_nodes(vec![
             compare(Operator::Equal),

@@ -106,7 +106,8 @@ impl OrderedType {
 
     /// Returns the value with which an inclusive bound is printed, and true if the printed bound is exclusive.
     ///
-    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp without a text form is replaced by its neighbour.
+    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp is replaced by its neighbour if only that
+    /// has the form of JSON bodies.
     pub(crate) fn bound(self, ordinal: i64, is_low: bool) -> (Value<'static>, /* excluded */ bool) {
         let own = self.value(ordinal);
         let beyond = if is_low { self.below(ordinal) } else { self.above(ordinal) };
@@ -118,8 +119,8 @@ impl OrderedType {
 }
 
 fn is_said_better(own: &Value<'_>, beyond: &Value<'_>) -> bool {
-    match own {
-        Value::Timestamp(timestamp) => !timestamp.has_text(),
+    match (own, beyond) {
+        (Value::Timestamp(own), Value::Timestamp(beyond)) => !own.has_text() && beyond.has_text(),
         _ => beyond.to_string().len() < own.to_string().len(),
     }
 }

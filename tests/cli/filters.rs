@@ -253,7 +253,7 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
                 "status = open and status = blocked",
                 "its criteria on `caseReview.status` contradict each other",
             ),
-            ("name = null", "a test for absence is not in the language"),
+            ("name = null", "`is absent` tests for that"),
             ("clientId = x", "no document has a value of `clientId`"),
         ] {
             for command in ["search", "explain"] {

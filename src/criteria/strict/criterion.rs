@@ -1,38 +1,127 @@
 //! Checks that the keys of one criterion fit together.
 
+use std::fmt::Write;
+
 use super::super::advice::{Advice, Habit, Holds, for_several, meant_by_time};
 use super::super::ast::{Criterion, Text};
-use super::super::unsupported::{Unsupported, meant_by_value};
+use super::super::search::Search;
+use super::super::unsupported::{Unsupported, is_no_value, meant_by_value};
 use super::open::{CRITERION_KEYS, OpenCriterion, Slot};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, quote, quote_all};
-use crate::operator::{Arity, Complex, Grammar, Operator, Syntax};
+use crate::error::{Error, ErrorKind, Suggestion, quote};
+use crate::operator::{Arity, Complex, Grammar, Language, Operator, Syntax};
 
 /// Returns the advice for an unknown operator with these values.
-fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>]) -> Advice {
+fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>], language: Language) -> Advice {
     // Missing or invalid values were reported, and count as one value.
     let Some(habit) = Habit::find(written) else { return Advice::Nothing };
-    let advice = habit.advice(holds, values.len().max(1));
-    let is_time = holds.is_some_and(|holds| holds.is_timestamp);
-    let unsupported = values.iter().filter(|_| is_time).find_map(|value| meant_by_time(advice, &value.text));
+    let advice = habit.advice(holds, values.len().max(1), language);
+    if matches!(advice, Advice::Presence(_) | Advice::Search { .. }) {
+        return advice;
+    }
+    let is_time = holds.is_some_and(Holds::is_timestamp);
+    let unsupported =
+        values.iter().filter(|_| is_time).find_map(|value| meant_by_time(advice, &value.text, language));
     if let Some(unsupported) = unsupported {
         return Advice::Cannot(unsupported);
+    }
+    if let ([value], Advice::Operator(operator @ (Operator::Equal | Operator::NotEqual))) = (values, advice)
+        && language.is_extended()
+        && is_no_value(&value.text)
+    {
+        return Advice::Presence(operator == Operator::NotEqual);
     }
     if !matches!(advice, Advice::Cannot(_) | Advice::Nothing)
         && let Some(unsupported) = values.iter().find_map(|value| meant_by_value(&value.text, true))
     {
         return Advice::Cannot(unsupported);
     }
+    let is_one = |operator: Operator| operator.arity() == Arity::One;
     match (advice, values) {
         // The advice must fit the number of values.
         (Advice::Operator(Operator::Equal), [_, _, ..]) if holds.is_some_and(|holds| !holds.is_list) => {
             Advice::Operator(Operator::Contains)
         }
+        (Advice::Operator(Operator::NotEqual), [_, _, ..]) if language.is_extended() => {
+            Advice::Not(Operator::Contains)
+        }
         (Advice::Operator(Operator::NotEqual), [_, _, ..]) => Advice::NoneOf,
-        (Advice::Operator(operator), [_, _, ..]) if operator.arity() == Arity::One => Advice::Nothing,
-        (Advice::Between, values) if values.len() != 2 => Advice::Nothing,
+        (Advice::Operator(operator) | Advice::Not(operator), [_, _, ..]) if is_one(operator) => {
+            Advice::Nothing
+        }
+        (Advice::Between | Advice::NotBetween, values) if values.len() != 2 => Advice::Nothing,
         (advice, _) => advice,
     }
+}
+
+/// Returns the suggestion for an unknown operator with these values, and the test that it means if nothing can be suggested.
+fn suggestion(
+    written: &str,
+    holds: Option<Holds>,
+    values: &[Text<'_>],
+    language: Language,
+) -> (Option<Suggestion>, Option<Unsupported>) {
+    match advice(written, holds, values, language) {
+        // A criterion with a field has no connective.
+        Advice::Connective(_) | Advice::Cannot(Unsupported::Connective) => (None, None),
+        Advice::Cannot(unsupported) => (None, Some(unsupported)),
+        Advice::Presence(is_present) => match presence(written, is_present, values) {
+            Some(meant) => (Some(meant), None),
+            None => (None, Some(Unsupported::Absence)),
+        },
+        Advice::Search { search, is_negated } => match found(search, is_negated, values) {
+            Ok(meant) => (Some(meant), None),
+            Err(unsupported) => (None, Some(unsupported)),
+        },
+        advice => (advice.in_words(Syntax::Json), None),
+    }
+}
+
+/// Returns the test of presence that an operator such as `$exist` or `isNull` means with these values.
+fn presence(written: &str, is_present: bool, values: &[Text<'_>]) -> Option<Suggestion> {
+    let is_test = Habit::find(written).and_then(Habit::presence).is_some();
+    let is_wanted = match values {
+        [value] if is_test && matches!(&*value.text, "true" | "false") => {
+            // `$exist` takes the same value as `$exists`.
+            if is_present {
+                return Some(quote(Operator::Exists.name()).into());
+            }
+            value.text == "false"
+        }
+        [] => is_present,
+        [value] if value.text.is_empty() || is_no_value(&value.text) => is_present,
+        _ => return None,
+    };
+    Advice::Presence(is_wanted).in_words(Syntax::Json)
+}
+
+/// Returns the operator, and the values if they change, that a search inside a string means.
+fn found(search: Search, is_negated: bool, values: &[Text<'_>]) -> Result<Suggestion, Unsupported> {
+    let mut operators = Vec::new();
+    let mut meant = Vec::new();
+    for value in values {
+        let (operator, operand) = search.meant(&value.text)?;
+        operators.push(operator);
+        meant.push(operand);
+    }
+    let Some(operator) = operators.first().copied() else { return Err(Unsupported::Inside) };
+    if operators.iter().any(|other| *other != operator) || operator.arity().is_exceeded_by(values.len()) {
+        return Err(Unsupported::Inside);
+    }
+    let is_changed = values.iter().zip(&meant).any(|(value, meant)| value.text != *meant);
+    if !is_changed && !is_negated {
+        return Ok(quote(operator.name()).into());
+    }
+    let mut explanation = quote(operator.name()).to_string();
+    if is_changed {
+        let shown: Vec<String> = meant.iter().map(|meant| quote(&format!("{meant:?}")).to_string()).collect();
+        let what = if shown.len() == 1 { "the value" } else { "the values" };
+        let _ = write!(explanation, " with {what} {}", shown.join(", "));
+    }
+    if is_negated {
+        let _ = write!(explanation, " inside {}", quote(Complex::Not.name()));
+    }
+    Ok(Suggestion::explain(explanation))
 }
 
 impl<'a> Parser<'a, '_> {
@@ -155,18 +244,15 @@ impl<'a> Parser<'a, '_> {
             Slot::Given(op) => {
                 let operator = Operator::find_allowed(&op.text, self.grammar);
                 if operator.is_none() {
-                    let names = quote_all(Operator::allowed(self.grammar).map(Operator::name));
+                    let names = Operator::listed(self.language(), None).join(", ");
                     let values = match &open.values {
                         Slot::Given(values) => self.body.texts(values),
                         _ => &[],
                     };
-                    let (suggestion, note) = match advice(&op.text, holds, values) {
-                        // A criterion with a field has no connective.
-                        Advice::Connective(_) | Advice::Cannot(Unsupported::Connective) => (None, None),
-                        Advice::Cannot(unsupported) => (None, Some(unsupported.note())),
-                        advice => (advice.in_words(Syntax::Json), None),
-                    };
-                    let note = note.map(|note| format!("; {note}")).unwrap_or_default();
+                    let language = self.language();
+                    let (suggestion, unsupported) = suggestion(&op.text, holds, values, language);
+                    let note = unsupported.map(|unsupported| format!("; {}", unsupported.note(language)));
+                    let note = note.unwrap_or_default();
                     self.report(
                         Error::new(
                             ErrorKind::UnknownOperator,

@@ -9,7 +9,7 @@ use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_all};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
-use crate::operator::Grammar;
+use crate::operator::{Grammar, Language, Syntax};
 
 /// Parses a body. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
@@ -107,6 +107,11 @@ impl<'a> Parser<'a, '_> {
             self.report(error);
         }
         self.reader.end()
+    }
+
+    /// Returns the language of the body.
+    pub(super) fn language(&self) -> Language {
+        Language::new(Syntax::Json, self.grammar)
     }
 
     /// Returns the index of `key` in `known`. Reports an unknown or repeated key, skips its value, and returns `None`.
@@ -324,7 +329,7 @@ impl<'a> Parser<'a, '_> {
                     ahead.skip_scalar()?;
                     format!("a string: write `\"{}\"`", self.reader.between(offset, ahead.offset()))
                 }
-                JsonType::Null => format!("a string; {}", Unsupported::Absence.note()),
+                JsonType::Null => format!("a string; {}", Unsupported::Absence.note(self.language())),
                 _ => "a string".to_owned(),
             };
             match self.text(&expected)? {

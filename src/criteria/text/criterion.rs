@@ -1,15 +1,15 @@
 //! Parses one criterion: a field, an operator and its values.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::super::advice::Habit;
-use super::super::ast::{Criterion, Text};
-use super::super::unsupported::Unsupported;
+use super::super::advice::Holds;
+use super::super::ast::{Criterion, Text, TextId};
 use super::lexer::{Result, Token};
-use super::operator::{Reading, operators};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, Found, quote, quote_whole};
-use crate::operator::{Arity, Operator};
+use super::phrase::{Reading, operators};
+use crate::error::{Error, ErrorKind, quote};
+use crate::operator::{Arity, Connective, Operator};
 use crate::value::is_reserved_word;
 
 const A_CRITERION: &str = "a criterion such as `status = open`, or `(`";
@@ -29,14 +29,15 @@ impl<'a> Parser<'a, '_> {
             }
             Token::Word(word) => {
                 if let Some(name) = self.name_before_colon(word) {
-                    return self.colon(name, &format!("a field and, after a space, {}", operators()));
+                    self.holds = (self.fields)(name);
+                    let expected = format!("a field and, after a space, {}", operators(self.holds));
+                    return self.colon(name, &expected);
                 }
-                if let Some(unsupported) = self.function_before_field(word) {
-                    return Err(self.unexpected(&format!("a field by itself; {}", unsupported.note())));
+                if self.test_before_field(word)? {
+                    return Ok(());
                 }
             }
             Token::Quoted(_) => {}
-            Token::Symbol("!") => return Err(self.not()),
             _ => return Err(self.unexpected(A_CRITERION)),
         }
         let field = self.text()?;
@@ -45,6 +46,18 @@ impl<'a> Parser<'a, '_> {
         let field = field.map(|field| self.body.push_text(field));
         let written = self.lexer.next_text();
         let (operator, values) = match self.operator(field_text, offset)? {
+            Reading::Operator(operator, operator_offset)
+                if self.wildcards(
+                    operator,
+                    operator_offset,
+                    true,
+                    &self.lexer.clone(),
+                    field_text,
+                    offset,
+                ) =>
+            {
+                (None, None)
+            }
             Reading::Operator(operator, operator_offset) => {
                 let values = match operator.arity() {
                     // A single value needs no parentheses.
@@ -64,6 +77,13 @@ impl<'a> Parser<'a, '_> {
             Reading::Unknown => (None, self.operand(None)?),
             Reading::Whole => (None, None),
         };
+        if let (Some(field), Some((Operator::All, operator_offset)), Some(values)) =
+            (field, operator, &values)
+            && self.has_span(values)
+        {
+            self.each_span(field, operator_offset, values.clone(), offset);
+            return Ok(());
+        }
         let criterion = match field {
             Some(field) => Criterion::Field { field, operator, values: values.unwrap_or_default() },
             None => Criterion::Broken,
@@ -73,39 +93,28 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Returns the error for `not` or `!`, which is the next token.
-    fn not(&self) -> Error {
-        let (meant, unsupported) = self.negated();
-        let note = unsupported.map(|unsupported| format!("; {}", unsupported.note()));
-        let error =
-            self.unexpected(&format!("a criterion; `<>` is the only negation{}", note.unwrap_or_default()));
-        match meant {
-            Some((stop, meant)) => {
-                let found = self.lexer.text.get(self.lexer.start..stop).unwrap_or_default();
-                Error { found: Found::text(found), ..error }.suggest(quote_whole(&meant))
-            }
-            None => error,
-        }
+    /// Returns true if one of the values of a timestamp field is a span of time, such as a whole day.
+    fn has_span(&self, values: &Range<usize>) -> bool {
+        let is_span =
+            |value: &Text<'_>| self.body.clock.parse(&value.text).is_ok_and(|(first, last)| first != last);
+        self.holds.is_some_and(Holds::is_timestamp) && self.body.texts(values).iter().any(is_span)
     }
 
-    /// Returns the unsupported test of `exists(field)`, `exists field`, `_exists_:field` or `lower(field)`; `None` for anything else.
-    ///
-    /// `word` is the next token. A word that is a field is not such a test.
-    fn function_before_field(&self, word: &str) -> Option<Unsupported> {
-        if (self.fields)(word).is_some() {
-            return None;
+    /// Adds the criteria that mean a value within each of these spans: `at all (2025-12-01, 2025-12-02)` is `=` for each of them, joined by
+    /// `and`.
+    fn each_span(&mut self, field: TextId, operator_offset: usize, values: Range<usize>, offset: usize) {
+        let count = values.len();
+        let mut node = 0;
+        for value in values {
+            let operator = Some((Operator::Equal, operator_offset));
+            let values = value..value.saturating_add(1);
+            node = self.push(Criterion::Field { field, operator, values }, offset);
         }
-        if let Some((name, _)) = word.split_once(':') {
-            let habit = Habit::find(name).and_then(Habit::unsupported);
-            return habit.filter(|unsupported| *unsupported == Unsupported::Absence);
+        if count > 1 {
+            let operator = Connective::And.into();
+            node = self.push(Criterion::Complex { operator, children: count }, offset);
         }
-        let mut ahead = self.lexer.clone();
-        let is_function = ahead.is_call();
-        ahead.bump().ok()?;
-        let habit = Habit::find(word).and_then(Habit::unsupported);
-        let is_before_field = matches!(&ahead.next, Token::Open)
-            || matches!(&ahead.next, Token::Word(next) if (self.fields)(next).is_some());
-        habit.filter(|_| is_before_field).or(is_function.then_some(Unsupported::Function))
+        self.terms.push(node);
     }
 
     /// Reads the next token, a word or string; `None` if it is too long, which is reported.
@@ -119,7 +128,7 @@ impl<'a> Parser<'a, '_> {
         Ok(self.short(text, offset))
     }
 
-    fn short(&mut self, text: Cow<'a, str>, offset: usize) -> Option<Text<'a>> {
+    pub(super) fn short(&mut self, text: Cow<'a, str>, offset: usize) -> Option<Text<'a>> {
         let limit = self.limits.string_bytes;
         if text.len() > limit {
             let found = format!("a string of {} bytes", text.len());

@@ -1,17 +1,16 @@
 //! Error recovery for habits from other languages: recognises them, suggests what to write instead, and reads on after them.
 
-use std::borrow::Cow;
-
-use super::super::advice::{Advice, Habit, Holds, meant_by_time};
+use super::super::advice::{Habit, Holds};
 use super::super::ast::{Criterion, Text};
-use super::super::unsupported::{Unsupported, is_relative_time, meant_by_value};
+use super::super::unsupported::{Unsupported, is_no_value, is_relative_time, meant_by_value};
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operands, ends_value};
-use super::operator::phrase;
 use super::parser::Parser;
+use super::phrase::phrase;
+use super::searches::{AfterColon, presence_words};
 use crate::error::{Error, ErrorKind, quote, quote_whole};
-use crate::operator::Operator;
-use crate::value::{Number, Timestamp, is_reserved_word};
+use crate::operator::{Language, Operator};
+use crate::value::{Number, Timestamp, is_moment, is_reserved_word};
 
 /// Typographic quotation marks, which word processors insert instead of straight quotation marks.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
@@ -44,81 +43,6 @@ pub(super) fn begins_criterion(lexer: &Lexer<'_>) -> bool {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Looks for a replacement of a negation; the next token is its `not` or `!`.
-    ///
-    /// Returns the offset after the negation and the criterion that means the same, if there is one. Otherwise returns the
-    /// unsupported test that the negation needs, if there is one.
-    pub(super) fn negated(&self) -> (Option<(usize, String)>, Option<Unsupported>) {
-        const NONE: (Option<(usize, String)>, Option<Unsupported>) = (None, None);
-        let mut ahead = self.lexer.clone();
-        let step = |ahead: &mut Lexer<'a>| ahead.bump().is_ok();
-        if !step(&mut ahead) {
-            return NONE;
-        }
-        let is_open = ahead.next == Token::Open;
-        if is_open && !step(&mut ahead) {
-            return NONE;
-        }
-        let name = match &ahead.next {
-            Token::Word(word) if !is_reserved_word(word) => {
-                let unsupported = Habit::find(word).and_then(Habit::unsupported);
-                if unsupported.is_some() && (self.fields)(word).is_none() {
-                    return (None, unsupported);
-                }
-                Cow::Borrowed(*word)
-            }
-            Token::Quoted(text) => text.clone(),
-            _ => return NONE,
-        };
-        let field = ahead.text.get(ahead.start..ahead.at).unwrap_or_default();
-        let mut stop = ahead.at;
-        if !step(&mut ahead) {
-            return NONE;
-        }
-        let holds = (self.fields)(&name);
-        let is_end = |lexer: &Lexer<'a>| match &lexer.next {
-            Token::Close => true,
-            Token::End => !is_open,
-            token => !is_open && token.connective().is_some(),
-        };
-        let meant = if is_end(&ahead) {
-            // A field alone is a test that it has a value, and a boolean field alone is a test that it is true.
-            match holds {
-                Some(holds) if holds.is_boolean => Some(format!("{field} <> true")),
-                Some(_) => return (None, Some(Unsupported::Absence)),
-                None => None,
-            }
-        } else {
-            let Ok(Some(phrase)) = phrase(&ahead) else { return NONE };
-            let operands = Operands::read(&phrase.rest);
-            let count = operands.as_ref().map_or(0, |operands| operands.values.len());
-            let advice = match phrase.habit.negated().advice(holds, count) {
-                Advice::Cannot(unsupported) => return (None, Some(unsupported)),
-                advice => advice,
-            };
-            let Some(operands) = operands.filter(|operands| !operands.has_keyword()) else { return NONE };
-            if let Some(unsupported) = operands.unsupported() {
-                return (None, Some(unsupported));
-            }
-            let time = operands.values.iter().find_map(|value| meant_by_time(advice, &value.value));
-            if let Some(unsupported) = time.filter(|_| holds.is_some_and(|holds| holds.is_timestamp)) {
-                return (None, Some(unsupported));
-            }
-            ahead = operands.rest.clone();
-            stop = operands.stop;
-            let is_list = holds.is_some_and(|holds| holds.is_list);
-            let meant = operands.after_field(advice, field, is_list).filter(|_| is_end(&ahead));
-            meant.map(|meant| match advice {
-                Advice::NotAllOf => format!("({field} {meant})"),
-                _ => format!("{field} {meant}"),
-            })
-        };
-        if is_open {
-            stop = ahead.at;
-        }
-        (meant.map(|meant| (stop, meant)), None)
-    }
-
     /// Returns the field of `field:value`, a syntax of search boxes; `None` if the word is itself a field or does not begin with one.
     pub(super) fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
         let (name, _) = word.split_once(':')?;
@@ -127,21 +51,27 @@ impl<'a> Parser<'a, '_> {
 
     /// Returns a value after a colon as the text syntax writes it; `None` if it is probably not meant to be compared with `=`.
     pub(super) fn value_after_colon(&self, value: &str) -> Option<String> {
-        let is_number = self.holds.is_some_and(|holds| holds.is_number);
+        let is_number = self.holds.is_some_and(Holds::is_number);
         let is_other = Habit::find(value).is_some_and(|habit| habit.connective().is_none())
             || self.unsupported_after_colon(value).is_some()
-            // `=` compares with an instant, not with a day.
-            || Timestamp::respell(value).is_some()
+            // A minute is a range.
+            || Timestamp::respell(value).is_some() && !is_moment(value)
             || is_number && Number::parse(value).is_none() && Number::respell(value).is_none()
             || !ends_value(&self.lexer.next) || self.lexer.next == Token::Comma;
         let is_bare = !is_reserved_word(value) || matches!(value, "true" | "false");
         (!is_other).then(|| if is_bare { value.to_owned() } else { format!("\"{value}\"") })
     }
 
+    /// Returns the test that a value after a colon means, if it stands for no value, like `null`.
+    pub(super) fn absence_after_colon(&self, value: &str) -> Option<&'static str> {
+        (is_no_value(value) && ends_value(&self.lexer.next)).then(|| presence_words(false))
+    }
+
     /// Returns the unsupported test that a value after a colon means, if it means one.
     pub(super) fn unsupported_after_colon(&self, value: &str) -> Option<Unsupported> {
         let is_cut = matches!(self.lexer.next, Token::Other('*' | '?' | '%'));
-        let is_time = self.holds.is_some_and(|holds| holds.is_timestamp) && is_relative_time(value);
+        let is_time =
+            self.holds.is_some_and(Holds::is_timestamp) && is_relative_time(value) && !is_moment(value);
         meant_by_value(value, true)
             .or(is_cut.then_some(Unsupported::Inside))
             .or(is_time.then_some(Unsupported::RelativeTime))
@@ -149,8 +79,20 @@ impl<'a> Parser<'a, '_> {
 
     /// Reports `field:value`, which starts at the next token, and skips it. `expected` is the expected text in the message.
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
-        self.holds = (self.fields)(name);
         let offset = self.lexer.start;
+        let after_colon = offset.saturating_add(name.len()).saturating_add(1);
+        if let Some(AfterColon { meant, rest, stop }) = self.pattern_after_colon(name, after_colon) {
+            let written = self.lexer.text.get(offset..stop).unwrap_or_default();
+            let (expected, meant) = match meant {
+                Ok(meant) => (expected.to_owned(), quote_whole(&meant)),
+                Err(unsupported) => (format!("{expected}; {}", unsupported.note(Language::Text)), None),
+            };
+            self.report(Error::new(ErrorKind::Syntax, offset, quote(written), expected).suggest(meant));
+            self.lexer = rest;
+            let node = self.push(Criterion::Broken, offset);
+            self.terms.push(node);
+            return Ok(());
+        }
         let word_end = self.lexer.at;
         let value = self.lexer.text.get(offset..word_end).and_then(|word| word.get(name.len()..));
         let value = value.and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
@@ -159,15 +101,21 @@ impl<'a> Parser<'a, '_> {
         let mut unsupported = None;
         let meant = match &self.lexer.next {
             _ if !value.is_empty() => {
-                unsupported = self.unsupported_after_colon(value);
-                self.value_after_colon(value).map(|value| format!("{name} = {value}"))
+                if let Some(test) = self.absence_after_colon(value) {
+                    Some(format!("{name} {test}"))
+                } else {
+                    unsupported = self.unsupported_after_colon(value);
+                    self.value_after_colon(value).map(|value| format!("{name} = {value}"))
+                }
             }
             Token::Word(_) | Token::Quoted(_) => {
                 let operands = Operands::read(&self.lexer).filter(|operands| operands.is_whole);
                 end = self.lexer.at;
                 unsupported = operands.as_ref().and_then(Operands::unsupported);
                 let is_value = |operands: &Operands<'_>| {
-                    let is_day = operands.values.iter().any(|one| Timestamp::respell(&one.value).is_some());
+                    let is_other_time =
+                        |value: &str| Timestamp::respell(value).is_some() && !is_moment(value);
+                    let is_day = operands.values.iter().any(|one| is_other_time(&one.value));
                     operands.join.is_none() && unsupported.is_none() && !operands.has_keyword() && !is_day
                 };
                 operands.filter(is_value).map(|_| format!("{name} = {}", self.lexer.next_text()))
@@ -189,7 +137,7 @@ impl<'a> Parser<'a, '_> {
             }
             _ => None,
         };
-        let note = unsupported.map(|unsupported| format!("; {}", unsupported.note()));
+        let note = unsupported.map(|unsupported| format!("; {}", unsupported.note(Language::Text)));
         let expected = format!("{expected}{}", note.unwrap_or_default());
         let written = self.lexer.text.get(offset..end).unwrap_or_default();
         let error = Error::new(ErrorKind::Syntax, offset, quote(written), expected);
@@ -213,7 +161,7 @@ impl<'a> Parser<'a, '_> {
 
     /// Returns true if the comma that is next belongs to a number, as in `10,000`. Reports and skips such a number.
     pub(super) fn is_number_with_marks(&mut self) -> Result<bool> {
-        let is_number = self.holds.is_some_and(|holds| holds.is_number);
+        let is_number = self.holds.is_some_and(Holds::is_number);
         let Some(value) = self.last_word.clone().filter(|value| is_number && value.end == self.lexer.start)
         else {
             return Ok(false);
@@ -269,15 +217,16 @@ impl<'a> Parser<'a, '_> {
         let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
         let is = |property: fn(Holds) -> bool| self.holds.is_some_and(property);
         let is_time = || Timestamp::parse(phrase).is_ok() || Timestamp::respell(phrase).is_some();
-        let (expected, meant) = if is(|holds| holds.is_number) {
+        let (expected, meant) = if is(Holds::is_number) {
             ("one number".to_owned(), Number::respell(phrase))
         } else if has_clause(phrase) {
             ("a value; the order and the page are no part of a filter".to_owned(), None)
-        } else if is(|holds| holds.is_timestamp) && !is_time() {
-            let note = is_relative_time(phrase).then(|| format!("; {}", Unsupported::RelativeTime.note()));
+        } else if is(Holds::is_timestamp) && !is_time() {
+            let note = is_relative_time(phrase)
+                .then(|| format!("; {}", Unsupported::RelativeTime.note(Language::Text)));
             (format!("one timestamp{}", note.unwrap_or_default()), None)
         } else {
-            let quoted = (!has_keyword && !is(|holds| holds.is_boolean)).then(|| format!("\"{phrase}\""));
+            let quoted = (!has_keyword && !is(Holds::is_boolean)).then(|| format!("\"{phrase}\""));
             ("a value with spaces in double quotes".to_owned(), quoted)
         };
         let suggestion = meant.and_then(|meant| quote_whole(&meant));

@@ -6,7 +6,7 @@
 //! expression = conjuncts *( "or" conjuncts )
 //! conjuncts  = term *( "and" term )
 //! term       = "not" term | "(" expression ")" | field test
-//! test       = compare value | choose list | "is" ( "present" | "absent" ) | search ( value | list )
+//! test       = ( compare | "on" ) value | choose list | "is" ( "present" | "absent" ) | search ( value | list )
 //! compare    = "=" | "<>" | ">" | ">=" | "<" | "<="
 //! choose     = "in" | "contains" | "$contains" | "all" | "$all"   ("contains" for fields with many values only)
 //! search     = "starts with" | "includes" | "matches"           ("matches" for one value)
@@ -20,6 +20,10 @@
 //! values; only the values `true` and `false` need none. White space separates words and has no other
 //! meaning.
 //!
+//! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and `today`,
+//! and days and `now` with a shift, such as `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<` before it, `>=` from its
+//! start on, `<=` before its end and `>` from its end on. Only timestamp fields have `on`.
+//!
 //! The operands of the outermost `and` become the body's list of criteria; any other expression becomes
 //! a list of one. Parentheses may nest as deeply as criteria; redundant parentheses count, too.
 
@@ -29,8 +33,12 @@ mod lexer;
 mod operands;
 mod operator;
 mod parser;
+mod phrase;
+mod place;
+mod searches;
 #[cfg(test)]
 mod tests;
 mod values;
 
 pub(crate) use self::parser::{Parsed, parse};
+pub(crate) use self::place::{Expected, Place, place};

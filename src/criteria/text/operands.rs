@@ -6,7 +6,7 @@ use super::super::advice::{Advice, Habit};
 use super::super::unsupported::{Unsupported, meant_by_value};
 use super::lexer::{Lexer, Token};
 use crate::operator::{Connective, Operator, Syntax};
-use crate::value::{Timestamp, is_reserved_word};
+use crate::value::{Timestamp, is_moment, is_reserved_word, is_shift, is_shiftable};
 
 /// The separator between several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,9 @@ impl<'a> Operands<'a> {
         if has_parentheses {
             rest.bump().ok()?;
         }
-        let mut stop = rest.at;
+        let start = rest.start;
         let first = operand(&mut rest)?;
+        let stop = start.saturating_add(first.written.len());
         let mut operands =
             Self { values: vec![first], join: None, has_parentheses, is_whole: false, rest, stop };
         loop {
@@ -62,7 +63,7 @@ impl<'a> Operands<'a> {
                 },
             };
             ahead.bump().ok()?;
-            stop = ahead.at;
+            let start = ahead.start;
             let Some(next) = operand(&mut ahead) else { break };
             // Outside of parentheses, a word before an operator is a field.
             if !has_parentheses && !ends_value(&ahead.next) {
@@ -72,9 +73,9 @@ impl<'a> Operands<'a> {
                 return None;
             }
             operands.join = Some(join);
+            operands.stop = start.saturating_add(next.written.len());
             operands.values.push(next);
             operands.rest = ahead;
-            operands.stop = stop;
         }
         if has_parentheses {
             if operands.rest.next != Token::Close {
@@ -104,17 +105,13 @@ impl<'a> Operands<'a> {
 
     /// Returns the operator and values to write after `field`; `None` if no criterion means the same.
     ///
-    /// If one operator is not enough, the text continues with further criteria on the field.
+    /// If one operator is not enough, the text continues with further criteria on the field. Advice for a negation needs a `not` before
+    /// the text.
     pub(super) fn after_field(&self, advice: Advice, field: &str, is_list: bool) -> Option<String> {
         let is_or = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::Or)));
         let is_and = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::And)));
         let is_one = self.values.len() == 1;
         let list = |operator: Operator| format!("{} ({})", operator.spelled(Syntax::Text), self.joined(", "));
-        let each = |connective: Connective| {
-            let sign = Operator::NotEqual.spelled(Syntax::Text);
-            let rest = self.joined(&format!(" {} {field} {sign} ", connective.word()));
-            format!("{sign} {rest}")
-        };
         match advice {
             Advice::Operator(Operator::Contains) if is_or => Some(list(Operator::Contains)),
             Advice::Operator(Operator::Contains | Operator::All) if is_and && is_list => {
@@ -126,12 +123,14 @@ impl<'a> Operands<'a> {
                 Some(format!("{} {}", operator.spelled(Syntax::Text), self.joined("")))
             }
             Advice::Operator(Operator::Equal) if !is_list && is_or => Some(list(Operator::Contains)),
-            Advice::Operator(Operator::NotEqual) if self.join == Some(Join::Comma) => {
-                Some(each(Connective::And))
+            Advice::Not(Operator::Contains) if is_or || self.join == Some(Join::Nor) => {
+                Some(list(Operator::Contains))
             }
-            Advice::NoneOf if is_or || self.join == Some(Join::Nor) => Some(each(Connective::And)),
-            Advice::NotAllOf if is_and => Some(each(Connective::Or)),
-            Advice::Between if is_and => self.between(field),
+            Advice::Not(Operator::All) if is_and => Some(list(Operator::All)),
+            Advice::Not(operator) if is_one && operator.ray().is_some() => {
+                Some(format!("{} {}", operator.spelled(Syntax::Text), self.joined("")))
+            }
+            Advice::Between | Advice::NotBetween if is_and => self.between(field),
             _ => None,
         }
     }
@@ -139,6 +138,9 @@ impl<'a> Operands<'a> {
     /// Returns the two criteria of a range; a day or minute is replaced by its first or last instant.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
+        if is_moment(&least.value) && is_moment(&greatest.value) {
+            return Some(format!(">= {} and {field} <= {}", least.written, greatest.written));
+        }
         let is_within =
             |operand: &Operand<'_>| Timestamp::respell(&operand.value).is_some_and(|span| span.is_within);
         if is_within(least) || is_within(greatest) {
@@ -159,8 +161,36 @@ impl<'a> Operands<'a> {
     }
 }
 
+/// Reads ahead over a time with a shift, such as `now - 7d`, which begins at the next token. Returns the offset after it, and the lexer
+/// there.
+pub(super) fn shifted<'a>(lexer: &Lexer<'a>) -> Option<(usize, Lexer<'a>)> {
+    if !matches!(lexer.next, Token::Word(word) if is_shiftable(word)) {
+        return None;
+    }
+    let mut ahead = lexer.clone();
+    ahead.bump().ok()?;
+    let Token::Word(shift) = ahead.next else { return None };
+    if matches!(shift, "+" | "-") {
+        ahead.bump().ok()?;
+        let amount = ahead.next_text();
+        if !is_shift(&format!("{shift}{amount}")) {
+            return None;
+        }
+    } else if !is_shift(shift) {
+        return None;
+    }
+    let stop = ahead.at;
+    ahead.bump().ok()?;
+    Some((stop, ahead))
+}
+
 /// Reads one value; `None` if the next token is something else.
 fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
+    if let Some((stop, after)) = shifted(lexer) {
+        let written = lexer.text.get(lexer.start..stop)?;
+        *lexer = after;
+        return Some(Operand { written, value: Cow::Borrowed(written), is_bare: true });
+    }
     let written = lexer.text.get(lexer.start..lexer.at)?;
     let (value, is_bare) = match &lexer.next {
         Token::Word(word) if !is_reserved_word(word) || matches!(*word, "true" | "false") => {

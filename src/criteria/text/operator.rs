@@ -1,73 +1,15 @@
 //! Parses the operator of a criterion, and recognises habits of other languages instead of one.
 
-use super::super::advice::{Advice, Habit, for_several, is_quantifier, meant_by_time};
-use super::super::unsupported::Unsupported;
+use super::super::advice::{Advice, Holds, WITHOUT_A_VALUE, for_several, is_quantifier, meant_by_time};
+use super::super::unsupported::is_no_value;
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operand, Operands, ends_value};
 use super::parser::Parser;
-use crate::error::{Error, ErrorKind, Found, quote, quote_all, quote_whole};
-use crate::operator::{Operator, Syntax};
+use super::phrase::{Phrase, Reading, operators, phrase};
+use super::searches::TextSearch;
+use crate::error::{Error, ErrorKind, Found, Suggestion, quote, quote_whole};
+use crate::operator::{Language, Operator, Syntax};
 use crate::value::is_reserved_word;
-
-/// The result of reading an operator.
-pub(super) enum Reading {
-    /// An operator and its offset.
-    Operator(Operator, usize),
-    /// `is present` or `is absent`, and its offset.
-    Presence(bool, usize),
-    /// Something else, which was reported and skipped. A value may follow.
-    Unknown,
-    /// Something else, which was reported and skipped together with its values.
-    Whole,
-}
-
-/// Returns the part of a message that lists all operators.
-pub(super) fn operators() -> String {
-    format!("one of {}", quote_all(Operator::ALL.map(|operator| operator.spelled(Syntax::Text))))
-}
-
-/// A habit found in a text: one or more tokens.
-#[derive(Clone)]
-pub(super) struct Phrase<'a> {
-    pub(super) habit: Habit,
-    /// The offset of its first token.
-    pub(super) start: usize,
-    /// The offset after its last token.
-    pub(super) stop: usize,
-    /// The number of its tokens.
-    tokens: usize,
-    /// The lexer with the last token of the phrase next.
-    last: Lexer<'a>,
-    /// The lexer after the phrase.
-    pub(super) rest: Lexer<'a>,
-}
-
-/// Finds the longest habit that begins at the next token.
-pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
-    /// The number of tokens of `is not greater than or equal to`.
-    const MOST_TOKENS: usize = 7;
-    let start = lexer.start;
-    let mut longest = None;
-    let mut ahead = lexer.clone();
-    for tokens in 1..=MOST_TOKENS {
-        if !matches!(ahead.next, Token::Word(_) | Token::Symbol(_)) {
-            break;
-        }
-        ahead.extend_contraction();
-        let (last, stop) = (ahead.clone(), ahead.at);
-        // An incomplete token after the phrase is reported when it is parsed.
-        if ahead.bump().is_err() {
-            break;
-        }
-        let written = lexer.text.get(start..stop).unwrap_or_default();
-        // Spellings are compared without spaces, so `in x or` would be `in xor`.
-        let is_cut = tokens > 1 && last.next.connective().is_some();
-        if !is_cut && let Some(habit) = Habit::find(written) {
-            longest = Some(Phrase { habit, start, stop, tokens, last, rest: ahead.clone() });
-        }
-    }
-    Ok(longest)
-}
 
 impl<'a> Parser<'a, '_> {
     /// Reads an operator. Reports and skips anything else. `field` is the field as written.
@@ -78,6 +20,10 @@ impl<'a> Parser<'a, '_> {
         }
         let own = match &self.lexer.next {
             Token::Symbol(symbol) => Operator::find_word(symbol),
+            // Only timestamps have days.
+            token if token.is_word("on") && self.holds.is_some_and(Holds::is_timestamp) => {
+                Some(Operator::Equal)
+            }
             token => token.word_operator(),
         };
         // On a single-valued field, `contains` means a search inside a string.
@@ -101,19 +47,24 @@ impl<'a> Parser<'a, '_> {
         }
         match &self.lexer.next {
             Token::Symbol(symbol) => {
-                self.report(Error::new(ErrorKind::UnknownOperator, offset, quote(symbol), operators()));
+                self.report(Error::new(
+                    ErrorKind::UnknownOperator,
+                    offset,
+                    quote(symbol),
+                    operators(self.holds),
+                ));
                 self.skip()?;
                 Ok(Reading::Unknown)
             }
             // An unknown word may mean anything, and so may the text after it: parsing ends here.
             Token::Word(word) if self.lexer.next.connective().is_none() => {
-                Err(Error::new(ErrorKind::UnknownOperator, offset, quote(word), operators()))
+                Err(Error::new(ErrorKind::UnknownOperator, offset, quote(word), operators(self.holds)))
             }
             Token::Open => {
                 let note = "in double quotes a shell takes `$contains` and `$all` away: write `in` or `all`";
-                Err(self.unexpected(&format!("{}; {note}", operators())))
+                Err(self.unexpected(&format!("{}; {note}", operators(self.holds))))
             }
-            _ => Err(self.unexpected(&operators())),
+            _ => Err(self.unexpected(&operators(self.holds))),
         }
     }
 
@@ -169,23 +120,45 @@ impl<'a> Parser<'a, '_> {
         let Some(operands) = operands else {
             // Values that cannot be read count as one value.
             let count = usize::from(!ends_value(&phrase.rest.next));
-            return phrase.habit.advice(self.holds, count);
+            return phrase.habit.advice(self.holds, count, Language::Text);
         };
-        let advice = phrase.habit.advice(self.holds, operands.values.len());
-        if matches!(advice, Advice::Cannot(_) | Advice::Nothing) {
+        let advice = phrase.habit.advice(self.holds, operands.values.len(), Language::Text);
+        if matches!(advice, Advice::Cannot(_) | Advice::Nothing | Advice::Presence(_) | Advice::Search { .. })
+        {
             return advice;
         }
-        let is_timestamp = self.holds.is_some_and(|holds| holds.is_timestamp);
-        let by_time = || operands.values.iter().find_map(|operand| meant_by_time(advice, &operand.value));
+        let is_timestamp = self.holds.is_some_and(Holds::is_timestamp);
+        let by_time = || {
+            operands.values.iter().find_map(|operand| meant_by_time(advice, &operand.value, Language::Text))
+        };
         let unsupported = operands.unsupported().or_else(|| if is_timestamp { by_time() } else { None });
-        unsupported.map_or(advice, Advice::Cannot)
+        match (unsupported, advice) {
+            (Some(unsupported), _) => Advice::Cannot(unsupported),
+            (None, Advice::Operator(Operator::NotEqual)) if operands.join == Some(Join::Comma) => {
+                Advice::Not(Operator::Contains)
+            }
+            (None, advice) => advice,
+        }
     }
 
     /// Reports the habit that begins at the next token, and skips it.
     fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
+        if let Advice::Operator(operator) = phrase.habit.advice(self.holds, 1, Language::Text)
+            && self.wildcards(operator, phrase.start, false, &phrase.rest, field, field_start)
+        {
+            return Ok(Reading::Whole);
+        }
         let operands = Operands::read(&phrase.rest);
         let advice = self.advice(phrase, operands.as_ref());
+        match advice {
+            Advice::Presence(is_present) => return self.presence(phrase, is_present, operands.as_ref()),
+            Advice::Search { search, is_negated } => {
+                let search = TextSearch { search, is_negated, field, field_start };
+                return self.search(phrase, search, operands.as_ref());
+            }
+            _ => {}
+        }
         // In `tags has vip and checked`, the last word may be a criterion.
         let has_field = operands.as_ref().is_some_and(|operands| {
             let is_field = |value: &Operand<'_>| value.is_bare && (self.fields)(&value.value).is_some();
@@ -210,29 +183,33 @@ impl<'a> Parser<'a, '_> {
             Error::new(ErrorKind::UnknownOperator, start, found, expected)
         };
         if let Advice::Cannot(unsupported) = advice {
-            let expected = format!("{}; {}", operators(), unsupported.note());
-            let error = error(phrase.start, alone, expected);
-            if matches!(unsupported, Unsupported::RelativeTime | Unsupported::Connective | Unsupported::Count)
-            {
-                return Err(error);
-            }
-            self.report(error);
-            self.lexer = phrase.rest.clone();
-            return self.after_unsupported(unsupported, operands.as_ref());
+            return self.unsupported(phrase, unsupported, operands.as_ref());
         }
         if is_operator_alone {
-            self.report(error(phrase.start, alone, operators()).suggest(advice.in_words(Syntax::Text)));
+            self.report(
+                error(phrase.start, alone, operators(self.holds)).suggest(advice.in_words(Syntax::Text)),
+            );
             self.lexer = phrase.rest.clone();
             return Ok(Reading::Unknown);
         }
         let meant = whole.and_then(|whole| Some((whole, whole.after_field(advice, field, is_list)?)));
         if let Some((whole, meant)) = meant {
-            // Alternatives need parentheses, because other criteria may be joined to them.
             let (start, meant) = match advice {
-                Advice::NotAllOf => (field_start, format!("({field} {meant})")),
+                Advice::Not(_) => (field_start, format!("not {field} {meant}")),
+                Advice::NotBetween => (field_start, format!("not ({field} {meant})")),
+                // A `not` before the field would negate only the first of the two criteria.
+                Advice::Between if self.is_negated => (field_start, format!("({field} {meant})")),
                 _ => (phrase.start, meant),
             };
-            self.report(error(start, written(start, whole.stop), operators()).suggest(quote_whole(&meant)));
+            let is_negated_order = match advice {
+                Advice::Not(operator) => operator.ray().is_some(),
+                advice => advice == Advice::NotBetween,
+            };
+            let meant = quote_whole(&meant).map(Suggestion::from).map(|meant| match is_negated_order {
+                true => meant.with_explanation(WITHOUT_A_VALUE),
+                false => meant,
+            });
+            self.report(error(start, written(start, whole.stop), operators(self.holds)).suggest(meant));
             self.lexer = whole.rest.clone();
             return Ok(Reading::Whole);
         }
@@ -248,7 +225,7 @@ impl<'a> Parser<'a, '_> {
             _ => None,
         };
         let is_word = matches!(phrase.last.next, Token::Word(_));
-        let error = error(phrase.start, alone, operators()).suggest(suggestion);
+        let error = error(phrase.start, alone, operators(self.holds)).suggest(suggestion);
         if is_word && advice == Advice::Nothing {
             return Err(error);
         }
@@ -265,42 +242,20 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Skips the values after a habit that means an unsupported test, which was reported.
-    fn after_unsupported(
-        &mut self,
-        unsupported: Unsupported,
-        operands: Option<&Operands<'a>>,
-    ) -> Result<Reading> {
-        let is_flag = self.lexer.next.is_word("true") || self.lexer.next.is_word("false");
-        match operands {
-            // Some tests, such as `$exists`, take `true` or `false`.
-            Some(operands) if unsupported == Unsupported::Absence => {
-                let is_empty = operands.values.iter().all(|value| value.value.is_empty());
-                if is_flag || is_empty {
-                    self.lexer = operands.rest.clone();
-                }
-                Ok(Reading::Whole)
-            }
-            Some(operands)
-                if operands.is_whole && (operands.join.is_some() || unsupported == Unsupported::Day) =>
-            {
-                self.lexer = operands.rest.clone();
-                Ok(Reading::Whole)
-            }
-            None if ends_value(&self.lexer.next) => Ok(Reading::Whole),
-            _ => Ok(Reading::Unknown),
-        }
-    }
-
     /// Reports and skips the `:value` of `field :value`, if it is the next token. Returns true if it was.
     fn colon_before_value(&mut self) -> Result<bool> {
         let Token::Word(word) = self.lexer.next else { return Ok(false) };
         let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };
         let offset = self.lexer.start;
-        let note = self.unsupported_after_colon(value).map(|unsupported| format!("; {}", unsupported.note()));
-        let expected = format!("{}{}", operators(), note.unwrap_or_default());
+        let unsupported = self.unsupported_after_colon(value);
+        let unsupported = unsupported.filter(|_| !is_no_value(value));
+        let note = unsupported.map(|unsupported| format!("; {}", unsupported.note(Language::Text)));
+        let expected = format!("{}{}", operators(self.holds), note.unwrap_or_default());
         self.skip()?;
-        let meant = self.value_after_colon(value).map(|value| format!("= {value}"));
+        let meant = match self.absence_after_colon(value) {
+            Some(test) => Some(test.to_owned()),
+            None => self.value_after_colon(value).map(|value| format!("= {value}")),
+        };
         let error = Error::new(ErrorKind::UnknownOperator, offset, quote(word), expected);
         self.report(error.suggest(meant.and_then(|meant| quote_whole(&meant))));
         Ok(true)

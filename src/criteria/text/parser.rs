@@ -11,7 +11,8 @@ use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
-use crate::operator::{Complex, Connective, Syntax};
+use crate::operator::{Complex, Connective, Language, Syntax};
+use crate::value::Clock;
 
 /// A parsed text: criteria, or the constant `true` or `false`.
 pub(crate) enum Parsed<'a> {
@@ -22,15 +23,21 @@ pub(crate) enum Parsed<'a> {
 /// Parses a text. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
 /// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has none.
-/// `fields` is used only for the suggestions in errors. Takes linear time in the length of `text`.
-pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Parsed<'a>, Vec<Error>) {
+/// `fields` is used for the suggestions in errors, and for the times of timestamp fields. Takes linear time in the length of `text`.
+pub(crate) fn parse<'a>(
+    text: &'a str,
+    clock: Clock,
+    limits: &Limits,
+    fields: Fields<'_>,
+) -> (Parsed<'a>, Vec<Error>) {
     let mut parser = Parser {
         lexer: Lexer::new(text),
         fields,
         holds: None,
+        is_negated: false,
         last_word: None,
         limits,
-        body: Body { syntax: Syntax::Text, ..Body::default() },
+        body: Body { syntax: Syntax::Text, clock, ..Body::default() },
         offsets: Vec::new(),
         errors: Vec::new(),
         open: Vec::new(),
@@ -65,6 +72,8 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) fields: Fields<'l>,
     /// The properties of the field of the current criterion; `None` for an unknown field.
     pub(super) holds: Option<Holds>,
+    /// True if a `not` is directly before the current criterion.
+    pub(super) is_negated: bool,
     /// The range in the text of the last value read, if it was a word.
     pub(super) last_word: Option<Range<usize>>,
     pub(super) limits: &'l Limits,
@@ -184,8 +193,17 @@ impl<'a> Parser<'a, '_> {
 
     /// Reads opening parentheses and one criterion, each of them after any number of `not`.
     fn term(&mut self) -> Result<()> {
-        let mut nots = self.nots()?;
-        while self.lexer.next == Token::Open {
+        loop {
+            if self.field_after_not()? {
+                return Ok(());
+            }
+            let nots = self.nots()?;
+            if self.lexer.next != Token::Open {
+                self.is_negated = !nots.is_empty();
+                self.criterion()?;
+                self.negate(&nots);
+                return Ok(());
+            }
             let depth = self.open.len().saturating_add(1);
             let limit = self.limits.depth;
             if depth > limit {
@@ -198,30 +216,32 @@ impl<'a> Parser<'a, '_> {
             }
             let group = Group {
                 offset: self.lexer.start,
-                nots: std::mem::take(&mut nots),
+                nots,
                 terms: self.terms.len(),
                 alternatives: self.alternatives.len(),
             };
             self.open.push(group);
             self.skip()?;
-            nots = self.nots()?;
         }
-        self.criterion()?;
-        self.negate(&nots);
-        Ok(())
     }
 
-    /// Reads any number of `not`, and returns their offsets.
+    /// Reads any number of `not`, and returns their offsets. Reports each `!`, and reads it like `not`.
     fn nots(&mut self) -> Result<SmallVec<[usize; 1]>> {
         let mut nots = SmallVec::new();
-        while self.lexer.next.is_word(Complex::Not.word()) {
+        loop {
+            let start = self.lexer.start;
+            if self.lexer.next.is_word(Complex::Not.word()) {
+                self.skip()?;
+            } else if self.lexer.next == Token::Symbol("!") {
+                self.exclamation()?;
+            } else {
+                return Ok(nots);
+            }
             // More of them could not be criteria.
             if nots.len() <= self.limits.depth {
-                nots.push(self.lexer.start);
+                nots.push(start);
             }
-            self.skip()?;
         }
-        Ok(nots)
     }
 
     /// Negates the last term once for each of these offsets, the last one first.
@@ -309,15 +329,21 @@ impl<'a> Parser<'a, '_> {
         match &self.lexer.next {
             Token::End if self.open.is_empty() => return Ok(None),
             Token::Other('*' | '%' | '?') => {
-                return Err(self.unexpected(&format!("{expected}; {}", Unsupported::Inside.note())));
+                return Err(
+                    self.unexpected(&format!("{expected}; {}", Unsupported::Inside.note(Language::Text)))
+                );
             }
             Token::Word(word)
                 if Habit::find(word).and_then(Habit::unsupported) == Some(Unsupported::Connective) =>
             {
-                return Err(self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note())));
+                return Err(
+                    self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note(Language::Text)))
+                );
             }
             Token::Other('^') => {
-                return Err(self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note())));
+                return Err(
+                    self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note(Language::Text)))
+                );
             }
             Token::Symbol(symbol @ ("&&" | "&" | "||" | "|")) => {
                 let connective = if symbol.starts_with('&') { Connective::And } else { Connective::Or };

@@ -1,5 +1,6 @@
 //! Parses the values of a criterion: one value, or a list in parentheses.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::super::advice::{Holds, for_several};
@@ -7,10 +8,10 @@ use super::super::ast::Text;
 use super::super::unsupported::{Unsupported, is_relative_time};
 use super::habits::CURLY_QUOTES;
 use super::lexer::{Result, Token};
-use super::operands::{Join, Operands, ends_value};
+use super::operands::{Join, Operands, ends_value, shifted};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, Found, quote, quote_whole};
-use crate::operator::{Operator, Syntax};
+use crate::operator::{Language, Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
@@ -23,12 +24,10 @@ impl<'a> Parser<'a, '_> {
             if let Some(operator) = operator.filter(|_| count > 0) {
                 let suggestion = (operator == Operator::Equal).then(|| for_several(self.holds, Syntax::Text));
                 self.report(
-                    Error::new(
-                        ErrorKind::TooManyOperands,
-                        offset,
-                        "a list of values",
-                        format!("exactly one value for {}, without parentheses", quote(operator.name())),
-                    )
+                    Error::new(ErrorKind::TooManyOperands, offset, "a list of values", {
+                        let name = quote(operator.spelled(Syntax::Text));
+                        format!("exactly one value for {name}, without parentheses")
+                    })
                     .suggest(suggestion),
                 );
             }
@@ -140,12 +139,20 @@ impl<'a> Parser<'a, '_> {
             Token::Word(word) if self.lexer.is_call() => {
                 let unsupported =
                     if is_relative_time(word) { Unsupported::RelativeTime } else { Unsupported::Function };
-                Err(self.unexpected(&format!("{or}a value; {}", unsupported.note())))
+                Err(self.unexpected(&format!("{or}a value; {}", unsupported.note(Language::Text))))
+            }
+            Token::Word(_)
+                if self.holds.is_some_and(Holds::is_timestamp)
+                    && let Some((stop, after)) = shifted(&self.lexer) =>
+            {
+                let start = self.lexer.start;
+                let time = self.lexer.text.get(start..stop).unwrap_or_default();
+                self.lexer = after;
+                Ok(self.short(Cow::Borrowed(time), start))
             }
             Token::Word(_) | Token::Quoted(_) => self.text(),
-            Token::Other('*' | '%' | '?') => {
-                Err(self.unexpected(&format!("{or}a value; {}", self.unsupported_wildcard().note())))
-            }
+            Token::Other('*' | '%' | '?') => Err(self
+                .unexpected(&format!("{or}a value; {}", self.unsupported_wildcard().note(Language::Text)))),
             Token::Other(mark) if CURLY_QUOTES.contains(mark) => self.curly(*mark),
             _ => Err(self.unexpected(&format!("{or}a value"))),
         }

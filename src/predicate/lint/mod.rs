@@ -13,20 +13,27 @@ use super::places::Places;
 use super::tree::{Leaf, Node, NodeId, Rounded, Tree, Written};
 use crate::catalog::{Catalog, Field};
 use crate::error::{nearest, quote, quote_all};
-use crate::operator::{Complex, Pattern};
-use crate::value::{Number, Value};
+use crate::operator::{Complex, Language, Pattern};
+use crate::value::{Number, Operand, Value};
 
 /// The largest number of warnings of one filter.
 pub(crate) const MOST_WARNINGS: usize = 100;
 
-/// Returns the warnings of a tree as written, in document order. `normal` is its normal form, `rounded` its rounded numbers.
+/// Returns the warnings of a tree as written, in document order. `normal` is its normal form, `rounded` its rounded numbers, `language`
+/// the language that it was written in.
 pub(crate) fn lint(
     written: &Written<'_>,
     normal: &Tree<Leaf>,
     rounded: &[Rounded],
     catalog: &Catalog,
+    language: Language,
 ) -> Vec<Warning> {
     let places = Places::new(written);
+    let presence = match language {
+        Language::Interface => None,
+        Language::Extended => Some("$exists"),
+        Language::Text => Some("is absent"),
+    };
     let mut found: Vec<(NodeId, Warning)> = Vec::new();
     elements::separate(written, catalog, &mut |id, message| {
         if found.len() < MOST_WARNINGS {
@@ -53,7 +60,7 @@ pub(crate) fn lint(
                     matches!(comparison.operator.shape().pattern, Pattern::Points | Pattern::Ray(_));
                 let whole_values = if is_whole { comparison.values.as_slice() } else { &[] };
                 for (at, value) in whole_values.iter().enumerate().take(MOST_WARNINGS) {
-                    if let Some((kind, message)) = values::unusual(field, value) {
+                    if let Some((kind, message)) = values::unusual(field, value.first(), presence) {
                         found.push((id, Warning { kind, path: places.value_path(id, at), message }));
                     }
                 }
@@ -100,12 +107,12 @@ fn of_all_digits(number: Number) -> String {
     if has_all { format!("{number:.0}") } else { format!("{number:?}") }
 }
 
-fn unknown_values(field: &Field, values: &[Value<'_>], warn: &mut impl FnMut(usize, String)) {
+fn unknown_values(field: &Field, values: &[Operand<'_>], warn: &mut impl FnMut(usize, String)) {
     if field.known_values().len() == 0 {
         return;
     }
     for (at, value) in values.iter().enumerate().take(MOST_WARNINGS) {
-        let Value::String(text) = value else { continue };
+        let Value::String(text) = value.first() else { continue };
         if field.known_rank(text).is_none() {
             let known = quote_all(field.known_values());
             let mut message =

@@ -113,8 +113,16 @@ fn warnings_name_the_array_in_every_catalogue() {
 
 #[test]
 fn unusual_values_are_reported() {
-    const ABSENCE: &str = "is a value like any other, and no case without `name` has it: write `name is absent` in a text, \
-                           or the operator `$exists` with `false` in an extended body";
+    const ABSENCE: &str =
+        "is a value like any other, and no case without `name` has it: `is absent` tests for that";
+    let body = r#"{"criteria":[{"field":"name","op":"=","values":["null"]}]}"#;
+    for (catalog, why) in [
+        (Catalog::cases(), "a test for absence is not in the language"),
+        (Catalog::cases().extended(), "`$exists` tests for that"),
+    ] {
+        let warnings = Filter::compile(&catalog, body.as_bytes()).unwrap().warnings();
+        assert!(warnings[0].message.ends_with(why), "{warnings:?}");
+    }
     for word in ["null", "None", "nil"] {
         warns(
             &format!("name = {word}"),

@@ -11,7 +11,13 @@ use crate::value::Value;
 const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
 
 /// Returns the warning on a value with blanks around it, in another form of Unicode than NFC, or that looks like an absent value.
-pub(super) fn unusual(field: &Field, value: &Value<'_>) -> Option<(WarningKind, String)> {
+///
+/// `presence` is the test for absent values in the language of the filter, if it has one.
+pub(super) fn unusual(
+    field: &Field,
+    value: &Value<'_>,
+    presence: Option<&str>,
+) -> Option<(WarningKind, String)> {
     let Value::String(text) = value else { return None };
     if field.known_rank(text).is_some() {
         return None;
@@ -22,12 +28,13 @@ pub(super) fn unusual(field: &Field, value: &Value<'_>) -> Option<(WarningKind, 
             "" => "a string without letters".to_owned(),
             _ => format!("the string {}", quote(text)),
         };
-        let field = field.name();
+        let why = match presence {
+            Some(test) => format!("{} tests for that", quote(test)),
+            None => "a test for absence is not in the language".to_owned(),
+        };
         let message = format!(
-            "{what} is a value like any other, and no case without {} has it: write {} in a text, or the operator `$exists` with \
-             `false` in an extended body",
-            quote(field),
-            quote(&format!("{field} is absent"))
+            "{what} is a value like any other, and no case without {} has it: {why}",
+            quote(field.name())
         );
         return Some((WarningKind::NotAbsence, message));
     }

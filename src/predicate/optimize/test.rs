@@ -18,7 +18,7 @@ use crate::operator::{Operator, Pattern, Quantifier, Shape};
 /// id is present                 Err(true)           every case has it
 /// ```
 pub(in crate::predicate) fn test(comparison: &Comparison<'_>, catalog: &Catalog) -> Result<Test, bool> {
-    match Set::from_values(&comparison.values) {
+    match Set::from_values(&comparison.values, catalog.field(comparison.field).is_many()) {
         Some(set) => test_of(comparison.field, comparison.operator, set, catalog),
         None => Err(false),
     }

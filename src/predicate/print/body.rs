@@ -3,10 +3,10 @@
 use super::super::intervals::Intervals;
 use super::super::set::Set;
 use super::super::text_pattern::TextPattern;
-use super::super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree, Written};
+use super::super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree, Values, Written};
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Complex, Connective, Operator, Pattern, Quantifier, Ray, Shape, Side, Syntax};
-use crate::value::{OrderedType, Value};
+use crate::value::{Operand, OrderedType, Value};
 
 /// The shape of `=` and `$contains`.
 const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
@@ -17,7 +17,7 @@ pub(super) type PrintedNode = Node<Comparison<'static>, Complex>;
 /// A normal form, converted to a request body. Compiling the body gives the same normal form.
 pub(super) struct PrintedBody {
     pub(super) nodes: Vec<PrintedNode>,
-    pub(super) ids: Option<Vec<Value<'static>>>,
+    pub(super) ids: Option<Vec<Operand<'static>>>,
     /// The criteria, which are joined by `$and`; `None` if the body has only ids.
     pub(super) criteria: Option<Children>,
 }
@@ -64,7 +64,7 @@ impl Writer {
     }
 
     /// Returns the ids that this node selects, if it is a plain selection of ids.
-    fn ids(&self, id: NodeId) -> Option<Vec<Value<'static>>> {
+    fn ids(&self, id: NodeId) -> Option<Vec<Operand<'static>>> {
         match self.nodes.get(id) {
             Some(Node::Leaf(Comparison { field: FieldId::ID, operator, values })) => {
                 (operator.shape() == ANY_OF).then(|| values.to_vec())
@@ -102,8 +102,14 @@ impl Writer {
         }
     }
 
-    fn compare(&mut self, field: FieldId, operator: Operator, values: Vec<Value<'static>>) -> NodeId {
-        self.push(Node::Leaf(Comparison { field, operator, values: values.into() }))
+    fn compare(
+        &mut self,
+        field: FieldId,
+        operator: Operator,
+        values: impl IntoIterator<Item = Value<'static>>,
+    ) -> NodeId {
+        let values = values.into_iter().map(Operand::from).collect();
+        self.push(Node::Leaf(Comparison { field, operator, values }))
     }
 
     /// Adds a branch. Flattens children with the same connective; a single child replaces the branch.
@@ -164,7 +170,9 @@ impl Writer {
     /// Adds the criteria for values in a set.
     fn any(&mut self, field: FieldId, set: &Set, catalog: &Catalog) -> NodeId {
         match set {
-            Set::Strings(_) | Set::Booleans(_) => self.one_of(field, set.points()),
+            Set::Strings(_) | Set::Booleans(_) => {
+                self.one_of(field, set.points().into_iter().map(Operand::from).collect())
+            }
             Set::Ordered(intervals) => self.ranges(field, intervals, catalog.field(field).is_many()),
             Set::Matching(pattern) => {
                 let (operator, values) = pattern_operands(pattern);
@@ -173,9 +181,9 @@ impl Writer {
         }
     }
 
-    fn one_of(&mut self, field: FieldId, values: Vec<Value<'static>>) -> NodeId {
+    fn one_of(&mut self, field: FieldId, values: Values<'static>) -> NodeId {
         let operator = if values.len() == 1 { Operator::Equal } else { Operator::Contains };
-        self.compare(field, operator, values)
+        self.push(Node::Leaf(Comparison { field, operator, values }))
     }
 
     /// Adds the criteria for a set of ranges: bounds, points, and points that are excluded from a range.
@@ -187,19 +195,28 @@ impl Writer {
     /// all of 1..=5 but 2        n >= 1 and n <= 5 and n <> 2
     /// ```
     ///
-    /// A many-valued field has only points and rays, since two different values could satisfy two bounds.
+    /// On a many-valued field, two different values could satisfy two bounds. Its bounded ranges are spans of time, which are printed as one
+    /// operand.
     fn ranges(&mut self, field: FieldId, intervals: &Intervals, many: bool) -> NodeId {
         let kind = intervals.kind();
         let (least, greatest) = kind.range();
         let value = |ordinal: i64| kind.value(ordinal);
-        let mut points = Vec::new();
+        let mut points = Values::new();
         let mut terms = Children::new();
         let mut rest = intervals.as_slice();
         while let Some(((low, first_high), others)) = rest.split_first() {
             rest = others;
             let (low, mut high) = (*low, *first_high);
             if low == high {
-                points.push(value(low));
+                points.push(value(low).into());
+                continue;
+            }
+            if many
+                && low != least
+                && high != greatest
+                && let (Value::Timestamp(first), Value::Timestamp(last)) = (value(low), value(high))
+            {
+                points.push(Operand::of_range(first, last));
                 continue;
             }
             let mut holes = Vec::new();

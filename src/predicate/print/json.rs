@@ -5,7 +5,7 @@ use super::body::PrintedBody;
 use super::pieces::{Piece, push_reversed};
 use crate::catalog::Catalog;
 use crate::operator::Syntax;
-use crate::value::Value;
+use crate::value::{Operand, Value};
 
 /// Prints the canonical JSON body of a normal form on one line.
 pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
@@ -49,13 +49,13 @@ pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     out
 }
 
-fn json_values(values: &[Value<'_>], out: &mut String) {
+fn json_values(values: &[Operand<'_>], out: &mut String) {
     out.push('[');
     for (i, value) in values.iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        match value {
+        match value.first() {
             Value::String(text) => json_string(text, out),
             _ => json_string(&value.to_string(), out),
         }

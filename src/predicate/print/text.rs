@@ -5,7 +5,7 @@ use super::body::{PrintedBody, PrintedNode};
 use super::json::json_string;
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Arity, Complex, Connective, Operator, Syntax};
-use crate::value::Value;
+use crate::value::{Operand, Value};
 
 /// Prints the normal form in the text syntax on one line; see [`crate::criteria::text`].
 pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
@@ -98,7 +98,7 @@ pub(super) fn text_comparison(comparison: &Comparison<'_>, catalog: &Catalog, ou
     text_word(catalog.field(comparison.field).name(), out);
     out.push(' ');
     if comparison.operator == Operator::Exists {
-        let is_present = comparison.values.first() == Some(&Value::Boolean(true));
+        let is_present = comparison.values.first().map(Operand::first) == Some(&Value::Boolean(true));
         out.push_str(if is_present { "is present" } else { "is absent" });
         return;
     }
@@ -113,7 +113,7 @@ pub(super) fn text_comparison(comparison: &Comparison<'_>, catalog: &Catalog, ou
     }
 }
 
-fn text_values(values: &[Value<'_>], out: &mut String) {
+fn text_values(values: &[Operand<'_>], out: &mut String) {
     out.push('(');
     for (i, value) in values.iter().enumerate() {
         if i > 0 {
@@ -124,8 +124,8 @@ fn text_values(values: &[Value<'_>], out: &mut String) {
     out.push(')');
 }
 
-fn text_value(value: &Value<'_>, out: &mut String) {
-    match value {
+fn text_value(value: &Operand<'_>, out: &mut String) {
+    match value.first() {
         Value::String(text) => text_word(text, out),
         // Values `true` and `false` need no quotes, but names do.
         Value::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),

@@ -1,0 +1,66 @@
+//! The spellings of operators in other languages, as runs of tokens.
+
+use super::super::advice::{Habit, Holds};
+use super::lexer::{Lexer, Result, Token};
+use crate::operator::{Language, Operator};
+
+/// The result of reading an operator.
+pub(super) enum Reading {
+    /// An operator and its offset.
+    Operator(Operator, usize),
+    /// `is present` or `is absent`, and its offset.
+    Presence(bool, usize),
+    /// Something else, which was reported and skipped. A value may follow.
+    Unknown,
+    /// Something else, which was reported and skipped together with its values.
+    Whole,
+}
+
+/// Returns the part of a message that lists the operators for a field; all operators for an unknown field.
+pub(super) fn operators(holds: Option<Holds>) -> String {
+    let listed = Operator::listed(Language::Text, holds.map(|holds| holds.class));
+    format!("one of {}", listed.join(", "))
+}
+
+/// A habit found in a text: one or more tokens.
+#[derive(Clone)]
+pub(super) struct Phrase<'a> {
+    pub(super) habit: Habit,
+    /// The offset of its first token.
+    pub(super) start: usize,
+    /// The offset after its last token.
+    pub(super) stop: usize,
+    /// The number of its tokens.
+    pub(super) tokens: usize,
+    /// The lexer with the last token of the phrase next.
+    pub(super) last: Lexer<'a>,
+    /// The lexer after the phrase.
+    pub(super) rest: Lexer<'a>,
+}
+
+/// Finds the longest habit that begins at the next token.
+pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
+    /// The number of tokens of `is not greater than or equal to`.
+    const MOST_TOKENS: usize = 7;
+    let start = lexer.start;
+    let mut longest = None;
+    let mut ahead = lexer.clone();
+    for tokens in 1..=MOST_TOKENS {
+        if !matches!(ahead.next, Token::Word(_) | Token::Symbol(_)) {
+            break;
+        }
+        ahead.extend_contraction();
+        let (last, stop) = (ahead.clone(), ahead.at);
+        // An incomplete token after the phrase is reported when it is parsed.
+        if ahead.bump().is_err() {
+            break;
+        }
+        let written = lexer.text.get(start..stop).unwrap_or_default();
+        // Spellings are compared without spaces, so `in x or` would be `in xor`.
+        let is_cut = tokens > 1 && last.next.connective().is_some();
+        if !is_cut && let Some(habit) = Habit::find(written) {
+            longest = Some(Phrase { habit, start, stop, tokens, last, rest: ahead.clone() });
+        }
+    }
+    Ok(longest)
+}

@@ -1,0 +1,228 @@
+//! The place of a cursor in a text: what was written before it, and what can follow.
+
+use std::ops::Range;
+
+use super::super::advice::{Fields, Holds};
+use super::lexer::{Lexer, Token};
+use crate::operator::{Arity, Complex, Operator};
+use crate::value::{is_bare_char, is_shift};
+
+/// The place of a cursor in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The bytes of the text that a completion replaces: the word at the cursor.
+    pub(crate) range: Range<usize>,
+    /// The part of the word before the cursor, without quotes.
+    pub(crate) written: String,
+    pub(crate) expected: Expected,
+}
+
+/// The parts of the syntax that can stand at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// A criterion. `is_first` is true at the start of the text.
+    Criterion { is_first: bool },
+    /// The operator of a field.
+    Operator { field: String },
+    /// A value of a field. `may_open` is true if a list in parentheses can stand there instead, and `must_open` if nothing else can.
+    Value { field: String, may_open: bool, must_open: bool },
+    /// A comma or the end of a list.
+    ListEnd,
+    /// A connective, or the end of a group if one is open.
+    Connective { is_open: bool },
+    /// Unknown, because of an error before the cursor.
+    Nothing,
+}
+
+/// The part of a criterion that comes next.
+enum State {
+    Criterion,
+    /// The words of an operator, in lower case, and the offset of the first one.
+    Operator {
+        words: String,
+        start: usize,
+    },
+    Value {
+        operator: Operator,
+        in_list: bool,
+    },
+    ListEnd,
+    Connective,
+    Nothing,
+}
+
+/// Finds the place of the cursor at the byte `cursor` of a text. A cursor within a character is moved before it.
+pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
+    let most = cursor.min(text.len());
+    let cursor = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let (before, after) = text.split_at(cursor);
+    let mut lexer = Lexer::new(before);
+    let mut reader = Reader {
+        fields,
+        state: State::Criterion,
+        field: String::new(),
+        holds: None,
+        depth: 0,
+        is_first: true,
+    };
+    let mut last: Option<(Token<'_>, usize)> = None;
+    let mut quoted = None;
+    // The first call reads the first token into `next`.
+    let mut is_read = lexer.bump().is_ok();
+    while is_read && lexer.next != Token::End {
+        if let Some((token, start)) = last.take() {
+            reader.step(&token, start);
+        }
+        last = Some((lexer.next.clone(), lexer.start));
+        is_read = lexer.bump().is_ok();
+    }
+    if !is_read {
+        // A string without its end. White space before it is not part of it.
+        let start =
+            before.len().saturating_sub(before.get(lexer.at..).unwrap_or_default().trim_start().len());
+        quoted =
+            before.get(start..).and_then(|rest| rest.strip_prefix(['"', '\''])).map(|rest| (start, rest));
+    }
+    let is_touched = before.ends_with(|c: char| !c.is_whitespace());
+    let (start, written, end) = match (quoted, last) {
+        (Some((start, written)), last) => {
+            if let Some((token, start)) = last {
+                reader.step(&token, start);
+            }
+            (start, written.to_owned(), cursor)
+        }
+        (None, Some((token @ (Token::Word(_) | Token::Symbol(_)), start))) if is_touched => {
+            let word = match token {
+                Token::Word(word) | Token::Symbol(word) => word,
+                _ => "",
+            };
+            let rest = after.find(|c: char| !is_bare_char(c)).unwrap_or(after.len());
+            let rest = if matches!(token, Token::Word(_)) { rest } else { 0 };
+            (start, word.to_owned(), cursor.saturating_add(rest))
+        }
+        (None, last) => {
+            if let Some((token, start)) = last {
+                reader.step(&token, start);
+            }
+            (cursor, String::new(), cursor)
+        }
+    };
+    let (start, written) = match &reader.state {
+        State::Operator { words, start } if !words.is_empty() => (*start, format!("{words} {written}")),
+        _ => (start, written),
+    };
+    Place { range: start..end, written, expected: reader.expected() }
+}
+
+/// Reads complete tokens and keeps what can follow them.
+struct Reader<'l> {
+    fields: Fields<'l>,
+    state: State,
+    field: String,
+    /// The properties of `field`.
+    holds: Option<Holds>,
+    /// The number of open groups.
+    depth: usize,
+    is_first: bool,
+}
+
+impl Reader<'_> {
+    fn step(&mut self, token: &Token<'_>, start: usize) {
+        let is_first = std::mem::take(&mut self.is_first);
+        self.state = match (&self.state, token) {
+            (State::Criterion, token)
+                if token.is_word(Complex::Not.word()) || *token == Token::Symbol("!") =>
+            {
+                State::Criterion
+            }
+            (State::Criterion, Token::Open) => {
+                self.depth = self.depth.saturating_add(1);
+                State::Criterion
+            }
+            (State::Criterion, token) if is_first && token.is_word("ids") => {
+                "id".clone_into(&mut self.field);
+                State::Value { operator: Operator::Contains, in_list: false }
+            }
+            (State::Criterion, Token::Word(name)) => self.of_field(name, start),
+            (State::Criterion, Token::Quoted(name)) => self.of_field(name, start),
+            (State::Operator { words, .. }, Token::Symbol(symbol)) if words.is_empty() => {
+                match Operator::find_word(symbol) {
+                    Some(operator) => State::Value { operator, in_list: false },
+                    None => State::Nothing,
+                }
+            }
+            (State::Operator { words, start: first }, Token::Word(word)) => {
+                let (words, first) = match words.as_str() {
+                    "" => (word.to_lowercase(), start),
+                    words => (format!("{words} {}", word.to_lowercase()), *first),
+                };
+                self.after_words(words, first)
+            }
+            (State::Value { operator, in_list: false }, Token::Open)
+                if operator.arity() == Arity::OneOrMore =>
+            {
+                State::Value { operator: *operator, in_list: true }
+            }
+            (State::Value { in_list, .. }, Token::Word(_) | Token::Quoted(_)) => {
+                if *in_list {
+                    State::ListEnd
+                } else {
+                    State::Connective
+                }
+            }
+            (State::ListEnd, Token::Comma) => State::Value { operator: Operator::Contains, in_list: true },
+            (State::ListEnd, Token::Close) => State::Connective,
+            (State::ListEnd, token) if is_shifted(token) => State::ListEnd,
+            (State::Connective, Token::Close) if self.depth > 0 => {
+                self.depth = self.depth.saturating_sub(1);
+                State::Connective
+            }
+            (State::Connective, token) if token.connective().is_some() => State::Criterion,
+            (State::Connective, token) if is_shifted(token) => State::Connective,
+            _ => State::Nothing,
+        };
+    }
+
+    fn of_field(&mut self, name: &str, start: usize) -> State {
+        name.clone_into(&mut self.field);
+        self.holds = (self.fields)(name);
+        State::Operator { words: String::new(), start }
+    }
+
+    /// Returns the state after the words of an operator.
+    fn after_words(&self, words: String, start: usize) -> State {
+        if matches!(words.as_str(), "is present" | "is absent") {
+            return State::Connective;
+        }
+        let is_on = words == "on" && self.holds.is_some_and(Holds::is_timestamp);
+        if let Some(operator) = Operator::find_word(&words).or(is_on.then_some(Operator::Equal)) {
+            return State::Value { operator, in_list: false };
+        }
+        let is_begun = matches!(words.as_str(), "is" | "starts");
+        if is_begun { State::Operator { words, start } } else { State::Nothing }
+    }
+
+    fn expected(self) -> Expected {
+        match self.state {
+            State::Criterion => Expected::Criterion { is_first: self.is_first },
+            State::Operator { .. } => Expected::Operator { field: self.field },
+            State::Value { operator, in_list } => Expected::Value {
+                field: self.field,
+                may_open: !in_list && operator.arity() == Arity::OneOrMore,
+                must_open: !in_list && operator.arity() == Arity::OneOrMore && !operator.is_extended(),
+            },
+            State::ListEnd => Expected::ListEnd,
+            State::Connective => Expected::Connective { is_open: self.depth > 0 },
+            State::Nothing => Expected::Nothing,
+        }
+    }
+}
+
+/// Returns true for a part of a shift after a time, such as `-` or `7d` in `now - 7d`.
+fn is_shifted(token: &Token<'_>) -> bool {
+    match token {
+        Token::Word("+" | "-") => true,
+        Token::Word(word) => is_shift(word) || is_shift(&format!("+{word}")),
+        _ => false,
+    }
+}

@@ -1,0 +1,287 @@
+//! Completions of a text: the words that can stand at a cursor.
+
+use std::ops::Range;
+
+use super::builder::holds;
+use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::criteria::text::{Expected, Place, place};
+use crate::operator::{Complex, Connective, Language, Operator};
+use crate::predicate::json_string;
+use crate::value::{ValueClass, is_bare_word};
+
+/// The words that can stand at a cursor in a text, in the order in which they should be shown.
+///
+/// ```
+/// use casefilter::{Catalog, CompletionKind, Completions};
+/// let text = "status = open and prio";
+/// let completions = Completions::new(&Catalog::cases(), text, text.len());
+/// assert_eq!(completions.range, 18..22);
+/// let first = &completions.candidates[0];
+/// assert_eq!((first.text.as_str(), first.kind, first.detail.as_str()), ("priority", CompletionKind::Field, "string"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Completions {
+    /// The bytes of the text that a candidate replaces.
+    pub range: Range<usize>,
+    /// The candidates that begin with the part of the word before the cursor. Letter case does not count.
+    pub candidates: Vec<Completion>,
+    /// The field whose values can stand at the cursor, and the part of the value before the cursor.
+    pub(crate) wanted: Option<(FieldId, String)>,
+}
+
+/// A candidate for the word at a cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The text to insert, quoted if the syntax needs it.
+    pub text: String,
+    /// The part of the syntax that the candidate is.
+    pub kind: CompletionKind,
+    /// A short description, such as the type of a field. May be empty.
+    pub detail: String,
+}
+
+/// The part of the syntax that a [`Completion`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CompletionKind {
+    /// The name or an alias of a field.
+    Field,
+    /// An operator that fits the field.
+    Operator,
+    /// A known value of the field, or a value that a case has.
+    Value,
+    /// `and`, `or` or `not`.
+    Connective,
+    /// A parenthesis or a comma.
+    Punctuation,
+}
+
+impl Completions {
+    /// Returns the completions at the byte `cursor` of a text. They are the names of visible fields, operators, known values and connectives.
+    /// [`Engine::completions`](crate::Engine::completions) also returns values of cases.
+    ///
+    /// There are no candidates after an error in the text. A cursor within a character is moved before it; one after the text, to its end.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Completions};
+    /// let texts = |text: &str| {
+    ///     let completions = Completions::new(&Catalog::cases(), text, text.len());
+    ///     completions.candidates.into_iter().map(|candidate| candidate.text).collect::<Vec<_>>()
+    /// };
+    /// assert_eq!(texts("priority in (low, "), ["low", "medium", "high"]);
+    /// assert_eq!(texts("name is "), ["is present", "is absent"]);
+    /// assert_eq!(texts("(name = x "), ["and", "or", ")"]);
+    /// ```
+    ///
+    /// # Complexity
+    /// Linear in the length of the text before the cursor, and in the size of the catalogue.
+    #[must_use]
+    pub fn new(catalog: &Catalog, text: &str, cursor: usize) -> Self {
+        let Place { range, written, expected } = place(text, cursor, &|name| holds(catalog, name));
+        let mut completions = Self { range, candidates: Vec::new(), wanted: None };
+        match expected {
+            Expected::Criterion { is_first } => {
+                completions.fields(catalog, &written);
+                completions.add(&written, CompletionKind::Connective, Complex::Not.word());
+                completions.add(&written, CompletionKind::Punctuation, "(");
+                if is_first {
+                    completions.add(&written, CompletionKind::Value, "true");
+                    completions.add(&written, CompletionKind::Value, "false");
+                }
+            }
+            Expected::Operator { field } => {
+                let field = catalog.find(&field).map(|id| catalog.field(id));
+                completions.operators(field, &written);
+            }
+            Expected::Value { field, may_open, must_open } => {
+                if may_open {
+                    completions.add(&written, CompletionKind::Punctuation, "(");
+                }
+                if let Some(id) = catalog.find(&field).filter(|_| !must_open) {
+                    completions.values(catalog.field(id), &written);
+                    completions.wanted = Some((id, written));
+                }
+            }
+            Expected::ListEnd => {
+                completions.add(&written, CompletionKind::Punctuation, ",");
+                completions.add(&written, CompletionKind::Punctuation, ")");
+            }
+            Expected::Connective { is_open } => {
+                completions.add(&written, CompletionKind::Connective, Connective::And.word());
+                completions.add(&written, CompletionKind::Connective, Connective::Or.word());
+                if is_open {
+                    completions.add(&written, CompletionKind::Punctuation, ")");
+                }
+            }
+            Expected::Nothing => {}
+        }
+        completions
+    }
+
+    /// Adds a candidate if it begins with the written part.
+    fn add(&mut self, written: &str, kind: CompletionKind, text: &str) {
+        if begins_with(text, written) {
+            self.candidates.push(Completion { text: text.to_owned(), kind, detail: String::new() });
+        }
+    }
+
+    /// Adds a value, quoted if the syntax needs it, unless it is a candidate already.
+    pub(crate) fn add_value(&mut self, value: &str) {
+        let text = quoted(value);
+        if !self.candidates.iter().any(|other| other.text == text) {
+            self.candidates.push(Completion { text, kind: CompletionKind::Value, detail: String::new() });
+        }
+    }
+
+    fn fields(&mut self, catalog: &Catalog, written: &str) {
+        let mut names: Vec<(bool, String, String)> = Vec::new();
+        for (_, field) in catalog.visible_fields() {
+            let kind = match (field.field_type().name(), field.is_many()) {
+                (kind, true) => format!("{kind}, many values"),
+                (kind, false) => kind.to_owned(),
+            };
+            names.push((true, field.name().to_owned(), kind.clone()));
+            for alias in field.aliases() {
+                names.push((true, alias.to_owned(), format!("{kind}, the same as {}", field.name())));
+            }
+        }
+        // A name also matches by one of its later parts, after the names that begin with the written part.
+        for (begins, name, _) in &mut names {
+            *begins = begins_with(name, written);
+        }
+        names.retain(|(begins, name, _)| {
+            *begins || name.split('.').any(|part| !written.is_empty() && begins_with(part, written))
+        });
+        names.sort_by_key(|(begins, ..)| !begins);
+        self.candidates.extend(names.into_iter().map(|(_, name, detail)| Completion {
+            text: quoted(&name),
+            kind: CompletionKind::Field,
+            detail,
+        }));
+    }
+
+    fn operators(&mut self, field: Option<&Field>, written: &str) {
+        let class = field.map(|field| ValueClass::of_field(field.field_type()));
+        for listed in Operator::listed(Language::Text, class) {
+            self.add(written, CompletionKind::Operator, listed.trim_matches('`'));
+        }
+        if field.is_some_and(|field| field.field_type() == FieldType::Timestamp) {
+            self.add(written, CompletionKind::Operator, "on");
+        }
+    }
+
+    fn values(&mut self, field: &Field, written: &str) {
+        let words: &[&str] = match field.field_type() {
+            FieldType::Boolean => &["true", "false"],
+            FieldType::Timestamp => &["today", "now"],
+            FieldType::String | FieldType::Number | FieldType::Integer => &[],
+        };
+        for word in words {
+            self.add(written, CompletionKind::Value, word);
+        }
+        for known in field.known_values().filter(|known| begins_with(known, written)) {
+            self.add_value(known);
+        }
+    }
+}
+
+/// Returns true if a text begins with another; upper and lower case of ASCII are equal.
+pub(crate) fn begins_with(text: &str, start: &str) -> bool {
+    let own = text.as_bytes().get(..start.len());
+    own.is_some_and(|own| own.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+/// Quotes a name or a value if the syntax needs it.
+fn quoted(word: &str) -> String {
+    if is_bare_word(word) {
+        return word.to_owned();
+    }
+    let mut quoted = String::new();
+    json_string(word, &mut quoted);
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the completions at the `|` of a text.
+    fn at(marked: &str) -> Completions {
+        let cursor = marked.find('|').unwrap();
+        Completions::new(&Catalog::cases(), &marked.replacen('|', "", 1), cursor)
+    }
+
+    #[track_caller]
+    fn gives(marked: &str, replaced: &str, expected: &[&str]) {
+        let completions = at(marked);
+        let texts: Vec<&str> =
+            completions.candidates.iter().map(|candidate| candidate.text.as_str()).collect();
+        assert_eq!(texts, expected, "{marked}");
+        assert_eq!(&marked.replacen('|', "", 1)[completions.range.clone()], replaced, "{marked}");
+    }
+
+    #[test]
+    fn each_place_has_its_candidates() {
+        gives("prio|", "prio", &["priority"]);
+        gives("name = x and prio|rity = low", "priority", &["priority"]);
+        gives("assig|", "assig", &["caseReview.assignee"]);
+        gives("no|", "no", &["not"]);
+        gives(
+            "name |",
+            "",
+            &["=", "<>", "in", "all", "is present", "is absent", "starts with", "includes", "matches"],
+        );
+        gives("createdAt o|", "o", &["on"]);
+        gives("createdAt <|", "<", &["<>", "<", "<="]);
+        gives("name s|", "s", &["starts with"]);
+        gives("name is |", "is ", &["is present", "is absent"]);
+        gives("name is ab|", "is ab", &["is absent"]);
+        gives("name starts w|", "starts w", &["starts with"]);
+        gives("priority = |", "", &["low", "medium", "high"]);
+        gives("priority = \"h|", "\"h", &["high"]);
+        gives("priority in |", "", &["("]);
+        gives("priority in (|", "", &["low", "medium", "high"]);
+        gives("priority in (low, m|", "m", &["medium"]);
+        gives("priority in (low |", "", &[",", ")"]);
+        gives("name includes |", "", &["("]);
+        gives("createdAt >= |", "", &["today", "now"]);
+        gives("createdAt >= now - 7d |", "", &["and", "or"]);
+        gives("caseReview.checklistState.checklist.checked = T|", "T", &["true"]);
+        gives("name = x |", "", &["and", "or"]);
+        gives("name = x a|", "a", &["and"]);
+        gives("name is absent |", "", &["and", "or"]);
+        gives("not (name = x |", "", &["and", "or", ")"]);
+        gives("(name = x) |", "", &["and", "or"]);
+        gives("ids |", "", &["("]);
+        gives("name ?? |", "", &[]);
+        gives("name = 'x' y |", "", &[]);
+    }
+
+    #[test]
+    fn the_start_of_a_text_has_all_fields() {
+        let completions = at("|");
+        let count = |kind| completions.candidates.iter().filter(|candidate| candidate.kind == kind).count();
+        let catalog = Catalog::cases();
+        assert_eq!(
+            count(CompletionKind::Field),
+            catalog.visible_fields().map(|(_, field)| 1 + field.aliases().count()).sum::<usize>()
+        );
+        assert_eq!(count(CompletionKind::Value), 2);
+        let status = completions.candidates.iter().find(|candidate| candidate.text == "status").unwrap();
+        assert_eq!(status.detail, "string, the same as caseReview.status");
+    }
+
+    #[test]
+    fn no_cursor_panics() {
+        for text in
+            ["näme = \"é\" and 'x", "\u{301}(((", "name = \"\\u12", "\u{feff}!not ids (", "a in (b,, c)) or"]
+        {
+            for cursor in 0..text.len() + 3 {
+                let completions = Completions::new(&Catalog::cases(), text, cursor);
+                assert!(text.get(completions.range).is_some(), "{text} {cursor}");
+            }
+        }
+    }
+}

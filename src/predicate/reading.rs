@@ -1,0 +1,33 @@
+//! The rules for reading the operands of a request, which depend on its language.
+
+use crate::operator::Language;
+use crate::value::{Clock, OrderedType, OrdinalRange, parse_printed};
+
+/// The language of a request, and the clock for its relative times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) language: Language,
+    pub(crate) clock: Clock,
+}
+
+impl Reading {
+    /// Parses an operand of an ordered type. Returns its smallest and its greatest ordinal, which differ only for spans of time.
+    ///
+    /// Texts have more forms for times than JSON bodies. Extended bodies take the two forms that printed bodies may need.
+    #[inline]
+    pub(super) fn range(self, kind: OrderedType, text: &str) -> Option<OrdinalRange> {
+        let point = || kind.parse(text).map(|ordinal| (ordinal, ordinal));
+        if kind != OrderedType::Timestamp {
+            return point();
+        }
+        let moment = match self.language {
+            Language::Interface => return point(),
+            Language::Extended => match point() {
+                Some(point) => return Some(point),
+                None => parse_printed(text),
+            },
+            Language::Text => self.clock.parse(text).ok(),
+        };
+        moment.map(|(first, last)| (first.as_millis(), last.as_millis()))
+    }
+}
