@@ -269,7 +269,8 @@ fn times_need_no_suggestion() {
 #[test]
 fn an_extended_body_gets_the_operators_that_it_may_use() {
     let catalog = catalog().extended();
-    let rows: &[(&str, &str, &[&str], Result<&str, &str>)] = &[
+    type Row<'a> = (&'a str, &'a str, &'a [&'a str], Result<&'a str, &'a str>);
+    let rows: &[Row<'_>] = &[
         ("name", "$exist", &["true"], Ok("`$exists`")),
         ("name", "isNull", &["true"], Ok("`$exists` with the value `\"false\"`")),
         ("name", "isNull", &["false"], Ok("`$exists` with the value `\"true\"`")),
