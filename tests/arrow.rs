@@ -116,6 +116,10 @@ fn check(world: &World) {
         }
         for batch in [&whole, &other] {
             assert_eq!(selected(&filter.mask(batch).unwrap(), &ids), expected, "{body}");
+            let unoptimized = filter.unoptimized().mask(batch).unwrap();
+            assert_eq!(selected(&unoptimized, &ids), expected, "{body}");
+            let others: Vec<&str> = ids.iter().copied().filter(|id| !expected.contains(id)).collect();
+            assert_eq!(selected(&filter.negated().mask(batch).unwrap(), &ids), others, "{body}");
         }
     }
 }

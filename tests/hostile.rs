@@ -583,3 +583,323 @@ fn a_byte_order_mark_affects_no_case() {
         }
     }
 }
+
+/// Compiles an extended body whose strings may have any length.
+#[track_caller]
+fn extended(body: impl AsRef<[u8]>) -> Filter {
+    let catalog = Catalog::cases().extended();
+    let limits = wide().with_criteria(usize::MAX).with_string_bytes(usize::MAX);
+    FilterBuilder::new(&catalog).limits(limits).json(body.as_ref()).unwrap()
+}
+
+fn on_name(op: &str, values: &[impl AsRef<str>]) -> String {
+    let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    let values = serde_json::to_string(&values).unwrap();
+    format!(r#"{{"criteria":[{{"field":"name","op":"{op}","values":{values}}}]}}"#)
+}
+
+fn named(name: &str) -> String {
+    format!(r#"{{"id":"1","name":{}}}"#, serde_json::to_string(name).unwrap())
+}
+
+#[test]
+fn extended_criteria_need_an_extended_catalogue() {
+    for (body, path) in [
+        (on_name("$exists", &["true"]), "criteria[0].op"),
+        (on_name("$startsWith", &["a"]), "criteria[0].op"),
+        (on_name("$substring", &["a"]), "criteria[0].op"),
+        (on_name("$match", &["a"]), "criteria[0].op"),
+        (
+            r#"{"criteria":[{"op":"$not","children":[{"field":"name","op":"=","values":["a"]}]}]}"#
+                .to_owned(),
+            "criteria[0].op",
+        ),
+    ] {
+        let (kind, at, _) = first(&body);
+        assert_eq!((kind, at.as_str()), (ErrorKind::UnknownOperator, path), "{body}");
+        assert!(Filter::compile(&Catalog::cases().extended(), body.as_bytes()).is_ok(), "{body}");
+    }
+}
+
+#[test]
+fn operands_that_the_extended_operators_do_not_take_are_errors() {
+    let empty: [&str; 0] = [];
+    for (body, kind, path) in [
+        (on_name("$exists", &["TRUE"]), ErrorKind::BadBoolean, "criteria[0].values[0]"),
+        (on_name("$exists", &["true", "true"]), ErrorKind::TooManyOperands, "criteria[0].values"),
+        (on_name("$startsWith", &["a", ""]), ErrorKind::EmptyText, "criteria[0].values[1]"),
+        (on_name("$substring", &[""]), ErrorKind::EmptyText, "criteria[0].values[0]"),
+        (on_name("$substring", &empty), ErrorKind::EmptyList, "criteria[0].values"),
+        (on_name("$match", &["a", "b"]), ErrorKind::TooManyOperands, "criteria[0].values"),
+        (on_name("$match", &[" \t\u{3000}"]), ErrorKind::EmptyText, "criteria[0].values[0]"),
+        (
+            on_name("$match", &["\u{301}\u{20dd}\u{300}".replace('\u{20dd}', "")]),
+            ErrorKind::EmptyText,
+            "criteria[0].values[0]",
+        ),
+        (
+            on_name("$match", &["a"]).replace("\"name\"", "\"review.attemptCnt\""),
+            ErrorKind::OperatorNotForType,
+            "criteria[0].op",
+        ),
+        (
+            r#"{"criteria":[{"op":"$not","children":[]}]}"#.to_owned(),
+            ErrorKind::EmptyList,
+            "criteria[0].children",
+        ),
+        (
+            format!(
+                r#"{{"criteria":[{{"op":"$not","children":[{0},{0}]}}]}}"#,
+                r#"{"field":"name","op":"=","values":["a"]}"#
+            ),
+            ErrorKind::TooManyOperands,
+            "criteria[0].children",
+        ),
+        (
+            r#"{"criteria":[{"op":"$not","field":"name","values":["a"]}]}"#.to_owned(),
+            ErrorKind::UnknownOperator,
+            "criteria[0].op",
+        ),
+    ] {
+        let errors = Filter::compile(&Catalog::cases().extended(), body.as_bytes()).expect_err(&body);
+        let error = &errors.as_slice()[0];
+        assert_eq!((error.kind, error.path.as_str()), (kind, path), "{body}: {errors}");
+    }
+    // A lone surrogate is no text.
+    for op in ["$startsWith", "$substring", "$match"] {
+        let body = on_name(op, &["@"]).replace('@', "a\\ud800");
+        let errors = Filter::compile(&Catalog::cases().extended(), body.as_bytes()).unwrap_err();
+        assert_eq!(errors.as_slice()[0].kind, ErrorKind::Syntax, "{body}");
+    }
+}
+
+#[test]
+fn negations_of_any_depth_take_no_stack() {
+    on_a_small_stack(|| {
+        let leaf = r#"{"field":"name","op":"=","values":["x"]}"#;
+        let nested = |levels: usize| {
+            let open = r#"{"op":"$not","children":["#.repeat(levels);
+            format!("{{\"criteria\":[{open}{leaf}{}]}}", "]}".repeat(levels))
+        };
+        for levels in [1, 2, 31, 1000, 50_001] {
+            let filter = extended(nested(levels));
+            assert_eq!(filter.size(), 1);
+            let selected = levels % 2 == 0;
+            let case = named("x");
+            assert_eq!(filter.matches(case.as_bytes()), Ok(selected), "{levels}");
+            assert_eq!(filter.unoptimized().matches(case.as_bytes()), Ok(selected), "{levels}");
+            assert_eq!(reference::matches(&filter, &case), Ok(selected), "{levels}");
+            assert!(!filter.plan().is_empty());
+            // The paths of all criteria together are quadratic in the depth.
+            if levels <= 1000 {
+                let why = reference::why(&filter, &case).unwrap();
+                assert_eq!((why.selected, why.criteria.len()), (selected, levels + 2));
+                assert!(filter.warnings().len() <= 100);
+            }
+            let text = format!("{}name = x", "not ".repeat(levels));
+            assert_eq!(
+                FilterBuilder::new(&Catalog::cases())
+                    .limits(wide().with_criteria(usize::MAX))
+                    .text(&text)
+                    .unwrap(),
+                filter,
+                "{levels}"
+            );
+        }
+        let errors = Filter::compile(&Catalog::cases().extended(), nested(DEEP).as_bytes()).unwrap_err();
+        assert!([ErrorKind::TooDeep, ErrorKind::BodyTooLarge].contains(&errors.as_slice()[0].kind));
+        let errors = Filter::compile(&Catalog::cases().extended(), nested(32).as_bytes()).unwrap_err();
+        assert_eq!(errors.as_slice()[0].kind, ErrorKind::TooDeep);
+        assert!(Filter::compile(&Catalog::cases().extended(), nested(31).as_bytes()).is_ok());
+    });
+}
+
+/// Marks by the thousand, code points that no Unicode version has assigned, and a ligature that folds to a sentence.
+#[test]
+fn hostile_unicode_folds_by_the_rules() {
+    let marked: String = "e\u{301}\u{316}".repeat(1) + &"\u{301}\u{316}\u{334}".repeat(20_000);
+    let unassigned = "\u{378}\u{e0fff}\u{10fffd}\u{fdd0}\u{ffff}\u{10ffff}";
+    let ligature = "\u{fdfa}".repeat(1000);
+    let sentence = "صلى الله عليه وسلم";
+    for (name, value, matches) in [
+        (marked.as_str(), "e", true),
+        (&marked, "é", true),
+        (&marked, "e\u{301}\u{301}\u{301}", true),
+        (&marked, "ee", false),
+        ("resume", &format!("r{marked}sum{marked}"), true),
+        (unassigned, unassigned, true),
+        (unassigned, "\u{379}", false),
+        (&format!("x{unassigned}"), &format!("X{unassigned}"), true),
+        (&ligature, sentence, true),
+        (sentence, &ligature, false),
+        (&ligature.repeat(2), &ligature, true),
+        ("\u{1d1}\u{1d2}", "ǑO", true),
+        ("ẞ", "ss", true),
+        ("ﬀ", "FF", true),
+        ("Å", "å", true),
+        ("\u{1e9e}\u{301}", "SS", true),
+    ] {
+        let filter = extended(on_name("$match", &[value]));
+        let case = named(name);
+        assert_eq!(filter.matches(case.as_bytes()), Ok(matches), "{value:.40}");
+        assert_eq!(reference::matches(&filter, &case), Ok(matches), "{value:.40}");
+        let engine = Engine::new(Catalog::cases());
+        engine.upsert(case.as_bytes()).unwrap();
+        assert_eq!(engine.count(&filter).unwrap(), u64::from(matches), "{value:.40}");
+    }
+    // The printed form has the folded words: at most eleven times the bytes, however the value is written.
+    let printed = extended(on_name("$match", &[&ligature])).to_text();
+    assert!(printed.len() <= 11 * ligature.len() + 100, "{}", printed.len());
+}
+
+/// Returns the time to compile a body, to print it, and to ask an engine with some cases.
+fn time_of_answer(engine: &Engine, body: &str) -> Duration {
+    let start = Instant::now();
+    let filter = extended(body);
+    assert!(filter.to_json().len() <= 20 * body.len() && filter.warnings().len() <= 100);
+    let count = engine.count(&filter).unwrap();
+    assert!(count <= engine.len() as u64);
+    start.elapsed()
+}
+
+#[test]
+fn time_is_linear_in_extended_bodies() {
+    type Maker<'m> = (&'m str, &'m dyn Fn(usize) -> String);
+    let criteria = |all: Vec<String>| format!("{{\"criteria\":[{}]}}", all.join(","));
+    let or =
+        |all: Vec<String>| format!("{{\"criteria\":[{{\"op\":\"$or\",\"children\":[{}]}}]}}", all.join(","));
+    let test = |field: &str, op: &str, values: Vec<String>| {
+        let values = serde_json::to_string(&values).unwrap();
+        format!(r#"{{"field":"{field}","op":"{op}","values":{values}}}"#)
+    };
+    let not = |child: String| format!(r#"{{"op":"$not","children":[{child}]}}"#);
+    // Numbers in reverse: none begins with or contains another.
+    let distinct =
+        |count: usize| (0..count).map(|at| format!("{:08}x", at * 7919 % 99_999_989)).collect::<Vec<_>>();
+    let nested = |bytes: usize| {
+        let longest = ((2 * bytes) as f64).sqrt() as usize;
+        (1..=longest).map(|length| "a".repeat(length)).collect::<Vec<_>>()
+    };
+    let makers: [Maker<'_>; 16] = [
+        ("substrings", &|bytes| criteria(vec![test("name", "$substring", distinct(bytes / 12))])),
+        ("nested substrings", &|bytes| criteria(vec![test("name", "$substring", nested(bytes))])),
+        ("nested prefixes", &|bytes| criteria(vec![test("name", "$startsWith", nested(bytes))])),
+        ("words", &|bytes| criteria(vec![test("name", "$match", vec![distinct(bytes / 12).join(" ")])])),
+        ("nested words", &|bytes| criteria(vec![test("name", "$match", vec![nested(bytes).join(" ")])])),
+        ("marks", &|bytes| {
+            criteria(vec![test("name", "$match", vec![format!("e{}", "\u{301}\u{316}".repeat(bytes / 4))])])
+        }),
+        ("ligatures", &|bytes| criteria(vec![test("name", "$match", vec!["\u{fdfa}".repeat(bytes / 3)])])),
+        ("a list and substrings", &|bytes| {
+            let many = distinct(bytes / 24);
+            criteria(vec![test("name", "$contains", many.clone()), not(test("name", "$substring", many))])
+        }),
+        ("many substrings in an or", &|bytes| {
+            or(distinct(bytes / 60).into_iter().map(|text| test("name", "$substring", vec![text])).collect())
+        }),
+        ("many words in an or", &|bytes| {
+            or(distinct(bytes / 60).into_iter().map(|text| test("name", "$match", vec![text])).collect())
+        }),
+        ("many substrings and lists", &|bytes| {
+            criteria(
+                distinct(bytes / 200)
+                    .into_iter()
+                    .flat_map(|text| {
+                        [
+                            test("tags", "$substring", vec![text.clone()]),
+                            not(test("tags", "$startsWith", vec![format!("y{text}")])),
+                            test("tags", "$contains", vec![format!("z{text}"), format!("u{text}")]),
+                        ]
+                    })
+                    .collect(),
+            )
+        }),
+        ("many negated lists", &|bytes| {
+            criteria(
+                distinct(bytes / 120)
+                    .into_iter()
+                    .map(|text| not(test("tags", "$all", vec![text.clone(), format!("z{text}")])))
+                    .collect(),
+            )
+        }),
+        ("negated lists in an or with others", &|bytes| {
+            or(distinct(bytes / 240)
+                .into_iter()
+                .flat_map(|text| {
+                    [
+                        not(test("tags", "$all", vec![text.clone(), format!("z{text}")])),
+                        test("tags", "$all", vec![format!("y{text}"), format!("z{text}")]),
+                        not(test("tags", "$substring", vec![text])),
+                    ]
+                })
+                .collect())
+        }),
+        ("one long list of substrings beside many tests", &|bytes| {
+            let mut all = vec![test("tags", "$substring", distinct(bytes / 24))];
+            all.extend(
+                distinct(bytes / 200)
+                    .into_iter()
+                    .map(|text| not(test("tags", "$substring", vec![format!("y{text}")]))),
+            );
+            criteria(all)
+        }),
+        ("branches with substrings beside a long list", &|bytes| {
+            let mut all = vec![test("tags", "$substring", distinct(bytes / 24))];
+            all.extend(distinct(bytes / 600).into_iter().map(|text| {
+                let some = (0..9).map(|at| format!("{at}{text}")).collect();
+                let some = test("tags", "$substring", some);
+                let other = test("name", "=", vec![text]);
+                format!(r#"{{"op":"$and","children":[{some},{other}]}}"#)
+            }));
+            or(all)
+        }),
+        ("negations", &|bytes| {
+            let levels = bytes / 32;
+            let leaf = test("name", "=", vec!["x".to_owned()]);
+            format!(
+                "{{\"criteria\":[{}{leaf}{}]}}",
+                r#"{"op":"$not","children":["#.repeat(levels),
+                "]}".repeat(levels)
+            )
+        }),
+    ];
+    let engine = Engine::new(Catalog::cases());
+    for id in 0..50 {
+        let case =
+            format!(r#"{{"id":"{id}","name":"00000000x {}","tags":["{id}","aaaa"]}}"#, "aé".repeat(200));
+        engine.upsert(case.as_bytes()).unwrap();
+    }
+    for (name, make) in makers {
+        let (small, large) =
+            (time_of_answer(&engine, &make(1 << 14)), time_of_answer(&engine, &make(1 << 18)));
+        // The body is sixteen times larger. The bound allows for a busy machine.
+        let bound = small * 16 * 6 + Duration::from_millis(500);
+        assert!(large < bound, "{name}: {small:?} for 16 KiB, {large:?} for 256 KiB");
+    }
+}
+
+/// Values of any length are searched in linear time too.
+#[test]
+fn time_is_linear_in_the_values_of_a_case() {
+    let filters = [
+        on_name("$match", &["zz yy"]),
+        on_name("$substring", &["aaab", "baaa", "é\u{301}x"]),
+        on_name("$substring", &(0..10_000).map(|at| format!("{at}aab")).collect::<Vec<_>>()),
+        on_name("$startsWith", &(0..10_000).map(|at| format!("aaaaa{at}")).collect::<Vec<_>>()),
+    ];
+    for body in filters {
+        let filter = extended(body);
+        for unit in ["a", "e\u{301}", "\u{301}", "\u{fdfa}", "\u{378}"] {
+            let time = |bytes: usize| {
+                let engine = Engine::new(Catalog::cases());
+                engine.upsert(named(&unit.repeat(bytes / unit.len())).as_bytes()).unwrap();
+                let start = Instant::now();
+                assert_eq!(engine.count(&filter).unwrap(), 0);
+                start.elapsed()
+            };
+            let (small, large) = (time(1 << 16), time(1 << 20));
+            let bound = small * 16 * 6 + Duration::from_millis(500);
+            assert!(large < bound, "{unit}: {small:?} for 64 KiB, {large:?} for 1 MiB");
+        }
+    }
+}

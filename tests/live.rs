@@ -110,6 +110,16 @@ const FILTERS: &[&str] = &[
     "name = \"name 5\" or priority = medium and tags = pep",
     "priority = high",
     "priority = medium",
+    "status is absent",
+    "tags is present and not tags = cash",
+    "not (status = open or totalAmountInDefaultCurrency > 9)",
+    "not tags all (cash, pep) and applicantReference.applicantId is present",
+    "status starts with (o, aw) or tags includes p",
+    "name includes 7 and not name includes (1, 2, 3, 4)",
+    "name starts with \"name 1\"",
+    "name matches \"7 NÁME 9\" or tags matches E",
+    "not applicantReference.applicantId includes 1",
+    "createdAt is absent or not createdAt >= \"2024-01-05 00:00:00\"",
 ];
 
 const ORDERS: &[&str] = &["", "-createdAt", "totalAmountInDefaultCurrency", "status", "-name", "id"];

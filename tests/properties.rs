@@ -114,7 +114,14 @@ fn conjunctions_that_leave_few_rows_select_the_same() {
     for _ in 0..300 {
         let mut criterion = || {
             let (a, b) = (next(10_000), next(10_000));
-            match next(11) {
+            match next(18) {
+                11 => format!("clientId starts with (c{}, c{})", a % 90, b % 9),
+                12 => format!("clientId includes ({}, {})", a % 90, b % 90),
+                13 => format!("not tags all (t{}, t{})", a % 9, b % 9),
+                14 => format!("tags matches T{} and updatedAt is present", a % 9),
+                15 => "totalAmountInDefaultCurrency is absent or clientId is absent".to_owned(),
+                16 => format!("not (updatedAt >= \"2024-01-{:02} 07:00:00\")", 1 + a % 28),
+                17 => format!("not clientId includes {}", b % 10),
                 0 => format!(
                     "totalAmountInDefaultCurrency >= {} and totalAmountInDefaultCurrency < {}",
                     a.min(b),
@@ -203,7 +210,10 @@ fn counts_of_ranges_and_listed_rows_match_the_documents() {
     let mut filters = || {
         let mut range = || {
             let (a, b) = (next(10_000), next(10_000));
-            match next(7) {
+            match next(10) {
+                7 => "totalAmountInDefaultCurrency is present".to_owned(),
+                8 => "updatedAt is absent".to_owned(),
+                9 => format!("not totalAmountInDefaultCurrency > {a}"),
                 0 => format!(
                     "totalAmountInDefaultCurrency >= {} and totalAmountInDefaultCurrency < {}",
                     a.min(b),
@@ -218,7 +228,10 @@ fn counts_of_ranges_and_listed_rows_match_the_documents() {
             }
         };
         let (range, other) = (range(), range());
-        let string = match next(5) {
+        let string = match next(8) {
+            5 => "status starts with (re, bl)".to_owned(),
+            6 => "applicantReference.applicantId includes 77".to_owned(),
+            7 => "not status matches RARE".to_owned(),
             0 => format!("priority = p{}", next(4)),
             1 => "status = rare".to_owned(),
             2 => "status = blocked".to_owned(),

@@ -169,6 +169,8 @@ impl Filter {
 
     /// Creates the filter that selects the cases that this one does not select, also cases without its fields.
     ///
+    /// If the filter tests ids, the [printed](Self::to_json) result has criteria on `id`, even if the catalogue hides that field.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter};
     /// let large = Filter::compile_text(&Catalog::cases(), "totalAmountInDefaultCurrency > 5000")?;

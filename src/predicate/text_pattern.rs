@@ -33,6 +33,12 @@ pub(crate) enum TextPattern {
 /// The largest number of substrings or words that are searched one after the other. An automaton searches more of them at once.
 const FEW: usize = 8;
 
+/// The largest number of values of one pattern times those of another for which the two are compared.
+const MOST_PAIRS: usize = 1 << 12;
+
+/// The length in bytes up to which a single string is searched for one value after the other.
+const SHORT: usize = 1024;
+
 impl TextPattern {
     /// Returns the strings that start with any of these. Returns `None` without values.
     pub(crate) fn prefixes<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
@@ -50,7 +56,7 @@ impl TextPattern {
     /// Returns the strings that contain any of these. Returns `None` without values.
     pub(crate) fn substrings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(texts)?;
-        let is_kept = contained(all.as_slice(), |kept, longer, _| clear(kept, longer));
+        let is_kept = kept(all.as_slice(), Superfluous::Longer);
         Some(Self::Substrings(keep(all, &is_kept)))
     }
 
@@ -62,7 +68,7 @@ impl TextPattern {
 
     fn of_words<'t>(words: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(words)?;
-        let is_kept = contained(all.as_slice(), |kept, _, shorter| clear(kept, shorter));
+        let is_kept = kept(all.as_slice(), Superfluous::Shorter);
         Some(Self::Words(keep(all, &is_kept)))
     }
 
@@ -74,9 +80,21 @@ impl TextPattern {
         }
     }
 
-    /// Returns true if the set contains the string.
+    /// Returns true if the set contains the string. For many strings, a [`Matcher`] is faster.
     pub(crate) fn contains(&self, text: &str) -> bool {
-        Matcher::new(self).is_match(text)
+        match self {
+            // Building an automaton takes longer than searching a short text for one value after the other.
+            Self::Substrings(values) if text.len() <= SHORT => {
+                values.texts().any(|value| memmem::find(text.as_bytes(), value.as_bytes()).is_some())
+            }
+            Self::Words(words) if text.len() <= SHORT => {
+                let text = fold(text);
+                words.texts().all(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
+            }
+            Self::Every | Self::Prefixes(_) | Self::Substrings(_) | Self::Words(_) => {
+                Matcher::new(self).is_match(text)
+            }
+        }
     }
 
     /// Returns true if every string of this set is in the other one. May return false although that is so.
@@ -85,8 +103,8 @@ impl TextPattern {
             (_, Self::Every) => true,
             (Self::Prefixes(own), Self::Prefixes(_) | Self::Substrings(_))
             | (Self::Substrings(own), Self::Substrings(_)) => {
-                let matcher = Matcher::new(other);
-                own.as_slice().iter().all(|value| matcher.is_match(value))
+                let pairs = own.as_slice().len().saturating_mul(other.values().len());
+                pairs <= MOST_PAIRS && own.texts().all(|value| other.contains(value))
             }
             (Self::Words(own), Self::Words(_)) => {
                 // No word has white space in it, so a word of the other that is found is a part of one of these.
@@ -145,36 +163,72 @@ fn sorted<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Points<CompactStri
     (!texts.as_slice().is_empty()).then_some(texts)
 }
 
-/// Returns a flag for each of some different strings. `drop` clears flags: it is called with the numbers of a string and of another one
-/// that the first contains.
-fn contained(texts: &[CompactString], drop: impl Fn(&mut [bool], usize, usize)) -> Vec<bool> {
+/// One of two strings, of which the first contains the second.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Superfluous {
+    Longer,
+    Shorter,
+}
+
+/// Returns a flag for each of some different strings: false for one that another makes superfluous.
+///
+/// Takes linear time, apart from sorting: once no kept string is the end of another, at most one of them ends at each place of a text.
+fn kept(texts: &[CompactString], superfluous: Superfluous) -> Vec<bool> {
     let mut kept = vec![true; texts.len()];
-    let [_, _, ..] = texts else { return kept };
+    let mut drop = |longer: usize, shorter: usize| {
+        let at = if superfluous == Superfluous::Longer { longer } else { shorter };
+        if let Some(kept) = kept.get_mut(at) {
+            *kept = false;
+        }
+    };
     if texts.len() <= FEW {
         for (longer, text) in texts.iter().enumerate() {
             for (shorter, other) in texts.iter().enumerate() {
                 if longer != shorter && text.contains(&**other) {
-                    drop(&mut kept, longer, shorter);
+                    drop(longer, shorter);
                 }
             }
         }
-    } else if let Some(automaton) = automaton(texts) {
-        for (longer, text) in texts.iter().enumerate() {
-            for found in automaton.find_overlapping_iter(&**text) {
-                let shorter = found.pattern().as_usize();
-                if longer != shorter {
-                    drop(&mut kept, longer, shorter);
+        return kept;
+    }
+    // A string that another one begins or ends with is directly before one of those, if they are sorted from that side.
+    let mut sorted: Vec<usize> = (0..texts.len()).collect();
+    let text = |at: usize| texts.get(at).map(|text| &**text).unwrap_or_default();
+    for is_start in [true, false] {
+        if is_start {
+            sorted.sort_unstable_by(|a, b| text(*a).cmp(text(*b)));
+        } else {
+            sorted.sort_unstable_by(|a, b| text(*a).bytes().rev().cmp(text(*b).bytes().rev()));
+        }
+        let is_part = |part: &str, of: &str| if is_start { of.starts_with(part) } else { of.ends_with(part) };
+        let mut last: Option<usize> = None;
+        for at in sorted.iter().copied() {
+            match last {
+                Some(shorter) if is_part(text(shorter), text(at)) => {
+                    drop(at, shorter);
+                    // The shortest one decides over all that begin with it, and the longest one over all its beginnings.
+                    if superfluous == Superfluous::Shorter {
+                        last = Some(at);
+                    }
                 }
+                _ => last = Some(at),
+            }
+        }
+    }
+    let left: Vec<usize> = (0..texts.len()).filter(|at| kept.get(*at) == Some(&true)).collect();
+    let Some(automaton) = automaton(left.iter().map(|at| text(*at))) else { return kept };
+    for longer in left.iter().copied() {
+        for found in automaton.find_overlapping_iter(text(longer)) {
+            let shorter = left.get(found.pattern().as_usize()).copied().unwrap_or(longer);
+            if longer != shorter
+                && let Some(kept) =
+                    kept.get_mut(if superfluous == Superfluous::Longer { longer } else { shorter })
+            {
+                *kept = false;
             }
         }
     }
     kept
-}
-
-fn clear(kept: &mut [bool], at: usize) {
-    if let Some(kept) = kept.get_mut(at) {
-        *kept = false;
-    }
 }
 
 fn keep(texts: Points<CompactString>, is_kept: &[bool]) -> Points<CompactString> {
@@ -182,8 +236,8 @@ fn keep(texts: Points<CompactString>, is_kept: &[bool]) -> Points<CompactString>
 }
 
 /// Builds the automaton that finds all of these. Returns `None` if they have 2 GiB or more.
-fn automaton(texts: &[CompactString]) -> Option<AhoCorasick> {
-    AhoCorasick::new(texts.iter().map(CompactString::as_bytes)).ok()
+fn automaton<'t>(texts: impl Iterator<Item = &'t str>) -> Option<AhoCorasick> {
+    AhoCorasick::new(texts.map(str::as_bytes)).ok()
 }
 
 /// A pattern prepared for many strings: what searches for its values is built once.
@@ -207,7 +261,7 @@ impl<'p> Matcher<'p> {
             TextPattern::Every | TextPattern::Prefixes(_) => Search::Nothing,
             TextPattern::Substrings(values) | TextPattern::Words(values) => {
                 let values = values.as_slice();
-                match if values.len() > FEW { automaton(values) } else { None } {
+                match if values.len() > FEW { automaton(values.iter().map(|value| &**value)) } else { None } {
                     Some(automaton) => Search::Automaton(automaton),
                     None => Search::Finders(
                         values.iter().map(|value| memmem::Finder::new(value.as_bytes())).collect(),
@@ -330,6 +384,53 @@ mod tests {
         assert_eq!(values(TextPattern::substrings(["Garcia", "arc"].into_iter())), ["arc"]);
         assert_eq!(values(TextPattern::words(["GARCÍA gar", "lopez"].into_iter())), ["garcia", "lopez"]);
         assert_eq!(TextPattern::words([" ", "\u{301}"].into_iter()), None);
+    }
+
+    #[test]
+    fn superfluous_values_are_found_among_many_as_among_few() {
+        let mut state = 3_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..500 {
+            let count = FEW as u64 + 1 + next(20);
+            let longest = 1 + next(6);
+            let letters = ["a", "b", "é", "c"];
+            let texts: Vec<CompactString> = (0..count)
+                .map(|_| (0..=next(longest)).map(|_| letters[next(4) as usize]).collect::<CompactString>())
+                .collect();
+            let texts = Points::new(texts.into());
+            let has_other = |text: &CompactString, is_part: &dyn Fn(&str) -> bool| {
+                texts.as_slice().iter().any(|other| other != text && is_part(other))
+            };
+            let all = texts.as_slice().iter();
+            let shortest: Vec<bool> =
+                all.clone().map(|text| !has_other(text, &|other| text.contains(other))).collect();
+            let longest: Vec<bool> =
+                all.map(|text| !has_other(text, &|other| other.contains(&**text))).collect();
+            if texts.as_slice().len() > FEW {
+                assert_eq!(kept(texts.as_slice(), Superfluous::Longer), shortest, "{texts:?}");
+                assert_eq!(kept(texts.as_slice(), Superfluous::Shorter), longest, "{texts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_searched_like_a_short_one() {
+        let numbers: Vec<String> = (0..300).map(|number| format!("n{number}x")).collect();
+        let patterns = [
+            TextPattern::substrings(numbers.iter().map(String::as_str)).unwrap(),
+            TextPattern::words(numbers.iter().map(String::as_str)).unwrap(),
+        ];
+        let all = numbers.join(" ").to_uppercase();
+        assert!(all.len() > SHORT && patterns[1].contains(&all) && !patterns[0].contains(&all));
+        let texts = ["n299x".to_owned(), "n299".to_owned(), format!("{all} n7x"), all.replace('9', "")];
+        for text in texts {
+            for pattern in &patterns {
+                assert_eq!(pattern.contains(&text), Matcher::new(pattern).is_match(&text), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -19,7 +19,6 @@ use std::borrow::{Borrow, Cow};
 use smallvec::{SmallVec, smallvec};
 
 use super::set::Set;
-use super::text_pattern::Matcher;
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::operator::{Complex, Connective, Operator};
 use crate::value::{Number, Value, ValueClass};
@@ -239,10 +238,6 @@ impl Leaf {
         mut values: impl Iterator<Item = V> + Clone,
     ) -> bool {
         let holds = match &self.test {
-            Test::Any(Set::Matching(pattern)) | Test::None(Set::Matching(pattern)) => {
-                let matcher = Matcher::new(pattern);
-                values.any(|value| matches!(value.borrow(), Value::String(text) if matcher.is_match(text)))
-            }
             Test::Any(set) | Test::None(set) => values.any(|value| set.contains(value.borrow())),
             Test::All(set) | Test::NotAll(set) => {
                 let mut missing = set.len();

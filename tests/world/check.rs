@@ -5,7 +5,7 @@ use std::time::Duration;
 use casefilter::explain::{Explanation, Node, TotalStrategy};
 use casefilter::reference::Why;
 use casefilter::{
-    Catalog, Engine, FieldType, Filter, FilterBuilder, ImportError, ImportMode, ImportReport, Limits,
+    Catalog, Engine, Errors, FieldType, Filter, FilterBuilder, ImportError, ImportMode, ImportReport, Limits,
     SearchAnswer, SearchParams, SearchRequest, reference,
 };
 use serde_json::{Value, json};
@@ -187,7 +187,8 @@ fn check_restricted(
     let compile = |query: &Query| {
         let filter = Filter::compile(&query.catalog, query.body.to_string().as_bytes()).ok()?;
         // Only the selection matters, not the page.
-        let expected = plain::request(&query.fields, &query.body, &plain::Params::default()).ok()?;
+        let expected =
+            plain::request(&query.fields, query.is_extended, &query.body, &plain::Params::default()).ok()?;
         Some((filter, expected))
     };
     let (Some((filter, expected)), Some((own, allowed))) = (compile(query), compile(bound)) else { return };
@@ -199,17 +200,12 @@ fn check_restricted(
     let wanted: Vec<usize> = (0..values.len())
         .filter(|at| plain::selects(&expected, &values[*at]) && plain::selects(&allowed, &values[*at]))
         .collect();
-    match Filter::compile(both.catalog(), both.to_json().as_bytes()) {
-        Ok(again) => assert_eq!(again, both, "printed and compiled again: {}", note()),
-        // One body can have only one `ids`. The restriction by the other is printed as criteria on `id`, which the catalogue may
-        // hide.
-        Err(errors) => assert!(
-            both.catalog().names().all(|name| name != "id")
-                && errors.as_slice().iter().all(|error| error.found == "`id`"),
-            "{errors}: {}",
-            note()
-        ),
-    }
+    let printed_for = if query.is_extended || bound.is_extended {
+        both.catalog().extended()
+    } else {
+        both.catalog().clone()
+    };
+    check_printed(&both, Filter::compile(&printed_for, both.to_json().as_bytes()), &note);
     if is_valid {
         for (at, text) in texts.iter().enumerate().take(200) {
             let selected = wanted.binary_search(&at).is_ok();
@@ -226,6 +222,20 @@ fn check_restricted(
             assert_eq!(documents, wanted.iter().map(|at| texts[*at]).collect::<Vec<_>>(), "{}", note());
             assert_eq!(answer.total(), Some(wanted.len() as u64), "{}", note());
         }
+    }
+}
+
+/// Checks a filter that was made from others, printed, and compiled again.
+fn check_printed(filter: &Filter, again: Result<Filter, Errors>, note: &dyn Fn() -> String) {
+    match again {
+        Ok(again) => assert_eq!(again, *filter, "printed and compiled again: {}", note()),
+        // One body can have only one `ids`. Other tests of ids are printed as criteria on `id`, which the catalogue may hide.
+        Err(errors) => assert!(
+            filter.catalog().names().all(|name| name != "id")
+                && errors.as_slice().iter().all(|error| error.found == "`id`"),
+            "{errors}: {}",
+            note()
+        ),
     }
 }
 
@@ -247,7 +257,7 @@ pub(super) fn check_query(
         .limit(query.params.limit.as_deref())
         .count(query.params.count.as_deref());
     let request = FilterBuilder::new(&query.catalog).request(body.as_bytes(), &params);
-    let expected = plain::request(&query.fields, &query.body, &query.params);
+    let expected = plain::request(&query.fields, query.is_extended, &query.body, &query.params);
     let (request, expected) = match (request, expected) {
         (Ok(request), Ok(expected)) => (request, expected),
         (Err(_), Err(_)) => return,
@@ -274,8 +284,16 @@ pub(super) fn check_query(
     unoptimized.filter = request.filter.unoptimized();
     let again = Filter::compile(&query.catalog, request.filter.to_json().as_bytes()).unwrap();
     assert_eq!(again, request.filter, "printed and compiled again: {}", note());
+    let again = Filter::compile_text(&query.catalog, &request.filter.to_text()).unwrap();
+    assert_eq!(again, request.filter, "printed as text and compiled again: {}", note());
+    let negated = request.filter.negated();
+    check_printed(&negated, Filter::compile_text(&query.catalog, &negated.to_text()), &note);
     for engine in engines {
         assert_eq!(engine.count(&request.filter).unwrap(), total as u64, "count: {}", note());
+        let others = values.len() - total;
+        assert_eq!(engine.count(&negated).unwrap(), others as u64, "count of {negated}: {}", note());
+        let twice = negated.negated();
+        assert_eq!(engine.count(&twice).unwrap(), total as u64, "count of {twice}: {}", note());
         for request in [&request, &unoptimized] {
             let answer = engine.search(request).unwrap();
             let ids: Vec<&str> = answer.ids().collect();
@@ -409,7 +427,8 @@ fn check_why(
             path => json!({ "criteria": [at_path(&query.body, path)] }),
         };
         let about = || format!("{} of {text}\n{why}\n{}", criterion.path, note());
-        let request = plain::request(&query.fields, &alone, &plain::Params::default()).unwrap();
+        let request =
+            plain::request(&query.fields, query.is_extended, &alone, &plain::Params::default()).unwrap();
         assert_eq!(criterion.holds, plain::selects(&request, value), "{}", about());
         if is_valid {
             let filter = Filter::compile(&query.catalog, alone.to_string().as_bytes()).unwrap();

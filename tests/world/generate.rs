@@ -32,6 +32,8 @@ pub(crate) struct Size {
 pub(crate) struct Query {
     pub(crate) catalog: Catalog,
     pub(crate) fields: Vec<Field>,
+    /// True if the body may use the extended operators.
+    pub(crate) is_extended: bool,
     pub(crate) body: Value,
     pub(crate) params: Params,
 }
@@ -79,6 +81,20 @@ const STRINGS: &[&str] = &[
     "blocked",
     "byRule",
     "zz",
+    "aa",
+    "ab a",
+    "García LÓPEZ",
+    "GARCI\u{301}A",
+    "lopez-garcia, Ana",
+    "Ana",
+    "Straße",
+    "STRASSE",
+    "ﬁn \u{a0} Ａ",
+    "İ ς",
+    "Σ\u{301}\u{301}\u{301} i",
+    "Йод",
+    "\u{301}",
+    "\u{3000}\t",
     "a rather long string, to be sure that nothing is kept inline where it does not fit: 0123456789012345678901234567890123456789",
 ];
 
@@ -424,11 +440,17 @@ fn query(
         let names: Vec<String> = fields.iter().map(Field::name).collect();
         catalog = catalog.allow(names.iter().map(String::as_str)).unwrap();
     }
+    // Most catalogues are extended: in the others, most of these bodies are errors.
+    let is_extended = !choices.chance(1, 4);
+    if is_extended {
+        catalog = catalog.extended();
+    }
+    let ops = if is_extended || choices.chance(1, 4) { Ops::All } else { Ops::Interface };
     let mut body = json!({});
     let shape = choices.below(8);
     if shape != 7 {
         let count = if choices.chance(1, 16) { 0 } else { 1 + choices.below(3) };
-        let criteria: Vec<Value> = (0..count).map(|_| criterion(choices, &fields, active, 0)).collect();
+        let criteria: Vec<Value> = (0..count).map(|_| criterion(choices, ops, &fields, active, 0)).collect();
         body["criteria"] = Value::from(criteria);
     }
     if shape >= 6 {
@@ -464,7 +486,7 @@ fn query(
         31 => Some(choices.pick(&["", "1", "True", " true"]).to_owned()),
         at => [None, Some("true"), Some("false"), Some("true")][at % 4].map(str::to_owned),
     };
-    Query { catalog, fields, body, params: Params { order, offset, limit, count } }
+    Query { catalog, fields, is_extended, body, params: Params { order, offset, limit, count } }
 }
 
 /// Returns the fields, or only `id` if an allow-list left none.
@@ -472,17 +494,31 @@ fn fields_or_id(fields: &[Field]) -> &[Field] {
     if fields.is_empty() { &OWN_FIELDS[..1] } else { fields }
 }
 
+/// The operators of a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ops {
+    Interface,
+    All,
+}
+
 fn criterion(
     choices: &mut Choices<'_>,
+    ops: Ops,
     fields: &[Field],
     active: &[(&Field, Distribution)],
     depth: usize,
 ) -> Value {
     if depth < 4 && choices.chance(3, 8) {
-        let count = if choices.chance(1, 64) { 0 } else { 1 + choices.below(4) };
+        let of_complex: &[&str] = if ops == Ops::All { &["$and", "$or", "$not"] } else { &["$and", "$or"] };
+        let op = choices.pick(of_complex);
+        let count = match op {
+            _ if choices.chance(1, 64) => choices.below(3),
+            "$not" => 1,
+            _ => 1 + choices.below(4),
+        };
         let children: Vec<Value> =
-            (0..count).map(|_| criterion(choices, fields, active, depth + 1)).collect();
-        return json!({"op": choices.pick(&["$and", "$or"]), "children": children});
+            (0..count).map(|_| criterion(choices, ops, fields, active, depth + 1)).collect();
+        return json!({"op": op, "children": children});
     }
     let (field, distinct) = match active.len() {
         len if len > 0 && !choices.chance(1, 8) => {
@@ -491,20 +527,40 @@ fn criterion(
         }
         _ => (&fields_or_id(fields)[choices.below(fields.len().max(1))], 0),
     };
-    let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
-    let ops: &[&str] = if has_order {
-        &["=", "<>", ">", ">=", "<", "<=", "$contains", "$all"]
-    } else {
-        &["=", "<>", "$contains", "$all"]
+    let own: &[&str] = match (field.kind, ops) {
+        (Kind::String, Ops::Interface) | (Kind::Boolean, Ops::Interface) => &["=", "<>", "$contains", "$all"],
+        (Kind::String, Ops::All) => {
+            &["=", "<>", "$contains", "$all", "$exists", "$startsWith", "$substring", "$match"]
+        }
+        (Kind::Boolean, Ops::All) => &["=", "<>", "$contains", "$all", "$exists"],
+        (_, Ops::Interface) => &["=", "<>", ">", ">=", "<", "<=", "$contains", "$all"],
+        (_, Ops::All) => &["=", "<>", ">", ">=", "<", "<=", "$contains", "$all", "$exists"],
     };
-    let op =
-        if choices.chance(1, 96) { choices.pick(&[">", "==", "$in", "$and"]) } else { choices.pick(ops) };
-    let many = op.starts_with('$') || choices.chance(1, 96);
-    let count = if many { 1 + choices.below(4) } else { 1 };
+    let op = if choices.chance(1, 96) {
+        choices.pick(&[">", "==", "$in", "$and", "$match", "$Not"])
+    } else {
+        choices.pick(own)
+    };
+    let is_one = !op.starts_with('$') || ["$exists", "$match"].contains(&op);
+    let count = if is_one && !choices.chance(1, 96) { 1 } else { 1 + choices.below(4) };
     let values: Vec<String> = (0..count)
         .map(|_| match choices.below(128) {
             127 => {
                 choices.pick(&["x", "", "+1", ".5", "NaN", "2024-02-30 00:00:00", "TRUE", "1e999"]).to_owned()
+            }
+            _ if op == "$exists" => choices.pick(&["true", "false"]).to_owned(),
+            _ if ["$startsWith", "$substring"].contains(&op) => {
+                let text = operand(choices, field, distinct);
+                part(choices, &text)
+            }
+            _ if op == "$match" => {
+                let text = operand(choices, field, distinct);
+                let text = part(choices, &text);
+                if choices.chance(1, 3) {
+                    format!("{text} {}", operand(choices, field, distinct))
+                } else {
+                    text
+                }
             }
             _ => operand(choices, field, distinct),
         })
@@ -514,4 +570,17 @@ fn criterion(
         _ => field.name(),
     };
     json!({"field": name, "op": op, "values": values})
+}
+
+/// Returns a part of a string: its start, its end, a piece of it or all of it. Rarely empty.
+fn part(choices: &mut Choices<'_>, text: &str) -> String {
+    let count = text.chars().count();
+    let start = choices.below(count.clamp(1, 200));
+    let length = 1 + choices.below(5);
+    match choices.below(4) {
+        0 => text.to_owned(),
+        1 => text.chars().take(length).collect(),
+        2 => text.chars().skip(start).collect(),
+        _ => text.chars().skip(start).take(length).collect(),
+    }
 }

@@ -256,6 +256,7 @@ fn operand(kind: Kind, text: &str) -> Result<Scalar, Invalid> {
 enum Criterion {
     And(Vec<Criterion>),
     Or(Vec<Criterion>),
+    Not(Box<Criterion>),
     Test { field: Field, op: String, values: Vec<Scalar> },
 }
 
@@ -293,17 +294,31 @@ fn strings(value: &Value) -> Result<Vec<String>, Invalid> {
     array.iter().map(|value| value.as_str().map(str::to_owned).ok_or(Invalid)).collect()
 }
 
-fn criterion(fields: &[Field], value: &Value) -> Result<Criterion, Invalid> {
+/// The operators that only an extended catalogue allows (specification, section 8).
+const EXTENDED: [&str; 5] = ["$not", "$exists", "$startsWith", "$substring", "$match"];
+
+fn criterion(fields: &[Field], is_extended: bool, value: &Value) -> Result<Criterion, Invalid> {
     let members = members(value, &["op", "children", "field", "values"])?;
     let op = members.get("op").and_then(Value::as_str).ok_or(Invalid)?;
+    if EXTENDED.contains(&op) && !is_extended {
+        return Err(Invalid);
+    }
     let has = |key| members.contains_key(key);
-    if op == "$and" || op == "$or" {
+    if op == "$and" || op == "$or" || op == "$not" {
         let children = members.get("children").and_then(Value::as_array).ok_or(Invalid)?;
         if children.is_empty() || has("field") || has("values") {
             return Err(Invalid);
         }
-        let children = children.iter().map(|child| criterion(fields, child)).collect::<Result<_, _>>()?;
-        return Ok(if op == "$and" { Criterion::And(children) } else { Criterion::Or(children) });
+        let mut children = children
+            .iter()
+            .map(|child| criterion(fields, is_extended, child))
+            .collect::<Result<Vec<_>, _>>()?;
+        return match op {
+            "$and" => Ok(Criterion::And(children)),
+            "$or" => Ok(Criterion::Or(children)),
+            _ if children.len() == 1 => Ok(Criterion::Not(Box::new(children.remove(0)))),
+            _ => Err(Invalid),
+        };
     }
     let field = find(fields, members.get("field").and_then(Value::as_str).ok_or(Invalid)?)?.clone();
     let texts = strings(members.get("values").ok_or(Invalid)?)?;
@@ -312,12 +327,20 @@ fn criterion(fields: &[Field], value: &Value) -> Result<Criterion, Invalid> {
         "=" | "<>" => texts.len() == 1,
         ">" | ">=" | "<" | "<=" => texts.len() == 1 && has_order,
         "$contains" | "$all" => !texts.is_empty(),
+        "$exists" => texts.len() == 1,
+        "$startsWith" | "$substring" => {
+            !texts.is_empty() && field.kind == Kind::String && texts.iter().all(|text| !text.is_empty())
+        }
+        "$match" => {
+            texts.len() == 1 && field.kind == Kind::String && folded(&texts[0]).split_whitespace().count() > 0
+        }
         _ => false,
     };
     if !fits || has("children") {
         return Err(Invalid);
     }
-    let values = texts.iter().map(|text| operand(field.kind, text)).collect::<Result<_, _>>()?;
+    let kind = if op == "$exists" { Kind::Boolean } else { field.kind };
+    let values = texts.iter().map(|text| operand(kind, text)).collect::<Result<_, _>>()?;
     Ok(Criterion::Test { field, op: op.to_owned(), values })
 }
 
@@ -330,8 +353,13 @@ fn integer(text: Option<&str>, absent: usize) -> Result<usize, Invalid> {
     text.parse().map_err(|_| Invalid)
 }
 
-/// Parses a request (specification, sections 2 and 3).
-pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result<Request, Invalid> {
+/// Parses a request (specification, sections 2, 3 and 8).
+pub(crate) fn request(
+    fields: &[Field],
+    is_extended: bool,
+    body: &Value,
+    params: &Params,
+) -> Result<Request, Invalid> {
     let members = members(body, &["ids", "criteria"])?;
     if members.is_empty() {
         return Err(Invalid);
@@ -341,7 +369,8 @@ pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result
         None => None,
         Some(value) => {
             let array = value.as_array().ok_or(Invalid)?;
-            Some(array.iter().map(|value| criterion(fields, value)).collect::<Result<_, _>>()?)
+            let criteria = array.iter().map(|value| criterion(fields, is_extended, value));
+            Some(criteria.collect::<Result<_, _>>()?)
         }
     };
     let order = match params.order.as_deref().unwrap_or_default() {
@@ -373,6 +402,7 @@ fn holds(criterion: &Criterion, document: &Value) -> bool {
     match criterion {
         Criterion::And(children) => children.iter().all(|child| holds(child, document)),
         Criterion::Or(children) => children.iter().any(|child| holds(child, document)),
+        Criterion::Not(child) => !holds(child, document),
         Criterion::Test { field, op, values } => {
             let set = value_set(field, document);
             match op.as_str() {
@@ -384,10 +414,60 @@ fn holds(criterion: &Criterion, document: &Value) -> bool {
                 "<=" => set.iter().any(|x| *x <= values[0]),
                 "$contains" => values.iter().any(|value| set.contains(value)),
                 "$all" => values.iter().all(|value| set.contains(value)),
+                "$exists" => values[0] == Scalar::Boolean(!set.is_empty()),
+                "$startsWith" => some_text(&set, |x| texts(values).any(|value| x.starts_with(value))),
+                "$substring" => some_text(&set, |x| texts(values).any(|value| x.contains(value))),
+                "$match" => some_text(&set, |x| {
+                    let x = folded(x);
+                    texts(values).all(|value| folded(value).split_whitespace().all(|word| x.contains(word)))
+                }),
                 _ => unreachable!("{op} was not understood"),
             }
         }
     }
+}
+
+/// Returns the strings among some values.
+fn texts(values: &[Scalar]) -> impl Iterator<Item = &str> {
+    values.iter().filter_map(|value| match value {
+        Scalar::String(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+fn some_text(set: &[Scalar], test: impl Fn(&str) -> bool) -> bool {
+    texts(set).any(test)
+}
+
+/// Folds a string by a table of the letters that the worlds have. It lists their NFKD, marks and case by hand, so that it shares nothing
+/// with the library. Other characters fold to themselves.
+///
+/// # Panics
+/// Panics on a letter that is in no table: a world must not have one.
+pub(crate) fn folded(text: &str) -> String {
+    let mut result = String::new();
+    for c in text.chars() {
+        match c {
+            '\u{300}'..='\u{36f}' => {}
+            'A'..='Z' => result.push(c.to_ascii_lowercase()),
+            '\0'..='\u{7f}' => result.push(c),
+            'É' | 'é' => result.push('e'),
+            'Í' | 'í' => result.push('i'),
+            'Ó' | 'ó' | 'Ö' | 'ö' => result.push('o'),
+            'Ñ' | 'ñ' => result.push('n'),
+            'İ' => result.push('i'),
+            'ß' | 'ẞ' => result.push_str("ss"),
+            'ﬁ' => result.push_str("fi"),
+            'Σ' | 'σ' | 'ς' => result.push('σ'),
+            'Й' | 'й' => result.push('и'),
+            'о' | 'д' => result.push(c),
+            'Ａ' => result.push('a'),
+            '\u{a0}' | '\u{3000}' => result.push(' '),
+            '日' | '本' | '\u{ffff}' | '\u{10000}' | '\u{feff}' => result.push(c),
+            _ => panic!("no folding for {c:?}"),
+        }
+    }
+    result
 }
 
 /// Returns true if a request selects a document.

@@ -9,6 +9,10 @@ use crate::operator::Connective;
 /// The largest number of branches in a branch that are compared pairwise, which takes quadratic time.
 const PAIRWISE: usize = 64;
 
+/// The largest number of sibling leaves with a pattern of strings that a leaf in a branch is compared with. Comparing two patterns takes
+/// much longer than comparing two lists.
+const PATTERNS: usize = 16;
+
 impl Builder<'_> {
     /// Drops branches that a sibling makes superfluous. The sibling is a leaf, or a branch with a part of the children.
     ///
@@ -33,11 +37,16 @@ impl Builder<'_> {
                 let Some((of_field, inner)) = leaf(child) else { return false };
                 let from = leaves.partition_point(|id| rank(id) < of_field);
                 let siblings = leaves.get(from..).unwrap_or_default().iter().map_while(leaf);
-                siblings.take_while(|(rank, _)| *rank == of_field).any(|(_, outer)| match connective {
-                    // If the sibling is true, an alternative of the branch is true, and so is the branch.
-                    Connective::And => implies(outer, inner),
-                    // If the branch is true, its child is true, and so is the sibling.
-                    Connective::Or => implies(inner, outer),
+                let mut patterns = 0_usize;
+                siblings.take_while(|(rank, _)| *rank == of_field).any(|(_, outer)| {
+                    patterns = patterns.saturating_add(usize::from(outer.set().is_pattern()));
+                    match connective {
+                        _ if patterns > PATTERNS => false,
+                        // If the sibling is true, an alternative of the branch is true, and so is the branch.
+                        Connective::And => implies(outer, inner),
+                        // If the branch is true, its child is true, and so is the sibling.
+                        Connective::Or => implies(inner, outer),
+                    }
                 })
             })
         });

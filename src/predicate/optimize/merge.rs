@@ -44,18 +44,27 @@ pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merg
     }
     let sorted = Sorted::new(tests);
     if sorted.has_only_lists() {
-        return match (connective, many) {
-            (Connective::And, false) => all_of_single(sorted),
-            (Connective::Or, false) => any_of_single(sorted),
-            (Connective::And, true) => all_of_many(sorted),
-            (Connective::Or, true) => any_of_many(sorted),
-        };
+        return merge_lists(connective, many, sorted);
+    }
+    if !patterns::is_quick(&sorted) {
+        let (lists, apart) = sorted.split();
+        return patterns::beside(merge_lists(connective, many, lists), apart);
     }
     match (connective, many) {
         (Connective::And, false) => patterns::all_of_single(sorted),
         (Connective::Or, false) => patterns::any_of_single(sorted),
         (Connective::And, true) => patterns::all_of_many(sorted),
         (Connective::Or, true) => patterns::any_of_many(sorted),
+    }
+}
+
+/// Merges tests of lists alone.
+fn merge_lists(connective: Connective, many: bool, lists: Sorted) -> Merged {
+    match (connective, many) {
+        (Connective::And, false) => all_of_single(lists),
+        (Connective::Or, false) => any_of_single(lists),
+        (Connective::And, true) => all_of_many(lists),
+        (Connective::Or, true) => any_of_many(lists),
     }
 }
 
@@ -100,6 +109,13 @@ impl Sorted {
             }
         }
         sorted
+    }
+
+    /// Returns the lists, and apart from them the tests that only [`patterns`] merges.
+    fn split(self) -> (Self, Self) {
+        let Self { any, none, all, not_all, any_patterns, none_patterns } = self;
+        let lists = Self { any, none, all, ..Self::default() };
+        (lists, Self { not_all, any_patterns, none_patterns, ..Self::default() })
     }
 
     fn has_only_lists(&self) -> bool {
@@ -150,6 +166,7 @@ fn all_of_many(Sorted { any, none, all, .. }: Sorted) -> Merged {
         // Subtract from points only. Criteria on a many-valued field cannot express a range without some points.
         let set = match &forbidden {
             Some(forbidden) if set.are_points() => set.minus(forbidden),
+            Some(forbidden) if set.is_within(forbidden) => return Merged::Decided,
             _ => set,
         };
         if set.is_empty() {

@@ -18,12 +18,53 @@ use crate::predicate::tree::Test;
 /// The largest number of patterns of one kind that are compared pairwise.
 const PAIRWISE: usize = 16;
 
+/// The largest effort for which patterns are combined with lists and with each other, in bytes that are searched. It takes a few
+/// milliseconds.
+const MOST_EFFORT: usize = 1 << 22;
+
+/// The effort of one search besides that for the bytes of the text, in bytes.
+const SEARCH: usize = 32;
+
+/// The effort of comparing two patterns, in bytes.
+const COMPARISON: usize = 256;
+
+/// The effort of preparing a byte of a value for searches, in bytes.
+const PREPARATION: usize = 4;
+
+/// Returns true if combining these tests is quick. The effort grows with products of numbers that a body can choose.
+pub(super) fn is_quick(sorted: &Sorted) -> bool {
+    let Sorted { any, none, all, not_all, any_patterns, none_patterns } = sorted;
+    let sum = |total: usize, more: usize| total.saturating_add(more);
+    let lists = || [any, none, all, not_all].into_iter().flatten();
+    let searched = lists().map(|set| {
+        let texts = set.texts().map(|text| text.len().saturating_add(SEARCH));
+        texts.fold(set.len().saturating_add(SEARCH), sum)
+    });
+    let patterns = || any_patterns.iter().chain(none_patterns);
+    let prepared = patterns().map(|pattern| {
+        let bytes = pattern.values().iter().map(|value| value.len()).fold(0, sum);
+        bytes.saturating_mul(PREPARATION).saturating_add(COMPARISON)
+    });
+    let searched = searched.fold(0, sum);
+    let prepared = prepared.fold(not_all.len().saturating_mul(COMPARISON), sum);
+    let others = patterns().count().saturating_add(not_all.len());
+    let sets = lists().count().saturating_add(patterns().count());
+    others.saturating_mul(searched).saturating_add(sets.saturating_mul(prepared)) <= MOST_EFFORT
+}
+
+/// Returns the tests of patterns and `NotAll` as they are, beside those that the lists were merged to.
+pub(super) fn beside(lists: Merged, apart: Sorted) -> Merged {
+    let Merged::Tests(lists) = lists else { return Merged::Decided };
+    let not_all = apart.not_all.into_iter().map(Test::NotAll);
+    tests(apart.any_patterns, apart.none_patterns, lists.into_iter().chain(not_all).map(Some))
+}
+
 /// Merges a conjunction on a single-valued field: the value is in every `Any` set and in no `None` set.
 pub(super) fn all_of_single(sorted: Sorted) -> Merged {
     let Sorted { any, none, any_patterns, none_patterns, .. } = sorted;
     let none = Set::union(none, true);
     if let Some(mut any) = intersection(any) {
-        any.retain_texts(|text| !has_one(&none_patterns, text));
+        drop_matching(&mut any, &none_patterns);
         retain_common(&mut any, &any_patterns);
         let any = none.map_or_else(|| any.clone(), |none| any.minus(&none));
         return Merged::unless(Set::is_empty, any, Test::Any);
@@ -34,7 +75,7 @@ pub(super) fn all_of_single(sorted: Sorted) -> Merged {
     }
     let none = none.map(|mut none| {
         // Values that another test excludes anyway.
-        none.retain_texts(|text| !has_one(&none_patterns, text));
+        drop_matching(&mut none, &none_patterns);
         retain_common(&mut none, &any_patterns);
         none
     });
@@ -48,7 +89,7 @@ pub(super) fn any_of_single(sorted: Sorted) -> Merged {
     let any = Set::union(any, true);
     if let Some(mut none) = intersection(none) {
         retain_common(&mut none, &none_patterns);
-        none.retain_texts(|text| !has_one(&any_patterns, text));
+        drop_matching(&mut none, &any_patterns);
         let none = any.map_or_else(|| none.clone(), |any| none.minus(&any));
         return Merged::unless(Set::is_empty, none, Test::None);
     }
@@ -59,7 +100,7 @@ pub(super) fn any_of_single(sorted: Sorted) -> Merged {
     }
     let any = any.map(|mut any| {
         // Values that another test admits anyway.
-        any.retain_texts(|text| !has_one(&any_patterns, text));
+        drop_matching(&mut any, &any_patterns);
         retain_common(&mut any, &none_patterns);
         any
     });
@@ -75,9 +116,10 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
     let mut required = all;
     let mut alternatives = Vec::new();
     for mut set in any {
-        set.retain_texts(|text| !has_one(&none_patterns, text));
+        drop_matching(&mut set, &none_patterns);
         let set = match &forbidden {
             Some(forbidden) if set.are_points() => set.minus(forbidden),
+            Some(forbidden) if set.is_within(forbidden) => return Merged::Decided,
             _ => set,
         };
         if set.is_empty() {
@@ -109,7 +151,7 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
         return Merged::Decided;
     }
     if let Some(forbidden) = &mut forbidden {
-        forbidden.retain_texts(|text| !has_one(&none_patterns, text));
+        drop_matching(forbidden, &none_patterns);
     }
     let forbidden = forbidden.filter(|forbidden| !forbidden.is_empty());
     not_all.retain(|set| {
@@ -139,7 +181,7 @@ pub(super) fn any_of_many(sorted: Sorted) -> Merged {
     };
     let covers = |set: &Set| {
         let mut rest = set.clone();
-        rest.retain_texts(|text| !has_one(&any_patterns, text));
+        drop_matching(&mut rest, &any_patterns);
         any.as_ref().map_or(rest.is_empty(), |any| rest.is_empty() || rest.is_within(any))
     };
     let is_decided = none.iter().any(covers)
@@ -156,7 +198,7 @@ pub(super) fn any_of_many(sorted: Sorted) -> Merged {
             && !none.iter().any(|set| is_list_within(set, none_pattern))
     });
     let any = any.map(|mut any| {
-        any.retain_texts(|text| !has_one(&any_patterns, text));
+        drop_matching(&mut any, &any_patterns);
         any
     });
     for sets in [&mut none, &mut all] {
@@ -187,9 +229,10 @@ fn tests(
     Merged::Tests(tests)
 }
 
-/// Returns true if one of the patterns matches the text.
-fn has_one(patterns: &[TextPattern], text: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.contains(text))
+/// Drops the strings that one of the patterns matches.
+fn drop_matching(set: &mut Set, patterns: &[TextPattern]) {
+    let matchers: Vec<Matcher<'_>> = patterns.iter().map(Matcher::new).collect();
+    set.retain_texts(|text| !matchers.iter().any(|matcher| matcher.is_match(text)));
 }
 
 /// Keeps the strings that all patterns match.
