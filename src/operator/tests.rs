@@ -133,7 +133,40 @@ fn the_readme_lists_every_operator_with_its_types_and_values() {
         };
         assert_eq!((row[3], row[4]), (types, values), "{operator}");
         let is_shared = row[0].contains(' ');
-        assert!(is_shared || row[1].contains(&format!(" {} ", operator.words()[0])), "{operator}: {row:?}");
+        let text = row[1].replace('`', " ");
+        assert!(is_shared || text.contains(&format!(" {} ", operator.words()[0])), "{operator}: {row:?}");
+    }
+    assert!(readme.contains(&format!("\"op\": \"{}\"", Complex::Not.name())));
+}
+
+/// The examples of the README compile, select what their remarks say, and are equal to the bodies that they stand for.
+#[test]
+fn the_examples_of_the_readme_are_valid() {
+    use crate::catalog::Catalog;
+    use crate::filter::Filter;
+    let readme = include_str!("../../README.md");
+    let (_, after) = readme.split_once("Three questions of the morning:").unwrap();
+    let block = after.split("```").nth(1).unwrap().strip_prefix("text\n").unwrap();
+    let texts: Vec<&str> = block.lines().map(|line| line.split("   ").next().unwrap()).collect();
+    let catalog = Catalog::cases();
+    let cases = [
+        (
+            r#"{"id":"1","caseReview":{"status":"open"},"name":"x","totalAmountInDefaultCurrency":1}"#,
+            "yes no no",
+        ),
+        (
+            r#"{"id":"2","caseReview":{"status":"resolvedFalsePositive"},"name":"GARCÍA LÓPEZ, Ana"}"#,
+            "no yes yes",
+        ),
+        (r#"{"id":"3","caseReview":{"status":"open","assignee":"o1"},"tags":["vip"]}"#, "no no no"),
+    ];
+    for (case, expected) in cases {
+        let found = texts.iter().map(|text| {
+            let filter =
+                Filter::compile_text(&catalog, text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+            if filter.matches(case.as_bytes()).unwrap() { "yes" } else { "no" }
+        });
+        assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{case}");
     }
 }
 
@@ -141,14 +174,20 @@ fn the_readme_lists_every_operator_with_its_types_and_values() {
 #[test]
 fn the_openapi_document_lists_every_operator() {
     let document: serde_json::Value = serde_json::from_str(include_str!("../service/openapi.json")).unwrap();
-    let listed = &document["components"]["schemas"]["FieldCriterion"]["properties"]["op"]["enum"];
-    let listed: BTreeSet<&str> =
-        listed.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
-    assert_eq!(listed, Operator::ALL.iter().map(|operator| operator.name()).collect());
-    let listed = &document["components"]["schemas"]["ComplexCriterion"]["properties"]["op"]["enum"];
-    let listed: BTreeSet<&str> =
-        listed.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
-    assert_eq!(listed, Connective::ALL.iter().map(|connective| connective.name()).collect());
+    let listed = |schemas: &[&str]| -> BTreeSet<&str> {
+        let names = schemas.iter().flat_map(|schema| {
+            let names = &document["components"]["schemas"][schema]["properties"]["op"]["enum"];
+            names.as_array().unwrap_or_else(|| panic!("no operators in {schema}"))
+        });
+        names.map(|name| name.as_str().unwrap()).collect()
+    };
+    for (grammar, of_fields, of_criteria) in [
+        (Grammar::Interface, "FieldCriterion", &["ComplexCriterion"][..]),
+        (Grammar::Extended, "ExtendedFieldCriterion", &["ExtendedComplexCriterion", "NegatedCriterion"]),
+    ] {
+        assert_eq!(listed(&[of_fields]), Operator::allowed(grammar).map(Operator::name).collect());
+        assert_eq!(listed(of_criteria), Complex::allowed(grammar).map(Complex::name).collect());
+    }
 }
 
 #[test]
@@ -159,7 +198,8 @@ fn the_dictionary_of_the_fuzzer_has_every_operator() {
         return;
     }
     let dictionary = std::fs::read_to_string(fuzz.join("criteria.dict")).unwrap();
-    for name in Operator::ALL.map(Operator::name) {
+    let of_fields = Operator::ALL.map(Operator::name);
+    for name in of_fields.into_iter().chain(Complex::ALL.map(Complex::name)) {
         assert!(dictionary.contains(&format!("\"\\\"{name}\\\"\"")), "{name}");
     }
 }

@@ -14,15 +14,30 @@ use super::errors::{Failure, json};
 use crate::service::metrics::text as metrics;
 use crate::service::state::ServiceState;
 
-/// The OpenAPI document of the operations.
+/// The OpenAPI document of the operations, for a catalogue that is not extended.
 const OPENAPI: &str = include_str!("../openapi.json");
+
+/// The reference of the search to the schema of its body.
+const BODY: &str = "\"#/components/schemas/CaseFilter\"";
+
+/// Its replacement for an extended catalogue.
+const EXTENDED_BODY: &str = "\"#/components/schemas/ExtendedCaseFilter\"";
 
 /// Adds the unsigned endpoints of the public port.
 pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Arc<ServiceState>> {
     router
         .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
         .route("/readyz", get(readiness))
-        .route("/openapi.json", get(async || json(OPENAPI.as_bytes().to_vec())))
+        .route("/openapi.json", get(openapi))
+}
+
+/// Answers `/openapi.json`: the schema of the body of a search is that of the catalogue.
+async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
+    let document = match shared.store.catalog().is_extended() {
+        true => OPENAPI.replacen(BODY, EXTENDED_BODY, 1),
+        false => OPENAPI.to_owned(),
+    };
+    json(document.into_bytes())
 }
 
 /// Answers `/readyz`: 200 while searches can be answered, else 503.
