@@ -218,7 +218,7 @@ error[operator_not_for_type]: found `>` on `name`, a string field
  --> --filter
   |
 1 | statis=1 and name > x
-  |                   ^ expected one of `=`, `<>`, `in`, `all`
+  |                   ^ expected one of `=`, `<>`, `in`, `all`, `is present`, `starts with`, `includes`, `matches`
 
 error[unknown_field]: found `priorty`
  --> --fields
@@ -253,7 +253,7 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
                 "status = open and status = blocked",
                 "its criteria on `caseReview.status` contradict each other",
             ),
-            ("name = null", "a test for absence is not in the language"),
+            ("name = null", "write `name is absent` in a text"),
             ("clientId = x", "no case has a value of `clientId`"),
         ] {
             for command in ["search", "explain"] {
@@ -335,5 +335,59 @@ fn ids_that_no_case_has_are_named() {
             .code(0)
             .err_is("1 of 2 ids in the filter is not in the data: zz\n");
         folder.run(&["search", cases, "--where", "id = c1"]).code(0).err_is("");
+    }
+}
+
+/// A body with every extended operator, and the text that stands for the same filter.
+const EXTENDED: [&str; 2] = [
+    r#"{"criteria":[{"op":"$not","children":[{"field":"tags","op":"$exists","values":["true"]}]},
+        {"op":"$or","children":[{"field":"id","op":"$startsWith","values":["b","x"]},
+            {"field":"id","op":"$substring","values":["c"]},{"field":"caseReview.status","op":"$match","values":["OPÉN"]}]}]}"#,
+    "tags is absent and (id starts with (b, x) or id includes c or status matches open)",
+];
+
+#[test]
+fn bodies_may_use_the_extended_operators_only_with_the_flag() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let body = files.write("body.json", EXTENDED[0]);
+    let requests =
+        files.write("requests.ndjson", format!("{{\"body\":{}}}\n", EXTENDED[0].replace('\n', "")));
+    let out = files.path("out.ndjson");
+    let db = files.path("cases.db");
+    run(&["import", "--db", &db, &cases]).code(0);
+    let commands: [&[&str]; 8] = [
+        &["search", &cases, "--format", "ids"],
+        &["search", &db, "--format", "ids"],
+        &["check"],
+        &["explain", &cases],
+        &["why", &cases, "--id", "b"],
+        &["sql", "--dialect", "postgres"],
+        &["export", &cases, "-o", &out],
+        &["export", &db, "-o", &out],
+    ];
+    for command in commands {
+        let refused = run(&[command, &["--body", &body]].concat()).code(2);
+        let said = format!("{}{}", refused.out, refused.err);
+        assert!(said.contains("$exists"), "{command:?}: {said}");
+        let done = run(&[command, &["--body", &body, "--extended"]].concat()).code(0);
+        // A text needs no flag.
+        let by_text = run(&[command, &["--where", EXTENDED[1]]].concat()).code(0);
+        if !["why", "export"].contains(&command[0]) {
+            assert_eq!(done.out, by_text.out, "{command:?}");
+        }
+    }
+    assert_eq!(run(&["search", &cases, "--body", &body, "--extended", "--format", "ids"]).out, "b\nc\n");
+    assert_eq!(String::from_utf8(files.read("out.ndjson")).unwrap().lines().count(), 2);
+    for (command, more) in
+        [("search", &[][..]), ("bench", &["--runs", "1"]), ("sql", &["--dialect", "duckdb"])]
+    {
+        let held: &[&str] = if command == "sql" { &[] } else { &[&cases] };
+        let arguments = [&[command], held, &["--requests", &requests], more].concat();
+        let first = |run: super::run::Run| run.code(0).lines().remove(0).to_string();
+        let refused = first(run(&arguments));
+        assert!(refused.contains("$exists"), "{command}: {refused}");
+        let done = first(run(&[&arguments[..], &["--extended"]].concat()));
+        assert!(!done.contains("Invalid parameters") && !done.contains("error"), "{command}: {done}");
     }
 }

@@ -626,3 +626,34 @@ fn suppressed_lines_are_counted_when_the_service_stops() {
     assert!(left_out > 0, "{written} lines were written");
     assert_eq!(written + left_out, REQUESTS);
 }
+
+#[test]
+fn an_extended_service_takes_extended_bodies_and_describes_them() {
+    let body = br#"{"criteria":[{"op":"$not","children":[{"field":"tags","op":"$exists","values":["true"]}]},
+        {"field":"name","op":"$match","values":["a"]}]}"#;
+    let database = Database::new("plain.cases.ndjson");
+    let total = |process: &Process| {
+        let target = format!("{SEARCH}?countTotalItems=true&limit=0");
+        process.client().call(&key("all"), "POST", &target, body)
+    };
+    let schema = |process: &Process| {
+        let document = process.client().get("/openapi.json").good();
+        let media = &document["paths"][SEARCH]["post"]["requestBody"]["content"]["application/json"];
+        media["schema"]["$ref"].as_str().unwrap().to_owned()
+    };
+    let strict = Process::start(&database, &[]);
+    let description = total(&strict).failure(400);
+    assert!(description.contains("found `$not`"), "{description}");
+    assert_eq!(schema(&strict), "#/components/schemas/CaseFilter");
+    strict.terminate();
+
+    let extended = Process::start(&database, &["--extended"]);
+    let store_total = total(&extended).good()["list"]["totalItems"].as_u64().unwrap();
+    assert_eq!(schema(&extended), "#/components/schemas/ExtendedCaseFilter");
+    extended.terminate();
+    let store = database.open();
+    let filter =
+        casefilter::Filter::compile_text(store.catalog(), "tags is absent and name matches a").unwrap();
+    assert_eq!(store_total, store.count(&filter).unwrap());
+    assert!(store_total > 0);
+}

@@ -90,6 +90,8 @@ fn commands_print_the_same_through_a_service_as_on_the_file() {
         "status <> open and name <> ''",
         "tags <> vip and (priority = high or totalAmountInDefaultCurrency > 1.5)",
         "id in (none, such)",
+        "caseReview.assignee is absent and not name includes a",
+        "name matches E or tags starts with (v, c)",
     ];
     // Hints, unknown ids, and streamed pages.
     commands.push(vec!["search", "cases.db", "--where", "status = OPEN and id <> none"]);

@@ -154,7 +154,7 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
         return Ok(response);
     }
     let answer = shared.admin_read(move |shared| {
-        let request = search.request(shared.store.catalog())?;
+        let request = search.request(&shared.store.catalog().extended())?;
         match search.ask {
             Kind::Explain => to_json(&explained(shared.store.explain(&request).map_err(internal)?)),
             Kind::Analyze => {
@@ -199,7 +199,7 @@ fn explained(json: Explanation) -> Explained {
 
 /// Writes the frames of a page, until it ends or the client disconnects.
 fn write_page(shared: &ServiceState, search: &AdminSearch, mut out: FrameWriter) {
-    let sent = search.request(shared.store.catalog()).and_then(|request| {
+    let sent = search.request(&shared.store.catalog().extended()).and_then(|request| {
         let mut found = shared.store.documents(&request).map_err(internal)?;
         let head = Head { total: found.total(), len: found.left() };
         let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;

@@ -5,7 +5,7 @@ mod timing;
 
 use std::path::PathBuf;
 
-use casefilter::{Catalog, ImportMode, Limits};
+use casefilter::{ImportMode, Limits};
 
 use crate::commands::bench::lines::{Faulty, FieldBytes, Summary, Timed, field_bytes, rounded};
 use crate::commands::bench::timing::{Caches, Runs, time};
@@ -13,6 +13,7 @@ use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::request::Line;
 use crate::input::request_lines::Lines;
+use crate::input::selection::catalog;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
@@ -58,6 +59,10 @@ pub(crate) struct Args {
     /// A file of requests, one on each line, as for search --requests
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
+
+    /// Let the bodies of requests use $not, $exists, $startsWith, $substring and $match too
+    #[arg(long)]
+    extended: bool,
 
     /// Number of threads that share the runs of each request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -112,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut lines = Lines::open(&args.requests)?;
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
-    let loaded = args.cases.load_or_copy(&Catalog::cases(), mode, documents, &args.admin)?;
+    let loaded = args.cases.load_or_copy(&catalog(args.extended), mode, documents, &args.admin)?;
     let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
     let caches = args.cold.then(Caches::new);

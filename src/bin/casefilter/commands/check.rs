@@ -1,6 +1,6 @@
 //! The command `check`: shows what a filter means, or what is wrong with it.
 
-use casefilter::{Catalog, Errors, SearchRequest, Warning};
+use casefilter::{Errors, SearchRequest, Warning};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -51,7 +51,7 @@ struct Invalid<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let compiled = args.selection.compile(&Catalog::cases())?;
+    let compiled = args.selection.compile(&args.selection.catalog())?;
     let mut out = Output::new();
     let status = match (compiled, Format::or_fitting(args.format)) {
         (Ok(request), Format::Json) => {

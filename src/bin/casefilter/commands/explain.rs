@@ -1,6 +1,6 @@
 //! The command `explain`: shows how a request is answered, and the cost of each step.
 
-use casefilter::{Catalog, ImportMode};
+use casefilter::ImportMode;
 
 use crate::commands::hints::{hint, warn};
 use crate::input::admin::Admin;
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
-    let catalog = Catalog::cases();
+    let catalog = args.selection.catalog();
     let (request, compiling) = args.selection.timed_request(&catalog)?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };

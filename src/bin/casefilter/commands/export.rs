@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use casefilter::{Catalog, ImportMode};
+use casefilter::ImportMode;
 
 use crate::commands::hints::{hint, warn};
 #[cfg(feature = "service")]
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.cases.uses_stdin() && args.criteria.uses_stdin() {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    let catalog = Catalog::cases();
+    let catalog = args.criteria.catalog();
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
     // Rows have their position in a column, so readers can restore the order.

@@ -63,7 +63,10 @@ Filters for --where (`casefilter fields` lists the fields; README.md has the who
   tags all (vip, cash)                    every one of these
   totalAmountInDefaultCurrency > 10000    also >=, <, <=; of numbers and times
   createdAt >= \"2026-01-31 00:00:00\"      a time in UTC, or with +0100 after it
-  a = x and (b = y or c = z)              parentheses group
+  caseReview.assignee is absent           or is present
+  name includes arc                       a part of it; also starts with, and (arc, ana) for several
+  name matches \"garcia lopez\"           every word in it; case and accents do not count
+  a = x and (b = y or not c = z)          parentheses group; not negates
 Put values with spaces or signs in double quotes, and the whole filter in single quotes. --order takes one field; priority and
 status sort by rank, other text by code point.")]
 pub(crate) struct Args {
@@ -120,7 +123,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
-    let catalog = Catalog::cases();
+    let catalog = args.selection.catalog();
     if args.cases.is_empty() {
         let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
             let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";

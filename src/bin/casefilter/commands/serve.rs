@@ -11,7 +11,7 @@ use casefilter::AtomicFile;
 #[cfg(unix)]
 use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
-use casefilter::{Catalog, Limits, Store, StoreOptions};
+use casefilter::{Limits, Store, StoreOptions};
 use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -22,6 +22,7 @@ use crate::input::admin::Socket;
 use crate::input::duration::{self, VALUE, seconds};
 #[cfg(feature = "postgres")]
 use crate::input::postgres as source;
+use crate::input::selection::catalog;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
@@ -90,6 +91,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "CASEFILTER_REMEMBERED_SIGNATURES",
           default_value_t = ServiceOptions::default().remembered_signatures)]
     remembered_signatures: usize,
+
+    /// Let the bodies of searches use $not, $exists, $startsWith, $substring and $match too
+    ///
+    /// /openapi.json then describes them. The filters of tokens are texts, which always may use them.
+    #[arg(long, env = "CASEFILTER_EXTENDED", value_parser = BoolishValueParser::new())]
+    extended: bool,
 
     /// The largest page, in cases
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
@@ -311,7 +318,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     for caution in file.cautions() {
         tracing::warn!("{}", escape(&caution));
     }
-    let catalog = Catalog::cases();
+    let catalog = catalog(args.extended);
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
     if tokens.is_empty() {

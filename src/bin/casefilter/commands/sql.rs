@@ -119,7 +119,7 @@ pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<Table, Failure> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let catalog = Catalog::cases();
+    let catalog = args.selection.catalog();
     let table = table(&catalog, &args.table)?;
     let mut out = Output::new();
     match &args.requests {

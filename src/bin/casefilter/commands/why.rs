@@ -64,7 +64,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
-    let catalog = Catalog::cases();
+    let catalog = args.selection.catalog();
     let request = args.selection.request(&catalog)?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };

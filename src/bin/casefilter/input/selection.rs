@@ -48,9 +48,23 @@ pub(crate) struct Criteria {
     /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
     #[arg(long = "where", value_name = "TEXT")]
     text: Option<String>,
+
+    /// Let JSON filters use $not, $exists, $startsWith, $substring and $match too; --where always may
+    #[arg(long)]
+    extended: bool,
+}
+
+/// Returns the catalogue of cases; an extended one lets JSON filters use the extended operators.
+pub(crate) fn catalog(is_extended: bool) -> Catalog {
+    if is_extended { Catalog::cases().extended() } else { Catalog::cases() }
 }
 
 impl Criteria {
+    /// Returns the catalogue that the filter is compiled for.
+    pub(crate) fn catalog(&self) -> Catalog {
+        catalog(self.extended)
+    }
+
     /// Returns true if the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.body.as_deref().is_some_and(is_stdin)
@@ -76,6 +90,11 @@ impl Criteria {
 }
 
 impl Selection {
+    /// Returns the catalogue that filters are compiled for, also those of --requests.
+    pub(crate) fn catalog(&self) -> Catalog {
+        self.criteria.catalog()
+    }
+
     /// Returns true if the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.criteria.uses_stdin()
@@ -86,9 +105,9 @@ impl Selection {
         self.criteria.file()
     }
 
-    /// Returns true if no argument was given.
+    /// Returns true if no argument was given that selects cases.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { criteria: Criteria { body, text }, order, offset, limit, count } = self;
+        let Self { criteria: Criteria { body, text, extended: _ }, order, offset, limit, count } = self;
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
