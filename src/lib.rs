@@ -55,8 +55,8 @@
 //!
 //! # Limits and non-goals
 //!
-//! - **Criteria** have no *not*, no test for absence and no search inside strings. [`<>`](guide::criteria#truth-table) is true for absent
-//!   values. Strings compare whole, by exact code points.
+//! - **Criteria** have no regular expressions, no arithmetic and no comparison of two fields. [`<>`](guide::criteria#truth-table) is true
+//!   for absent values. Bodies have *not*, absence and search inside strings only with an [extended](Catalog::extended) catalogue.
 //! - **Types** are strings, doubles, timestamps and booleans. The `id` is a string. Integers beyond 2^53 are rounded.
 //! - **Arrays of objects** are flattened: each member is a set of values, and two elements may satisfy criteria on two members.
 //! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.

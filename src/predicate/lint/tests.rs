@@ -113,8 +113,8 @@ fn warnings_name_the_array_in_every_catalogue() {
 
 #[test]
 fn unusual_values_are_reported() {
-    const ABSENCE: &str = "is a value like any other, and no case without `name` has it: a test for absence is not in the \
-                           language";
+    const ABSENCE: &str = "is a value like any other, and no case without `name` has it: write `name is absent` in a text, \
+                           or the operator `$exists` with `false` in an extended body";
     for word in ["null", "None", "nil"] {
         warns(
             &format!("name = {word}"),

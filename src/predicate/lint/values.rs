@@ -22,9 +22,12 @@ pub(super) fn unusual(field: &Field, value: &Value<'_>) -> Option<(WarningKind, 
             "" => "a string without letters".to_owned(),
             _ => format!("the string {}", quote(text)),
         };
+        let field = field.name();
         let message = format!(
-            "{what} is a value like any other, and no case without {} has it: a test for absence is not in the language",
-            quote(field.name())
+            "{what} is a value like any other, and no case without {} has it: write {} in a text, or the operator `$exists` with \
+             `false` in an extended body",
+            quote(field),
+            quote(&format!("{field} is absent"))
         );
         return Some((WarningKind::NotAbsence, message));
     }
