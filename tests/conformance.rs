@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casefilter::{Catalog, Engine, FilterBuilder, ImportMode, SearchParams, SearchRequest, reference};
+use casefilter::{
+    Catalog, Engine, Filter, FilterBuilder, ImportMode, Operator, SearchParams, SearchRequest, reference,
+};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -35,8 +37,8 @@ fn request(catalog: &Catalog, line: &Value) -> Result<SearchRequest, casefilter:
     FilterBuilder::new(catalog).request(body.as_bytes(), &params)
 }
 
-fn check(name: &str, wanted_requests: usize) {
-    let catalog = Catalog::cases();
+/// Runs the requests of a file on the cases `name`.
+fn check(name: &str, requests: &str, catalog: &Catalog, wanted_requests: usize) {
     let cases = fs::read_to_string(data(&format!("{name}.cases.ndjson"))).unwrap();
     let documents: Vec<&str> = cases.lines().collect();
     let engine = Engine::new(catalog.clone());
@@ -49,14 +51,14 @@ fn check(name: &str, wanted_requests: usize) {
     engine.validate().unwrap();
     assert_eq!(engine.len(), documents.len());
 
-    let requests = fs::read_to_string(data(&format!("{name}.requests.ndjson"))).unwrap();
+    let requests = fs::read_to_string(data(&format!("{name}.{requests}.ndjson"))).unwrap();
     let mut seen = 0;
     for (number, line) in requests.lines().enumerate() {
         let note = || format!("{name}, line {}: {line}", number + 1);
         let line: Value = serde_json::from_str(line).unwrap();
         let expect = &line["expect"];
         seen += 1;
-        let request = match request(&catalog, &line["request"]) {
+        let request = match request(catalog, &line["request"]) {
             Ok(request) => request,
             Err(errors) => {
                 assert_eq!(expect["error"], true, "{errors}\n{}", note());
@@ -82,10 +84,52 @@ fn check(name: &str, wanted_requests: usize) {
 
 #[test]
 fn the_plain_vectors_pass() {
-    check("plain", 250);
+    check("plain", "requests", &Catalog::cases(), 250);
+    check("plain", "requests", &Catalog::cases().extended(), 250);
 }
 
 #[test]
 fn the_weird_vectors_pass() {
-    check("weird", 414);
+    check("weird", "requests", &Catalog::cases(), 414);
+}
+
+/// Requests with the extended operators, answered by a program in Python.
+#[test]
+fn the_extended_vectors_pass() {
+    for name in ["plain", "weird"] {
+        check(name, "extended", &Catalog::cases().extended(), 120);
+    }
+}
+
+/// Folding of strings as in `tests/data/folding.tsv`: code points of a string, a tab, and those of its folding. The file was made with the
+/// `unicodedata` of Python, which shares no code with the library.
+#[test]
+fn strings_fold_as_another_implementation_folds_them() {
+    let text = |codes: &str| -> String {
+        let codes = codes.split(' ').filter(|code| !code.is_empty());
+        codes.map(|code| char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap()).collect()
+    };
+    let catalog = Catalog::cases();
+    let matches = |value: &str, name: &str| {
+        let filter = Filter::test(&catalog, "name", Operator::Match, [value])?;
+        let document = serde_json::json!({"id": "1", "name": name}).to_string();
+        Ok::<_, casefilter::Errors>(filter.matches(document.as_bytes()).unwrap())
+    };
+    let (mut seen, mut empty) = (0, 0);
+    for line in fs::read_to_string(data("folding.tsv")).unwrap().lines() {
+        let (original, folded) = line.split_once('\t').unwrap();
+        let (original, folded) = (text(original), text(folded));
+        seen += 1;
+        if folded.trim().is_empty() {
+            // It has no word to search for.
+            assert!(matches(&original, "x").is_err(), "{line}");
+            empty += 1;
+            continue;
+        }
+        // Each has the words of the other. The folding of a string with blanks around it differs from its words.
+        for (value, name) in [(&original, &folded), (&folded, &original)] {
+            assert_eq!(matches(value, name), Ok(true), "{line}: {value} in {name}");
+        }
+    }
+    assert!(seen > 2000 && empty > 50, "{seen} {empty}");
 }

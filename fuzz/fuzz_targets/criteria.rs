@@ -7,17 +7,25 @@
 use casefilter::{Catalog, Errors, Filter, Limits};
 use libfuzzer_sys::fuzz_target;
 
-const DOCUMENTS: [&str; 5] = [
+const DOCUMENTS: [&str; 6] = [
     r#"{"id":"a"}"#,
     r#"{"id":"b","tags":["vip","cash",""],"priority":"high","totalAmountInDefaultCurrency":12.5,"createdAt":"2024-01-01 00:00:00"}"#,
     r#"{"id":"c","caseReview":{"status":"open","checklistState":{"checklist":[{"name":"EDD done","checked":true},{"checked":false}]}}}"#,
     r#"{"id":"d","applicantInfo":{"dob":"-1","country":"DEU","applicantTags":["a","b"]},"createdAt":"9999-12-31 23:59:59-1800"}"#,
     r#"{"id":"e","createdByType":"byRule","createdByRule":{"revision":-0.0,"id":"x"},"amlCases":[{"amlCaseId":"1"},{"amlCaseId":"2"}]}"#,
+    "{\"id\":\"f\",\"name\":\"LÓPEZ-GARCI\u{301}A, Ana \u{fdfa}\u{378}\",\"tags\":[\"Straße\",\"\u{301}\u{301}\",\"vip\"]}",
 ];
 
 fuzz_target!(|bytes: &[u8]| {
     let catalog = Catalog::cases();
-    check(&catalog, bytes, Filter::compile(&catalog, bytes));
+    let strict = Filter::compile(&catalog, bytes);
+    let extended = Filter::compile(&catalog.extended(), bytes);
+    if let (Ok(strict), Ok(extended)) = (&strict, &extended) {
+        assert!(strict == extended, "an extended catalogue changes the meaning of a strict body");
+    }
+    assert!(strict.is_err() || extended.is_ok());
+    check(&catalog, bytes, strict);
+    check(&catalog, bytes, extended);
     if let Ok(text) = std::str::from_utf8(bytes) {
         let tight =
             Limits::default().with_depth(2).with_criteria(3).with_values(3).with_ids(1).with_string_bytes(6);
@@ -40,8 +48,7 @@ fn check(catalog: &Catalog, input: &[u8], compiled: Result<Filter, Errors>) {
 fn check_filter(catalog: &Catalog, filter: &Filter) {
     let json = filter.to_json();
     let text = filter.to_text();
-    let from_json =
-        Filter::compile(catalog, json.as_bytes()).unwrap_or_else(|fault| panic!("{json}\n{fault}"));
+    let from_json = Filter::compile(&catalog.extended(), json.as_bytes()).unwrap_or_else(|fault| panic!("{json}\n{fault}"));
     let from_text = Filter::compile_text(catalog, &text).unwrap_or_else(|fault| panic!("{text}\n{fault}"));
     for again in [&from_json, &from_text] {
         assert!(again == filter, "{json}\n{again:?}");
@@ -56,6 +63,8 @@ fn check_filter(catalog: &Catalog, filter: &Filter) {
         assert!(matches.is_ok());
         assert_eq!(matches, plain.matches(document.as_bytes()), "{document}\n{text}");
         assert_eq!(matches, casefilter::reference::matches(filter, document), "{document}\n{text}");
+        let others = filter.negated().matches(document.as_bytes());
+        assert_eq!(others, matches.map(|selected| !selected), "{document}\n{text}");
     }
 }
 
