@@ -19,7 +19,7 @@ const GROUP_ROWS: usize = 2 * 65_536;
 /// The number of cases that are encoded at a time.
 const BATCH_ROWS: usize = 8192;
 
-/// A writer of Parquet files with the columns of [`schema`](super::schema), compressed by Zstandard.
+/// A writer of Parquet files with the columns of [`schema_of`](super::schema_of), compressed by Zstandard.
 ///
 /// Row groups and pages have statistics. If the documents are sorted by a timestamp, a reader can skip row groups outside of
 /// a time range. The file then also records the sort order.
