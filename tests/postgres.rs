@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
-use casefilter::{Catalog, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams, SearchRequest};
+use casefilter::{
+    CancelToken, Catalog, Deadline, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams,
+    SearchRequest,
+};
 use serde_json::Value;
 
 #[path = "postgres/tables.rs"]
