@@ -12,8 +12,7 @@ pub(super) struct SearchStop {
     deadline: Option<Deadline>,
 }
 
-/// Cancels a search when it is dropped. The future of the response owns it, and is dropped when the client disconnects. Cancelling a search
-/// that has ended does nothing.
+/// Cancels a search, at the latest when it is dropped. The future of the response owns it. Cancelling a search that has ended does nothing.
 pub(super) struct CancelOnDrop(CancelToken);
 
 impl SearchStop {
@@ -32,6 +31,13 @@ impl SearchStop {
     /// Returns the request with the end of the search.
     pub(super) fn apply(self, request: SearchRequest) -> SearchRequest {
         request.with_cancel(self.token).with_deadline(self.deadline)
+    }
+}
+
+impl CancelOnDrop {
+    /// Cancels the search.
+    pub(super) fn cancel(&self) {
+        self.0.cancel();
     }
 }
 

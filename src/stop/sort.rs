@@ -32,7 +32,7 @@ pub(crate) fn sort_window<T: Copy>(
     pace: &Pace<'_>,
     compare: impl Fn(&T, &T) -> Ordering,
 ) {
-    let mut open = vec![0..items.len()];
+    let mut open: Vec<Range<usize>> = std::iter::once(0..items.len()).collect();
     while let Some(range) = open.pop() {
         if range.end <= window.start || range.start >= window.end {
             continue;
@@ -75,12 +75,10 @@ fn divide<T: Copy>(
     // Items before `less` come before the pivot, items up to `at` equal it, and items from `more` on come after it.
     let (mut less, mut at, mut more) = (0, 0, items.len());
     while at < more {
-        let next = (at + STEP).min(more);
         if pace.spend(STEP * COMPARING) {
             return None;
         }
-        // `more` falls during the loop, so fewer items than a step may be left.
-        for _ in at..next {
+        for _ in 0..STEP {
             if at >= more {
                 break;
             }

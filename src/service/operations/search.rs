@@ -45,7 +45,8 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     let is_fast = shared.source.is_in_memory() && shared.latency.was_fast(slot) && !shared.writes_fail();
     let (token, deadline) = (Arc::clone(&call.token), call.deadline.clone());
     let stop = SearchStop::after(shared.options.search_timeout);
-    let _guard = stop.guard();
+    let guard = stop.guard();
+    let client = call.client.clone();
     let mut reservation = shared.outgoing.reserve(&token);
     let run = move |shared: &ServiceState| {
         let start = Instant::now();
@@ -53,8 +54,22 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
         shared.latency.record(slot, start.elapsed());
         Ok((result?, reservation))
     };
-    let (found, reservation) =
-        if is_fast { shared.run(run) } else { shared.run_on_worker(&token, run).await }?;
+    let found = if is_fast {
+        shared.run(run)
+    } else {
+        // A search that is stopped ends soon, so its result is awaited.
+        let watching = async {
+            client.gone().await;
+            guard.cancel();
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            found = shared.run_on_worker(&token, run) => found,
+            never = watching => never,
+        }
+    };
+    let (found, reservation) = found?;
     match found {
         Found::Whole(text) => Outgoing::body(reservation, text.into_bytes()),
         Found::Begun { first, rest } => rest.stream(first, &shared, reservation, deadline).await,
