@@ -71,7 +71,8 @@ mod table;
 mod tests;
 mod value_set;
 
-pub(crate) use self::connective::{Complex, Connective, Grammar, Syntax};
+pub(crate) use self::connective::{Complex, Connective, Syntax};
 pub(crate) use self::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side};
 pub use self::table::Operator;
 pub(crate) use self::value_set::ValueSet;
+pub(crate) use crate::catalog::Grammar;
