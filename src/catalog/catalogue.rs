@@ -7,11 +7,11 @@ use super::cases;
 use super::error::CatalogError;
 use super::field::Field;
 use super::field_type::FieldType;
+use super::grammar::Grammar;
 use super::id::FieldId;
 use super::names::Names;
 use super::paths::Paths;
 use super::timestamp_form::TimestampForm;
-use crate::operator::Grammar;
 
 /// The fields of a kind of document, with an allow-list of the fields that requests may name.
 ///

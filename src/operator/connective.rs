@@ -1,28 +1,13 @@
 //! The operators of complex criteria, and their spellings in JSON and in the text syntax.
 
+use crate::catalog::Grammar;
+
 /// A syntax in which clients write filters. Each syntax has its own spelling of operators and connectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Syntax {
     #[default]
     Json,
     Text,
-}
-
-/// The operators that JSON bodies may use. Texts may use all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Grammar {
-    /// Those of the interface document.
-    #[default]
-    Interface,
-    /// Those of the interface document, and [extended](crate::Catalog::extended) ones.
-    Extended,
-}
-
-impl Grammar {
-    /// Returns true if bodies may use an operator that is extended or not.
-    pub(crate) const fn allows(self, is_extended: bool) -> bool {
-        !is_extended || matches!(self, Self::Extended)
-    }
 }
 
 /// The language of a request: its syntax and the operators that it may use. Messages depend on it.

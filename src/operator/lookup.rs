@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::connective::{Grammar, Language, Syntax};
+use super::connective::{Language, Syntax};
 use super::shape::{Arity, Operands, Pattern, Ray, Shape, Side, Types};
 use super::table::{self, Operator, Row};
 use super::value_set::ValueSet;
-use crate::catalog::FieldType;
+use crate::catalog::{FieldType, Grammar};
 use crate::value::{Operand, ValueClass};
 
 impl Operator {

@@ -73,7 +73,8 @@ mod table;
 mod tests;
 mod value_set;
 
-pub(crate) use self::connective::{Complex, Connective, Grammar, Language, Syntax};
+pub(crate) use self::connective::{Complex, Connective, Language, Syntax};
 pub(crate) use self::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side};
 pub use self::table::Operator;
 pub(crate) use self::value_set::ValueSet;
+pub(crate) use crate::catalog::Grammar;

@@ -22,7 +22,7 @@ pub(crate) enum Types {
 pub(crate) enum Operands {
     /// Values of the field's type.
     OfField,
-    /// `true` or `false`, whatever the type of the field.
+    /// `true` or `false`, for a field of any type.
     Truth,
     /// Strings that are not empty.
     NotEmpty,

@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::super::set::Set;
 use super::super::tree::{Children, Leaf, Node, NodeId, Test, Tree};
-use super::merge::{Merged, merge};
+use super::lists::Merged;
+use super::merge::merge;
 use super::numbers::{Numbers, Rank};
 use super::test::test_of;
 use crate::catalog::{Catalog, FieldId};

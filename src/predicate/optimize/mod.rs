@@ -26,6 +26,7 @@
 mod builder;
 mod factor;
 mod finish;
+mod lists;
 mod merge;
 mod numbers;
 mod patterns;

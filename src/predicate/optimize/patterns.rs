@@ -10,7 +10,7 @@
 //! single-valued field, and     Any Words {ana}, Any Words {garcia}        becomes  Any Words {ana, garcia}
 //! ```
 
-use super::merge::{Merged, Sorted, Tests, drop_where, intersection, is_point};
+use super::lists::{Merged, Sorted, Tests, drop_where, intersection, is_point};
 use crate::predicate::set::Set;
 use crate::predicate::text_pattern::{Matcher, TextPattern};
 use crate::predicate::tree::Test;
