@@ -218,7 +218,9 @@ error[operator_not_for_type]: found `>` on `name`, a string field
  --> --filter
   |
 1 | statis=1 and name > x
-  |                   ^ expected one of `=`, `<>`, `in`, `all`, `is present`, `starts with`, `includes`, `matches`
+  |                   ^
+  |
+  = note: expected one of `=`, `<>`, `in`, `all`, `is present`, `is absent`, `starts with`, `includes`, `matches`
 
 error[unknown_field]: found `priorty`
  --> --fields
