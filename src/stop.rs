@@ -32,8 +32,10 @@
 //! Without a token and a deadline, a check is one comparison of a field of the [`Pace`]. With them, it is two relaxed loads and a call of
 //! the deadline: once for each batch that is evaluated, and once for each [`CHECK_EVERY`] units of work.
 
+mod check;
 mod sort;
 
+<<<<<<< ours
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -343,3 +345,8 @@ mod tests {
         );
     }
 }
+=======
+pub(crate) use self::check::{CHECK_EVERY, Pace, StopCheck, StopConditions};
+pub use self::check::{CancelToken, Deadline};
+pub(crate) use self::sort::{PART, sort_window};
+>>>>>>> theirs

@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::Pace;
+use super::check::Pace;
 
 /// The maximum length of a list that the standard library sorts: about 300 µs. Unit tests have shorter lists.
 pub(crate) const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 13 };
