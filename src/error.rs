@@ -78,6 +78,10 @@ pub enum ErrorKind {
     BadFile,
     /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
     CatalogMismatch,
+    /// A search that its [`CancelToken`](crate::CancelToken) stopped.
+    SearchCancelled,
+    /// A search that was stopped at its [`Deadline`](crate::Deadline).
+    DeadlineExceeded,
 }
 
 impl ErrorKind {
@@ -122,6 +126,8 @@ impl ErrorKind {
             Self::BadValue => "bad_value",
             Self::BadFile => "bad_file",
             Self::CatalogMismatch => "catalog_mismatch",
+            Self::SearchCancelled => "search_cancelled",
+            Self::DeadlineExceeded => "deadline_exceeded",
         }
     }
 }
@@ -192,9 +198,20 @@ impl Error {
         self
     }
 
+    /// Returns true for the error of a search that was stopped: by its [`CancelToken`](crate::CancelToken) or at its
+    /// [`Deadline`](crate::Deadline).
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        matches!(self.kind, ErrorKind::SearchCancelled | ErrorKind::DeadlineExceeded)
+    }
+
     /// Returns the message without the position: found, expected and suggestion.
     #[must_use]
     pub fn message(&self) -> String {
+        if self.is_stop() {
+            // The error is not about an input.
+            return self.found.clone();
+        }
         let mut message = format!("found {}, expected {}", self.found, self.expected);
         if let Some(suggestion) = &self.suggestion {
             message.push_str("; did you mean ");
@@ -207,6 +224,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_stop() {
+            return f.write_str(&self.message());
+        }
         if !self.path.is_empty() {
             f.write_str(&self.path)?;
         }

@@ -62,7 +62,8 @@
 //! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
 //! - **One process** writes a file or an engine. Documents that do not fit into one process go to a [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit names its default.
-//! - **No I/O**, clock or threads of its own, except by the features `store`, `service`, `postgres` and `parallel`.
+//! - **No I/O**, clock or threads of its own, except by the features `store`, `service`, `postgres` and `parallel`. A [`Deadline`] takes the
+//!   clock of the host.
 //!
 //! # Debug builds
 //!
@@ -125,6 +126,7 @@ pub mod service;
 mod slice;
 #[cfg(feature = "sql")]
 pub mod sql;
+mod stop;
 #[cfg(feature = "store")]
 pub mod store;
 mod topk;
@@ -144,6 +146,7 @@ pub use filter::{
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
+pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 pub use store::{
     AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,

@@ -155,6 +155,8 @@ fn every_kind_has_a_case() {
         ("bad_file", "tests/parquet.rs", "ErrorKind::BadFile"),
         ("catalog_mismatch", "tests/misuse.rs", "ErrorKind::CatalogMismatch"),
         ("bad_value", "src/domain/tests/mod.rs", "ErrorKind::BadValue"),
+        ("search_cancelled", "src/engine/search/strategy.rs", "ErrorKind::SearchCancelled"),
+        ("deadline_exceeded", "src/engine/search/strategy.rs", "ErrorKind::DeadlineExceeded"),
         ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
     ];
     let is_tested = |kind: &str| {

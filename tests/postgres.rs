@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
-use casefilter::{Catalog, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams, SearchRequest};
+use casefilter::{
+    CancelToken, Catalog, Deadline, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams,
+    SearchRequest,
+};
 use serde_json::Value;
 
 #[path = "postgres/tables.rs"]
@@ -206,7 +209,7 @@ fn a_slow_statement_times_out_and_the_next_search_works() {
         let stats = source.stats();
         assert_eq!((stats.answered, stats.connections), (2, 1));
         let failed: Vec<u64> = stats.failed.iter().map(|(_, count)| *count).collect();
-        assert_eq!(failed, [0, 0, 1, 2, 0, 0, 0]);
+        assert_eq!(failed, [0, 0, 1, 2, 0, 0, 0, 0]);
     });
 }
 
@@ -234,6 +237,46 @@ fn a_dropped_search_is_cancelled_on_the_server() {
         drop(locked);
         // The connection of the dropped search is not reused.
         assert_eq!(source.search(&request).await.unwrap().len(), 50);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_search_stops_at_its_deadline_and_is_cancelled_on_the_server() {
+    let engine = small();
+    let (server, name) = (server(), table_of(&engine));
+    let active = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'casefilter' AND state = 'active' AND query LIKE '%{name}%'"
+    );
+    run(async {
+        let options = PostgresOptions { connections: 1, ..options(&name) };
+        let source = PostgresSource::connect(&server, engine.catalog(), &options).await.unwrap();
+        let request = all(engine.catalog());
+        let locked = Locked::new(&server, &name);
+        let end = Instant::now() + Duration::from_millis(300);
+        let late = request.clone().with_deadline(Deadline::new(move || Instant::now() >= end));
+        let stopped = source.search(&late).await.unwrap_err();
+        assert_eq!(stopped.kind(), PostgresErrorKind::Stopped);
+        assert_eq!(stopped.to_string(), "the search was stopped at its deadline");
+        assert!(Instant::now() >= end && !stopped.kind().is_transient());
+        let token = CancelToken::new();
+        let cancelled = request.clone().with_cancel(token.clone());
+        let cancel = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            token.cancel();
+        };
+        let (stopped, ()) = tokio::join!(source.search(&cancelled), cancel);
+        assert_eq!(stopped.unwrap_err().to_string(), "the search was cancelled");
+        let start = Instant::now();
+        while psql(&server, &active) != "0" {
+            assert!(start.elapsed() < Duration::from_secs(10), "the statement is still running");
+        }
+        drop(locked);
+        let later = Instant::now() + Duration::from_secs(60);
+        let in_time = request.with_deadline(Deadline::new(move || Instant::now() >= later));
+        assert_eq!(source.search(&in_time).await.unwrap().len(), 50);
+        let stats = source.stats();
+        assert_eq!(stats.failed.last(), Some(&(PostgresErrorKind::Stopped, 2)));
     });
 }
 

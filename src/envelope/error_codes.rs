@@ -91,6 +91,11 @@ pub(crate) const NO_TURN: ErrorCode =
     row(5031, "WriteQueueException", 503, "an update waited too long for other writes; nothing was changed");
 pub(crate) const SOURCE_UNAVAILABLE: ErrorCode =
     row(5032, "SourceUnavailableException", 503, "PostgreSQL cannot search the cases at the moment");
+/// The search was stopped at its deadline.
+const SEARCH_TIMEOUT: ErrorCode = ErrorCode {
+    kind: Some(ErrorKind::DeadlineExceeded),
+    ..row(5033, "SearchTimeoutException", 503, "the search took longer than the service allows")
+};
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
 impl ErrorCode {
@@ -158,6 +163,7 @@ impl ErrorCode {
         UNAVAILABLE,
         NO_TURN,
         SOURCE_UNAVAILABLE,
+        SEARCH_TIMEOUT,
         NO_SPACE,
     ];
 
@@ -230,8 +236,15 @@ mod tests {
     #[test]
     fn every_kind_that_a_request_can_have_has_a_row() {
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
-        // These kinds are about case documents, files and hosts, not about requests.
-        let others = ["bad_id", "case_too_large", "too_many_batches", "bad_file", "catalog_mismatch"];
+        // These kinds are about case documents, files and hosts, not about requests. A cancelled search has no response.
+        let others = [
+            "bad_id",
+            "case_too_large",
+            "too_many_batches",
+            "bad_file",
+            "catalog_mismatch",
+            "search_cancelled",
+        ];
         for name in error.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()) {
             let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
             let has_row = ErrorCode::of_kind(kind) != INVALID_PARAMETERS;

@@ -7,7 +7,7 @@ pub(crate) mod error_codes;
 
 use serde::Serialize;
 
-use crate::error::Errors;
+use crate::error::{Error, Errors};
 
 pub use error_codes::ErrorCode;
 
@@ -48,6 +48,29 @@ impl Envelope {
             code: 400,
             correlation_id: correlation_id.into(),
             description: errors.description(),
+            error_code: Some(row.number()),
+            error_type: Some(row.error_type()),
+        }
+    }
+
+    /// Returns the envelope for a search that was [stopped](Error::is_stop) at its deadline: status 503.
+    ///
+    /// ```
+    /// use casefilter::envelope::Envelope;
+    /// use casefilter::{Catalog, Deadline, Engine, Filter, SearchRequest};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let late = SearchRequest::new(Filter::all(engine.catalog())).with_deadline(Deadline::new(|| true));
+    /// let envelope = Envelope::stopped("request-1", &engine.search(&late).unwrap_err());
+    /// assert_eq!((envelope.code, envelope.error_code), (503, Some(5033)));
+    /// assert_eq!(envelope.description, "the search was stopped at its deadline");
+    /// ```
+    #[must_use]
+    pub fn stopped(correlation_id: impl Into<String>, error: &Error) -> Self {
+        let row = ErrorCode::of_kind(error.kind);
+        Self {
+            code: row.status(),
+            correlation_id: correlation_id.into(),
+            description: error.to_string(),
             error_code: Some(row.number()),
             error_type: Some(row.error_type()),
         }

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::cost::Cost;
+use super::cost::{COST_OF_A_ROW, Cost};
 use super::executor;
 use super::plan::needed_steps;
 use super::program::{Op, Program};
@@ -52,7 +52,10 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
     match batch.few_rows() {
         Some(rows) => {
             rows.note_filter();
-            let passing = |_, leaf: &Leaf, tested| row_at_a_time::passing_of_batch(leaf, rows, tested);
+            let passing = |_, leaf: &Leaf, tested| match query.pace.spend(row_at_a_time::WORK_OF_A_LEAF) {
+                true => 0,
+                false => row_at_a_time::passing_of_batch(leaf, rows, tested),
+            };
             let all = row_at_a_time::all(rows.len());
             let selected = row_at_a_time::selected(query.predicate, all, passing);
             let step = PlanStep::tested(selected, batch.rows());
@@ -70,6 +73,7 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
     static ALL: Selection = Selection::All;
     let program = Program::new(vec![step], 0, &ALL);
     let rows = batch.rows();
+    let program = program.paced(&query.pace);
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
@@ -90,6 +94,7 @@ impl<'q> Selected<'q> {
         let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
         // In addition to the cost of the sets, the result is written once.
         let effort = cost + Cost::of_bitmap(batch.rows());
+        let program = program.paced(&query.pace);
         Self { program, query, rows: batch.rows(), likely, effort, exact }
     }
 
@@ -164,7 +169,12 @@ impl<'q> Selected<'q> {
     /// Retains the rows of the list that are selected. The list has rows of the batch in any order.
     pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
         self.note(|work| work.rows_asked += rows.len() as u64);
-        self.members().for_each(|at| self.program.filter_rows(at, rows));
+        for at in self.members() {
+            if self.program.spend(self.program.cost_of_testing(at) * rows.len()) {
+                return rows.clear();
+            }
+            self.program.filter_rows(at, rows);
+        }
     }
 
     /// Returns true if a row is selected.
@@ -206,7 +216,8 @@ impl<'q> Selected<'q> {
 
     /// Returns the selected rows, if the first set is a [short list](Self::short_list), whose rows are tested for the rest of the program.
     fn few(&self) -> Option<SmallVec<[u16; FEW_ROWS]>> {
-        let rest = |row: &u16| self.program.passes(1, usize::from(*row));
+        let each = COST_OF_A_ROW * self.program.ops.len();
+        let rest = |row: &u16| !self.program.spend(each) && self.program.passes(1, usize::from(*row));
         Some(self.short_list()?.iter().copied().filter(rest).collect())
     }
 

@@ -80,6 +80,8 @@ pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -
 }
 
 /// Executes a program. The set at instruction `last`, if given, may be counted together with the sets before it instead of combined.
+///
+/// If the search must stop, returns no rows.
 fn execute<'q>(
     program: &Program<'q>,
     rows: usize,
@@ -90,6 +92,9 @@ fn execute<'q>(
     executor.open(Connective::And, program.ops.len());
     let mut at: usize = 0;
     while let Some(op) = program.ops.get(at) {
+        if program.spend(program.cost(op, rows)) {
+            return (GroupState::Rows(RowSet::None), Some(0));
+        }
         program.prefetch_start(at + 1);
         at = executor.step(op, at);
     }

@@ -233,10 +233,12 @@ pub(crate) fn measure(
     for (id, (node, measured)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
         let start = clock();
         let own = match node {
+            // The result of a stopped search does not matter, but each node needs a set.
+            _ if query.pace().spend(Cost::of_bitmap(rows).get()) => RowSet::None,
             Node::Constant(true) => RowSet::All,
             Node::Constant(false) => RowSet::None,
             Node::Leaf(leaf) => {
-                rows_of(query, leaf_step(leaf, query.lookup(id, number), number, batch), batch)
+                rows_of(query, leaf_step(query, leaf, query.lookup(id, number), number, batch), batch)
             }
             Node::Branch(connective, children) => {
                 combine(*connective, children.iter().map(|child| &found[*child]), rows)

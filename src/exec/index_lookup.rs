@@ -1,7 +1,8 @@
 //! Lookup of leaves in the index over all batches, once per query.
 #![expect(
+    clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
-    reason = "places among some rows, and the number of the string that a key was found by"
+    reason = "places among some rows, and the number of the string that a key was found by; the work of strings in memory"
 )]
 
 use std::sync::OnceLock;
@@ -13,6 +14,7 @@ use crate::column::{Codes, Dictionary};
 use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, ZoneIndex, places_of_batch, split};
 use crate::kernels;
 use crate::predicate::{Leaf, Matcher, Set, TextPattern};
+use crate::stop::{PART, Pace, StopCheck, sort_window};
 use crate::value::OrdinalRange;
 
 /// The result of looking up a leaf in the index over all batches.
@@ -24,7 +26,7 @@ pub(super) enum IndexLookup<'q> {
     /// The postings of the strings of the leaf that occur in covered batches, and the number of strings that the leaf tests.
     Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
     /// The rows that have one of the strings of the leaf.
-    Rows(KeyRows),
+    Rows(KeyRows<'q>),
 }
 
 /// A leaf that tests ranges of a field with zone maps.
@@ -38,9 +40,11 @@ pub(super) struct ZonedLeaf<'q> {
 }
 
 /// Rows that were found in the key index. They are sorted on first use.
-pub(super) struct KeyRows {
+pub(super) struct KeyRows<'q> {
     found: Vec<GlobalRow>,
     ascending: OnceLock<Ascending>,
+    /// The check that may stop the sorting.
+    stop: Option<&'q StopCheck<'q>>,
 }
 
 /// Rows of all batches in ascending order, and for each row its number in its batch.
@@ -49,7 +53,7 @@ struct Ascending {
     in_batch: Vec<u16>,
 }
 
-impl KeyRows {
+impl KeyRows<'_> {
     /// Returns the rows, in any order.
     pub(super) fn found(&self) -> &[GlobalRow] {
         &self.found
@@ -58,7 +62,17 @@ impl KeyRows {
     fn sorted(&self) -> &Ascending {
         self.ascending.get_or_init(|| {
             let mut rows = self.found.clone();
-            rows.sort_unstable();
+            let pace = Pace::new(self.stop);
+            if pace.can_stop() && rows.len() > PART {
+                let all = 0..rows.len();
+                sort_window(&mut rows, all, &pace, Ord::cmp);
+                if pace.is_stopped() {
+                    // The rows may be in any order.
+                    rows.clear();
+                }
+            } else {
+                rows.sort_unstable();
+            }
             let in_batch = rows.iter().map(|row| split(*row).1).collect();
             Ascending { rows, in_batch }
         })
@@ -76,39 +90,62 @@ impl KeyRows {
     }
 }
 
+/// The estimated work of looking up one string, in the unit of the pace: about 100 ns.
+const WORK_OF_A_LOOKUP: usize = 400;
+
+/// Returns the items, until the search must stop. Each item is one lookup.
+pub(super) fn unstopped<'t, T>(items: &'t [T], pace: &'t Pace<'_>) -> impl Iterator<Item = &'t T> {
+    items.iter().take_while(|_| !pace.spend(WORK_OF_A_LOOKUP))
+}
+
 /// Looks a leaf up in the index over all batches. `batch` returns the covered batch with a number.
 pub(super) fn look_up<'q, 'b>(
     leaf: &'q Leaf,
     index: &'q BatchIndex,
     batch: &impl Fn(usize) -> Option<&'b Batch>,
+    pace: &Pace<'q>,
 ) -> IndexLookup<'q> {
     let texts = match leaf.test.set() {
         Set::Strings(points) => points.as_slice(),
-        Set::Matching(pattern) => return look_up_pattern(leaf.field, pattern, index),
+        Set::Matching(pattern) => return look_up_pattern(leaf.field, pattern, index, pace),
         Set::Ordered(_) | Set::Booleans(_) => return IndexLookup::Column,
     };
     match index.field(leaf.field) {
         FieldIndex::Strings(strings) => {
-            IndexLookup::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
+            let found = unstopped(texts, pace).filter_map(|text| strings.get(text));
+            IndexLookup::Strings(found.collect(), texts.len())
         }
         FieldIndex::Keys(_) => {
             /// The initial capacity in rows: even a key-like string may be in a few rows.
             const LIKELY: usize = 4;
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
-            find_keys(index, leaf.field, texts, batch, |row, _| found.push(row));
-            IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new() })
+            // Keys that are looked up together overlap their cache misses.
+            let together = if pace.can_stop() { KEYS_OF_A_CHECK } else { texts.len().max(1) };
+            for texts in texts.chunks(together) {
+                if pace.spend(texts.len() * WORK_OF_A_LOOKUP) {
+                    break;
+                }
+                find_keys(index, leaf.field, texts, batch, |row, _| found.push(row));
+            }
+            IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new(), stop: pace.check() })
         }
         _ => IndexLookup::Column,
     }
 }
 
 /// Looks a pattern up in the strings of all batches, as if it were the list of those that it matches.
-fn look_up_pattern<'q>(field: FieldId, pattern: &TextPattern, index: &'q BatchIndex) -> IndexLookup<'q> {
+fn look_up_pattern<'q>(
+    field: FieldId,
+    pattern: &TextPattern,
+    index: &'q BatchIndex,
+    pace: &Pace<'_>,
+) -> IndexLookup<'q> {
     match index.field(field) {
         // The rows with any string are those that the column has a value for.
         FieldIndex::Strings(strings) if *pattern != TextPattern::Every => {
             let matcher = Matcher::new(pattern);
-            let found = strings.iter().filter(|(text, _)| matcher.is_match(text));
+            let strings = strings.iter().take_while(|(text, _)| !pace.spend(work_of_matching(text)));
+            let found = strings.filter(|(text, _)| matcher.is_match(text));
             let found: Vec<&StringPostings> = found.map(|(_, postings)| postings).collect();
             let wanted = found.len();
             IndexLookup::Strings(found, wanted)
@@ -116,6 +153,14 @@ fn look_up_pattern<'q>(field: FieldId, pattern: &TextPattern, index: &'q BatchIn
         _ => IndexLookup::Column,
     }
 }
+
+/// Returns the estimated work of testing a string by a pattern, in the unit of the pace: about 100 ns, and 5 ns for each byte.
+pub(super) fn work_of_matching(text: &str) -> usize {
+    text.len().saturating_mul(20).saturating_add(400)
+}
+
+/// The number of keys that are looked up between two checks.
+const KEYS_OF_A_CHECK: usize = 1 << 12;
 
 /// The number of rows whose strings are compared together.
 const TOGETHER: usize = 32;

@@ -12,14 +12,22 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 use smallvec::SmallVec;
 
+use super::index_lookup::work_of_matching;
 use crate::column::Dictionary;
 use crate::predicate::{Matcher, TextPattern};
+use crate::stop::Pace;
 
 /// The largest number of values that are searched one after the other. More of them are searched at once, string by string.
 const FEW: usize = 4;
 
 /// Returns the codes of the strings that the pattern matches, ascending.
-pub(super) fn matching_codes(dictionary: &Dictionary, pattern: &TextPattern) -> SmallVec<[u32; 4]> {
+///
+/// If the search must stop, some of them are missing.
+pub(super) fn matching_codes(
+    dictionary: &Dictionary,
+    pattern: &TextPattern,
+    pace: &Pace<'_>,
+) -> SmallVec<[u32; 4]> {
     let values = pattern.values();
     match pattern {
         TextPattern::Every => codes(0..dictionary.len()).collect(),
@@ -29,7 +37,7 @@ pub(super) fn matching_codes(dictionary: &Dictionary, pattern: &TextPattern) -> 
         TextPattern::Substrings(_) if values.len() <= FEW => {
             let mut found: Vec<u32> = Vec::new();
             for value in values {
-                found.extend(containing(dictionary, dictionary.text(), value));
+                found.extend(containing(dictionary, dictionary.text(), value, pace));
             }
             if values.len() > 1 {
                 found.sort_unstable();
@@ -40,7 +48,7 @@ pub(super) fn matching_codes(dictionary: &Dictionary, pattern: &TextPattern) -> 
         TextPattern::Words(_) if values.len() <= FEW && dictionary.text().is_ascii() => {
             // Folding ASCII keeps the length of each string.
             let folded = dictionary.text().to_ascii_lowercase();
-            let mut words = values.iter().map(|word| containing(dictionary, &folded, word));
+            let mut words = values.iter().map(|word| containing(dictionary, &folded, word, pace));
             let first = words.next().unwrap_or_default();
             words
                 .fold(first, |mut all, word| {
@@ -52,8 +60,9 @@ pub(super) fn matching_codes(dictionary: &Dictionary, pattern: &TextPattern) -> 
         TextPattern::Substrings(_) | TextPattern::Words(_) => {
             let matcher = Matcher::new(pattern);
             codes(0..dictionary.len())
-                .zip(0..)
-                .filter(|(_, code)| matcher.is_match(dictionary.get(*code)))
+                .map(|code| (code, dictionary.get(code as usize)))
+                .take_while(|(_, text)| !pace.spend(work_of_matching(text)))
+                .filter(|(_, text)| matcher.is_match(text))
                 .map(|(code, _)| code)
                 .collect()
         }
@@ -61,12 +70,20 @@ pub(super) fn matching_codes(dictionary: &Dictionary, pattern: &TextPattern) -> 
 }
 
 /// Returns the codes of the strings that contain a value, ascending. `text` has the strings of the dictionary one after the other.
-fn containing(dictionary: &Dictionary, text: &str, value: &str) -> Vec<u32> {
+fn containing(dictionary: &Dictionary, text: &str, value: &str, pace: &Pace<'_>) -> Vec<u32> {
     let finder = Finder::new(value.as_bytes());
     let (text, ends) = (text.as_bytes(), dictionary.ends());
     let mut found = Vec::new();
     let (mut from, mut code) = (0, 0);
-    while let Some(at) = text.get(from..).and_then(|rest| finder.find(rest)) {
+    while !pace.spend(WORK_OF_AN_OCCURRENCE) {
+        // A piece overlaps the next one, so that no occurrence lies across both.
+        let end = text.len().min(from + BYTES_OF_A_CHECK + value.len());
+        let Some(piece) = text.get(from..end).filter(|piece| piece.len() >= value.len()) else { break };
+        let Some(at) = finder.find(piece) else {
+            pace.spend(piece.len() / BYTES_OF_A_UNIT);
+            from += (piece.len() + 1 - value.len()).max(1);
+            continue;
+        };
         let at = from + at;
         code += ends.get(code..).map_or(0, |ends| skip_until(ends, at));
         let Some(end) = ends.get(code).map(|end| *end as usize) else { break };
@@ -81,6 +98,13 @@ fn containing(dictionary: &Dictionary, text: &str, value: &str) -> Vec<u32> {
     }
     found
 }
+
+/// The number of bytes that are searched between two checks: about 20 µs.
+const BYTES_OF_A_CHECK: usize = 1 << 17;
+/// The number of bytes that are searched in the time of one unit of work.
+const BYTES_OF_A_UNIT: usize = 2;
+/// The estimated work of an occurrence, in the unit of the pace: about 10 ns.
+const WORK_OF_AN_OCCURRENCE: usize = 40;
 
 /// Returns the number of ascending ends that are at most `at`, by exponential search, since the next occurrence is often near.
 fn skip_until(ends: &[u32], at: usize) -> usize {
@@ -131,7 +155,11 @@ mod tests {
             for pattern in patterns {
                 let matches = |code: &u32| pattern.contains(dictionary.get(*code as usize));
                 let expected: Vec<u32> = codes(0..dictionary.len()).filter(matches).collect();
-                assert_eq!(matching_codes(dictionary, &pattern).into_vec(), expected, "{pattern:?}");
+                assert_eq!(
+                    matching_codes(dictionary, &pattern, &Pace::new(None)).into_vec(),
+                    expected,
+                    "{pattern:?}"
+                );
             }
         }
     }
@@ -140,7 +168,7 @@ mod tests {
     fn an_occurrence_across_two_strings_does_not_count() {
         let column = column(&["a", "aa", "b", "bb", "bba"]);
         let (dictionary, _) = column.dictionary().unwrap();
-        let found = |value| containing(dictionary, dictionary.text(), value);
+        let found = |value| containing(dictionary, dictionary.text(), value, &Pace::new(None));
         assert_eq!(
             (found("ab"), found("aa"), found("ba"), found("bb")),
             (vec![], vec![1], vec![4], vec![3, 4])

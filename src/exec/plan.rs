@@ -45,8 +45,10 @@ fn steps<'p>(
     let mut steps: Vec<PlanStep<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
         let step = match (settled.get(id), node) {
+            // The result of a stopped search does not matter, but each node needs a step.
+            _ if query.pace().spend(WORK_OF_A_NODE) => PlanStep::Settled(false),
             (Some(Some(value)), _) | (_, Node::Constant(value)) => PlanStep::Settled(*value),
-            (_, Node::Leaf(leaf)) => leaf_step(leaf, query.lookup(id, number), number, batch),
+            (_, Node::Leaf(leaf)) => leaf_step(query, leaf, query.lookup(id, number), number, batch),
             (_, Node::Branch(connective, children)) => {
                 plan_branch(*connective, children, &steps, batch.rows())
             }
@@ -56,8 +58,12 @@ fn steps<'p>(
     steps
 }
 
+/// The estimated work of planning a node on a batch, in the unit of the pace: about 100 ns.
+const WORK_OF_A_NODE: usize = 400;
+
 /// Returns the step of a leaf on batch `number`.
 pub(super) fn leaf_step<'p>(
+    query: &Query<'_>,
     leaf: &'p Leaf,
     lookup: &'p IndexLookup<'p>,
     number: usize,
@@ -73,7 +79,7 @@ pub(super) fn leaf_step<'p>(
         return step;
     }
     match batch.column(leaf.field) {
-        Some(column) => plan_leaf(leaf, lookup, number, column),
+        Some(column) => plan_leaf(leaf, lookup, number, column, query.pace()),
         // An engine has the columns of every filter it runs. A missing column would have no values.
         None => PlanStep::Settled(leaf.test.is_negated()),
     }

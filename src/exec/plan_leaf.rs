@@ -20,6 +20,7 @@ use crate::index::StringPostings;
 use crate::kernels;
 use crate::predicate::{Leaf, Set, Test, TextPattern};
 use crate::rows::{LANES, RowSet};
+use crate::stop::Pace;
 use crate::value::OrdinalRange;
 
 /// Plans a test of one string, or an `all` test of several strings, from the bitmaps in the index over all batches. Neither the column nor
@@ -62,13 +63,14 @@ pub(super) fn plan_leaf<'p>(
     lookup: &'p IndexLookup<'p>,
     number: usize,
     column: &'p Column,
+    pace: &Pace<'_>,
 ) -> PlanStep<'p> {
     let rows = column.rows();
     let (set, negated) = match &leaf.test {
         Test::Any(set) => (set, false),
         Test::None(set) => (set, true),
-        Test::All(set) => return plan_all(column, set, lookup, number),
-        Test::NotAll(set) => return plan_all(column, set, lookup, number).negated(column.rows()),
+        Test::All(set) => return plan_all(column, set, lookup, number, pace),
+        Test::NotAll(set) => return plan_all(column, set, lookup, number, pace).negated(column.rows()),
     };
     let Matching { path, rows: matching, cost, is_exact } = match lookup {
         IndexLookup::Nowhere => Matching::of_set(RowSet::None, 0, Cost::NONE),
@@ -77,7 +79,7 @@ pub(super) fn plan_leaf<'p>(
             let cost = COST_OF_A_BIT * own.len();
             Matching { is_exact: true, ..Matching::of_set(RowSet::listed(own), own.len(), cost) }
         }
-        _ => matching_set(column, set, lookup, number),
+        _ => matching_set(column, set, lookup, number, pace),
     };
     match path {
         AccessPath::Rows(RowSet::None) => PlanStep::Settled(negated),
@@ -133,8 +135,17 @@ fn present_count(column: &Column) -> usize {
     }
 }
 
+/// The number of strings that are looked up in a dictionary between two checks.
+const TEXTS_OF_A_CHECK: usize = 1 << 10;
+
 /// Returns the codes of a leaf's strings in a batch, in ascending order.
-fn codes(column: &Column, set: &Set, lookup: &IndexLookup<'_>, number: usize) -> SmallVec<[u32; 4]> {
+fn codes(
+    column: &Column,
+    set: &Set,
+    lookup: &IndexLookup<'_>,
+    number: usize,
+    pace: &Pace<'_>,
+) -> SmallVec<[u32; 4]> {
     match (lookup, &column.data, set) {
         (IndexLookup::Strings(found, _), _, _) => {
             let mut codes: SmallVec<[u32; 4]> =
@@ -143,10 +154,16 @@ fn codes(column: &Column, set: &Set, lookup: &IndexLookup<'_>, number: usize) ->
             codes
         }
         (_, ColumnData::Strings { dictionary, .. }, Set::Strings(points)) => {
-            dictionary.find_all(points.as_slice())
+            let texts = points.as_slice();
+            if !pace.can_stop() || texts.len() <= TEXTS_OF_A_CHECK {
+                return dictionary.find_all(texts);
+            }
+            // The strings ascend, and so do their codes.
+            let parts = texts.chunks(TEXTS_OF_A_CHECK).take_while(|texts| !pace.spend(texts.len() * 400));
+            parts.flat_map(|texts| dictionary.find_all(texts)).collect()
         }
         (_, ColumnData::Strings { dictionary, .. }, Set::Matching(pattern)) => {
-            matching_codes(dictionary, pattern)
+            matching_codes(dictionary, pattern, pace)
         }
         _ => SmallVec::new(),
     }
@@ -158,6 +175,7 @@ fn matching_set<'p>(
     set: &'p Set,
     lookup: &IndexLookup<'_>,
     number: usize,
+    pace: &Pace<'_>,
 ) -> Matching<'p> {
     let none = || Matching::of_set(RowSet::None, 0, Cost::NONE);
     match (&column.data, set) {
@@ -165,13 +183,13 @@ fn matching_set<'p>(
             Matching::present(column)
         }
         (ColumnData::Strings { .. }, Set::Strings(_) | Set::Matching(_)) => {
-            matching_strings(column, codes(column, set, lookup, number))
+            matching_strings(column, codes(column, set, lookup, number, pace))
         }
         (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(intervals)) => {
             match (overlapping(intervals.as_slice(), *zone), Sorted::new(sorted, column)) {
                 ([], _) => none(),
                 ([range], _) if covers(*range, *zone) => Matching::present(column),
-                (some, Some(sorted)) => matching_ranges(column, sorted, some),
+                (some, Some(sorted)) => matching_ranges(column, sorted, some, pace),
                 (some, None) => Matching::scan(column, ValueTest::Ranges(some), column.rows() / 4),
             }
         }
@@ -229,9 +247,14 @@ fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Match
 }
 
 /// Returns the rows whose value is in one of the ranges.
-fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [OrdinalRange]) -> Matching<'p> {
+fn matching_ranges<'p>(
+    column: &'p Column,
+    sorted: Sorted<'p>,
+    ranges: &'p [OrdinalRange],
+    pace: &Pace<'_>,
+) -> Matching<'p> {
     let len = sorted.len();
-    let parts = parts(column, sorted, ranges);
+    let parts = parts(column, sorted, ranges, pace);
     match parts.iter().map(Range::len).sum::<usize>() {
         0 => Matching::of_set(RowSet::None, 0, Cost::NONE),
         all if all == len => Matching::present(column),
@@ -256,7 +279,13 @@ fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [Ordi
 }
 
 /// Plans a test that every value of the set is among a row's values.
-fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, number: usize) -> PlanStep<'p> {
+fn plan_all<'p>(
+    column: &'p Column,
+    set: &'p Set,
+    lookup: &IndexLookup<'_>,
+    number: usize,
+    pace: &Pace<'_>,
+) -> PlanStep<'p> {
     let rows = column.rows();
     let leaf = |path, matched, cost| PlanStep::Leaf {
         path,
@@ -265,7 +294,7 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
     };
     match (&column.data, set) {
         (ColumnData::Strings { postings, .. }, Set::Strings(points)) => {
-            let mut codes = codes(column, set, lookup, number);
+            let mut codes = codes(column, set, lookup, number, pace);
             if codes.len() < points.as_slice().len() {
                 return PlanStep::Settled(false);
             }

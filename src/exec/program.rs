@@ -18,6 +18,7 @@ use crate::column::Sorted;
 use crate::kernels;
 use crate::operator::Connective;
 use crate::rows::{RowSet, Selection};
+use crate::stop::{CHECK_EVERY, Pace};
 
 /// An instruction: an operand, or the start or the end of a group of members.
 ///
@@ -42,6 +43,8 @@ pub(super) enum Op<'p> {
 pub(super) struct Program<'p> {
     pub(super) steps: Vec<PlanStep<'p>>,
     pub(super) ops: Vec<Op<'p>>,
+    /// The checks whether the search must stop. `None` for a program without a search.
+    pub(super) pace: Option<&'p Pace<'p>>,
 }
 
 /// An entry of the stack of [`Program::new`].
@@ -88,7 +91,26 @@ impl<'p> Program<'p> {
         if *live != Selection::All {
             ops.push(Op::Rows { rows: live.set(), negated: false });
         }
-        Self { steps, ops }
+        Self { steps, ops, pace: None }
+    }
+
+    /// Returns the program with the checks of a search. If the search is stopped, the result of the program has no meaning.
+    pub(super) fn paced(self, pace: &'p Pace<'p>) -> Self {
+        Self { pace: Some(pace), ..self }
+    }
+
+    /// Adds `cost` to the work of the search. Returns true if the search must stop.
+    #[inline]
+    pub(super) fn spend(&self, cost: Cost) -> bool {
+        self.pace.is_some_and(|pace| pace.spend(cost.get()))
+    }
+
+    /// Returns the estimated cost of an instruction for a batch of `rows` rows.
+    pub(super) fn cost(&self, op: &Op<'_>, rows: usize) -> Cost {
+        match op {
+            Op::Computed { effort, .. } => *effort + Cost::of_bitmap(rows),
+            Op::Open { .. } | Op::Close { .. } | Op::Rows { .. } => Cost::of_bitmap(rows),
+        }
     }
 
     /// Returns the estimate of the step `root`, deleted rows included.
@@ -125,7 +147,13 @@ impl<'p> Program<'p> {
             None => {
                 // The cache misses of all rows then overlap.
                 rows.iter().for_each(|row| self.prefetch(at, usize::from(*row)));
-                kernels::retain(rows, |row| self.member_passes(at, row));
+                let each = self.cost_of_testing(at);
+                // A check for each row would slow down groups of few members, which are tested fast.
+                if (each * rows.len()).get() <= CHECK_EVERY || self.pace.is_none() {
+                    kernels::retain(rows, |row| self.member_passes(at, row));
+                } else {
+                    kernels::retain(rows, |row| !self.spend(each) && self.member_passes(at, row));
+                }
             }
         }
     }

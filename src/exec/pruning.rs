@@ -89,7 +89,12 @@ impl<'q> Query<'q> {
             return Vec::new();
         }
         let mut kept: Option<Vec<usize>> = None;
+        /// The estimated work of a leaf on the zone map of one batch, in the unit of the pace.
+        const WORK_OF_A_ZONE: usize = 32;
         for id in self.conjuncts(&root) {
+            if self.pace.spend(batches.saturating_mul(WORK_OF_A_ZONE)) {
+                break;
+            }
             if let Node::Leaf(leaf) = self.predicate.node(*id) {
                 self.retain(leaf, &self.lookups[*id], batches, &mut kept);
             }

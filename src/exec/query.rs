@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::index_lookup::{IndexLookup, KeyRows, ZonedLeaf, look_up};
+use super::index_lookup::{IndexLookup, KeyRows, ZonedLeaf, look_up, unstopped};
 use super::scratch::PooledScratch;
 use super::trace::{Trace, Work};
 use crate::batch::Batch;
@@ -17,6 +17,7 @@ use crate::catalog::FieldId;
 use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
+use crate::stop::{Pace, StopCheck};
 
 /// A predicate that is prepared for evaluation on the batches of one snapshot.
 pub(crate) struct Query<'q> {
@@ -32,6 +33,8 @@ pub(crate) struct Query<'q> {
     pub(super) scratch: PooledScratch,
     /// The trace that records work, if any.
     pub(super) trace: Option<&'q Trace<'q>>,
+    /// The checks whether the search must stop.
+    pub(super) pace: Pace<'q>,
 }
 
 /// Branches of a top-level `or` that the key index answers. They are counted from the index, not per batch.
@@ -54,24 +57,28 @@ pub(crate) enum Known<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a number.
+    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` may stop the search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         index: &'q BatchIndex,
         batch: impl Fn(usize) -> Option<&'b Batch>,
+        stop: Option<&'q StopCheck<'q>>,
     ) -> Self {
+        let pace = Pace::new(stop);
         let lookups = predicate.nodes().iter().map(|node| match node {
-            Node::Leaf(leaf) => look_up(leaf, index, &batch),
+            Node::Leaf(leaf) => look_up(leaf, index, &batch, &pace),
             _ => IndexLookup::Column,
         });
+        let lookups = lookups.collect();
         let query = Self {
             predicate,
             index,
-            lookups: lookups.collect(),
+            lookups,
             zoned: Vec::new(),
             left_out: None,
             scratch: PooledScratch::default(),
             trace: None,
+            pace,
         };
         let zoned = query.zoned_leaves();
         Self { zoned, ..query }
@@ -137,6 +144,7 @@ impl<'q> Query<'q> {
             left_out: Some(Arc::new(left_out)),
             scratch: self.scratch.hand_on(),
             trace: self.trace,
+            pace: Pace::new(self.pace.check()),
         };
         let zoned = query.zoned_leaves();
         Self { zoned, ..query }
@@ -148,7 +156,7 @@ impl<'q> Query<'q> {
     }
 
     /// Returns the branches of a top-level `or` that the key index answers, with their rows.
-    fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
+    fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows<'q>)> {
         let children = match self.predicate.node(self.predicate.root()) {
             Node::Branch(Connective::Or, children) => &children[..],
             _ => &[],
@@ -172,7 +180,7 @@ impl<'q> Query<'q> {
     pub(crate) fn fork(&self) -> impl Fn() -> Query<'q> + Sync + use<'q> {
         let (predicate, index) = (self.predicate, self.index);
         let (lookups, zoned) = (Arc::clone(&self.lookups), self.zoned.clone());
-        let left_out = self.left_out.clone();
+        let (left_out, stop) = (self.left_out.clone(), self.pace.check());
         move || Query {
             predicate,
             index,
@@ -181,7 +189,13 @@ impl<'q> Query<'q> {
             left_out: left_out.clone(),
             scratch: PooledScratch::default(),
             trace: None,
+            pace: Pace::new(stop),
         }
+    }
+
+    /// Returns the checks whether the search must stop.
+    pub(crate) fn pace(&self) -> &Pace<'q> {
+        &self.pace
     }
 
     /// Returns the trace that records work, if any.
@@ -264,6 +278,7 @@ impl<'q> Query<'q> {
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     index: &'q BatchIndex,
+    pace: &Pace<'_>,
 ) -> Option<(FieldId, SmallVec<[&'q StringPostings; 8]>)> {
     let Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) }) = predicate.node(predicate.root())
     else {
@@ -272,7 +287,7 @@ pub(crate) fn counted_strings<'q>(
     let FieldIndex::Strings(strings) = index.field(*field) else { return None };
     let texts = points.as_slice();
     are_disjoint(index, *field, texts.len())
-        .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
+        .then(|| (*field, unstopped(texts, pace).filter_map(|text| strings.get(text)).collect()))
 }
 
 /// Returns true if no row can have two of `wanted` strings of a field.

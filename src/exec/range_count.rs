@@ -79,7 +79,7 @@ impl<'q> RangeCount<'q> {
         };
         let (leaf, ranges) = self.ranges;
         let column = batch.column(leaf.field)?;
-        let (sorted, parts) = sorted_parts(column, ranges)?;
+        let (sorted, parts) = sorted_parts(column, ranges, self.query.pace())?;
         let selected = parts.into_iter().map(|part| match &string {
             None => part.len(),
             Some((_, all)) if part.len() == batch.rows() => *all,
@@ -91,7 +91,8 @@ impl<'q> RangeCount<'q> {
             let row = usize::from(split(**row).1);
             string.as_ref().is_none_or(|(words, _)| has_bit(words, row)) && leaf.matches(column.values(row))
         });
-        Some(selected - left_out.count())
+        // A stopped search may have counted too few rows.
+        Some(selected.saturating_sub(left_out.count()))
     }
 
     /// Returns an upper bound of the cost of counting the rows of a batch. The unit is the time to process one 64-row word.

@@ -8,8 +8,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::cost::COST_OF_SEEKING;
 use crate::column::{Column, ColumnData, Sorted};
 use crate::predicate::Intervals;
+use crate::stop::Pace;
 use crate::value::OrdinalRange;
 
 /// Returns the ranges that overlap a zone. `ranges` ascend.
@@ -30,13 +32,14 @@ pub(super) fn covers((low, high): OrdinalRange, zone: Option<OrdinalRange>) -> b
 pub(super) fn sorted_parts<'p>(
     column: &'p Column,
     ranges: &Intervals,
+    pace: &Pace<'_>,
 ) -> Option<(Sorted<'p>, SmallVec<[Range<usize>; 2]>)> {
     let ColumnData::Ordered { zone, sorted, .. } = &column.data else { return None };
     let sorted = Sorted::new(sorted, column)?;
     let parts = match overlapping(ranges.as_slice(), *zone) {
         [] => SmallVec::new(),
         [range] if covers(*range, *zone) => SmallVec::from_elem(0..sorted.len(), 1),
-        some => parts(column, sorted, some),
+        some => parts(column, sorted, some, pace),
     };
     Some((sorted, parts))
 }
@@ -46,10 +49,12 @@ pub(super) fn parts(
     column: &Column,
     sorted: Sorted<'_>,
     ranges: &[OrdinalRange],
+    pace: &Pace<'_>,
 ) -> SmallVec<[Range<usize>; 2]> {
     match &column.data {
         ColumnData::Ordered { values, zone: Some(zone), .. } => {
-            sorted.parts(ranges.iter().copied(), *zone, |row| values.get(row))
+            let ranges = ranges.iter().copied().take_while(|_| !pace.spend(COST_OF_SEEKING.get()));
+            sorted.parts(ranges, *zone, |row| values.get(row))
         }
         _ => SmallVec::new(),
     }

@@ -14,6 +14,9 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
 use crate::rows::LANES;
 
+/// The estimated work of a leaf on at most 64 rows, in the unit of the pace: about 1 µs.
+pub(super) const WORK_OF_A_LEAF: usize = 4000;
+
 /// A branch whose children are being tested.
 struct OpenBranch<'p> {
     connective: Connective,

@@ -3,9 +3,7 @@
 //! Counts, pages and estimates all evaluate batches through a [`Scan`]. Before each batch, a [`Collector`] says what it needs of the batch.
 //! Then it gets the rows that the query selects there. The scan also counts the rows that the search examines.
 //!
-//! Searches have no time limit. It would be checked in [`Scan::select`] and [`Scan::examine`], which see every batch and every chunk of
-//! top rows. [`Scan::run`], `topk::seek`, and `bound` and `counting` in `engine::search` would have to pass the stop on to
-//! `strategy::run`.
+//! Before each batch, the scan checks whether the search must stop. See [`stop`](crate::stop).
 #![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search examines, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
@@ -14,6 +12,7 @@ use super::evaluate::{Selected, select};
 use super::query::Query;
 use crate::batch::Batch;
 use crate::rows::Selection;
+use crate::stop::Pace;
 
 /// A batch that may have selected rows.
 #[derive(Clone, Copy)]
@@ -62,25 +61,47 @@ pub(crate) struct Scan<'q> {
     kept: RefCell<Option<(usize, Selected<'q>)>>,
 }
 
+/// The estimated work of a batch that its indexes answer, in the unit of the pace.
+const WORK_OF_AN_ANSWER: usize = 4000;
+
 impl<'q> Scan<'q> {
     pub(crate) fn new(query: &'q Query<'q>) -> Self {
         Self { query, examined: Cell::new(0), kept: RefCell::new(None) }
     }
 
-    /// Visits batches until the collector needs no more of them.
+    /// Visits batches until the collector needs no more of them, or until the search must stop.
     pub(crate) fn run<C: Collector<'q>>(&self, batches: impl Iterator<Item = C::Item>, collector: &mut C) {
         for item in batches {
             let visit = C::visit(&item);
             match collector.need(&item) {
                 Need::Rows => {
+                    if self.is_stopped() {
+                        break;
+                    }
                     let selected = self.select(visit);
                     collector.collect(&item, selected);
                 }
-                Need::Answered => self.examine(visit.batch.rows() as u64),
+                Need::Answered => {
+                    self.examine(visit.batch.rows() as u64);
+                    // The indexes of a batch answer in about a microsecond.
+                    if self.pace().spend(WORK_OF_AN_ANSWER) {
+                        break;
+                    }
+                }
                 Need::Nothing => {}
                 Need::End => break,
             }
         }
+    }
+
+    /// Returns the checks whether the search must stop.
+    pub(crate) fn pace(&self) -> &'q Pace<'q> {
+        self.query.pace()
+    }
+
+    /// Returns true if the search must stop. Checks now.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.pace().is_stopped()
     }
 
     /// Plans the query on a batch, or returns the plan that [`likely`](Self::likely) kept. Most plans compute their rows only when the

@@ -57,6 +57,9 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
             trace.note(|work| work.rows_ranked += rows.len() as u64);
         }
         row_at_a_time::selected(self.query.predicate, row_at_a_time::all(rows.len()), |node, leaf, asked| {
+            if self.query.pace.spend(row_at_a_time::WORK_OF_A_LEAF) {
+                return 0;
+            }
             self.passing(node, leaf, chunk, rows, asked)
         })
     }

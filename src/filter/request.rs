@@ -6,6 +6,7 @@ use super::params::{DEFAULT_PAGE, Paging, page_too_large};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::stop::{CancelToken, Deadline, StopConditions};
 
 /// A search request: a filter, an order and a page.
 ///
@@ -38,13 +39,22 @@ pub struct SearchRequest {
     pub limit: u64,
     /// True to count all selected documents.
     pub count: bool,
+    /// The token and the deadline that may stop the search.
+    pub(crate) stop: StopConditions,
 }
 
 impl SearchRequest {
     /// Creates the request for the first [`DEFAULT_PAGE`] documents that the filter selects, in stored order, without a count.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
-        Self { filter, order: None, offset: 0, limit: DEFAULT_PAGE, count: false }
+        Self {
+            filter,
+            order: None,
+            offset: 0,
+            limit: DEFAULT_PAGE,
+            count: false,
+            stop: StopConditions::default(),
+        }
     }
 
     /// Sets the order; `None` is the order in which documents were first stored.
@@ -75,7 +85,38 @@ impl SearchRequest {
     #[must_use]
     pub fn with_paging(self, paging: Paging) -> Self {
         let Paging { order, offset, limit, count } = paging;
-        Self { filter: self.filter, order, offset, limit, count }
+        Self { order, offset, limit, count, ..self }
+    }
+
+    /// Sets the token that stops the search. A search that is stopped returns [`ErrorKind::SearchCancelled`](crate::ErrorKind), within about
+    /// a millisecond, and never a part of the answer.
+    ///
+    /// ```
+    /// use casefilter::{CancelToken, Catalog, Filter, SearchRequest};
+    /// let token = CancelToken::new();
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_cancel(token.clone());
+    /// token.cancel(); // From any thread.
+    /// # let _ = request;
+    /// ```
+    #[must_use]
+    pub fn with_cancel(self, token: impl Into<Option<CancelToken>>) -> Self {
+        Self { stop: StopConditions { cancel: token.into(), ..self.stop }, ..self }
+    }
+
+    /// Sets the deadline of the search. A search that is stopped returns [`ErrorKind::DeadlineExceeded`](crate::ErrorKind), within about a
+    /// millisecond, and never a part of the answer. A search that is complete is answered even if the deadline passes at its end.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// use casefilter::{Catalog, Deadline, Filter, SearchRequest};
+    /// let end = Instant::now() + Duration::from_secs(2);
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_deadline(Deadline::new(move || Instant::now() >= end));
+    /// # let _ = request;
+    /// ```
+    #[must_use]
+    pub fn with_deadline(self, deadline: impl Into<Option<Deadline>>) -> Self {
+        Self { stop: StopConditions { deadline: deadline.into(), ..self.stop }, ..self }
     }
 }
 

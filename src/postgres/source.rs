@@ -24,6 +24,7 @@ use crate::engine::{AnswerWriter, SearchAnswer};
 use crate::error::Error;
 use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
+use crate::stop::StopConditions;
 
 /// A PostgreSQL table of cases that is searched like an [`Engine`](crate::Engine).
 ///
@@ -149,6 +150,8 @@ impl PostgresSource {
     /// - [`Table`](PostgresErrorKind::Table) or [`Refused`](PostgresErrorKind::Refused) if the table must be repaired.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the table's, or hides
     ///   the field of the order.
+    /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. They are checked every
+    ///   two milliseconds, and the statement is cancelled on the server.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
@@ -217,7 +220,7 @@ impl PostgresSource {
         let page = table.page(Dialect::Postgres, request).map_err(mismatch)?;
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
         let count = count.transpose().map_err(mismatch)?;
-        self.with_connection(async |connection| {
+        let work = self.with_connection(async |connection| {
             let page = self.prepare(connection, page).await?;
             match count {
                 None => page.each(&connection.client, &mut take).await.map(|()| None),
@@ -226,8 +229,13 @@ impl PostgresSource {
                     page_and_count(&connection.client, &page, &count, &mut take).await.map(Some)
                 }
             }
-        })
-        .await
+        });
+        tokio::select! {
+            biased;
+            error = stopped(&request.stop) => Err(PostgresError::new(PostgresErrorKind::Stopped, error.to_string())),
+            // A dropped search cancels its statement.
+            found = work => found,
+        }
     }
 
     /// Runs `work` on a connection from the pool. After an error or a timeout the connection is closed.
@@ -257,6 +265,22 @@ impl PostgresSource {
         let (prepared, is_cached) = connection.prepared.get(&connection.client, statement.sql()).await?;
         add(if is_cached { &self.inner.counts.reused } else { &self.inner.counts.prepared });
         Ok(PreparedStatement { prepared, statement })
+    }
+}
+
+/// The time between two checks whether a search must stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Waits until a search must stop, and returns its error.
+async fn stopped(conditions: &StopConditions) -> Error {
+    if conditions.check().is_none() {
+        return std::future::pending().await;
+    }
+    loop {
+        if let Err(error) = conditions.verdict_now() {
+            return error;
+        }
+        tokio::time::sleep(STOP_INTERVAL).await;
     }
 }
 

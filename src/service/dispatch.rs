@@ -97,6 +97,7 @@ async fn call(
         query: head.uri.query().map(str::to_owned),
         body: body.bytes.clone(),
         deadline,
+        client: head.extensions.get().cloned().unwrap_or_default(),
     };
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await,

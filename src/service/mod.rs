@@ -75,6 +75,8 @@
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503, as does an update that waits for
 //!   other writes longer than [`turn_timeout`](ServiceOptions::turn_timeout). If there are several tokens, each gets at most half
 //!   of `concurrency`.
+//! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search whose client
+//!   disconnects is stopped, too (see [threads](#threads)). `casefilter_searches_stopped_total` counts both.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
 //!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. Larger bodies
 //!   use the other half. A token at one peer gets at most as much of this half as remains free, and 503 beyond that. So a client that knows
@@ -124,7 +126,8 @@
 //! the connection's thread. Moving it to another thread would cost about 10 µs, and most searches take 2 to 5 µs.
 //!
 //! A client may close its sending side and still receives its responses. A request continues if its client disconnects, and is
-//! logged and counted as usual. A request that is aborted, because its connection failed or the grace period of a shutdown
+//! logged and counted as usual. Only searches are stopped: at once if the connection has failed, and one second after the end of the
+//! client's input. A request that is aborted, because its connection failed or the grace period of a shutdown
 //! ended, is logged and counted with the status 499; its update may still be stored.
 //!
 //! A panic becomes a 500, with its cause in the log.
@@ -259,6 +262,7 @@
 //! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |
 //! | 5032 | `SourceUnavailableException` | 503 | PostgreSQL cannot search the cases at the moment |
+//! | 5033 | `SearchTimeoutException` | 503 | the search took longer than the service allows |
 //! | 5070 | `InsufficientStorageException` | 507 | admin socket: the disk is full |
 
 #[cfg(unix)]
@@ -269,6 +273,7 @@ mod http;
 mod metrics;
 mod operations;
 mod options;
+mod search_stop;
 mod shutdown;
 mod state;
 mod work;

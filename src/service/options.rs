@@ -52,6 +52,11 @@ pub struct ServiceOptions {
     pub write_timeout: Duration,
     /// The time that an update waits for commits of imports and for other updates. After that it gets 503.
     pub turn_timeout: Duration,
+    /// The time that a search may take, from its whole request to the start of its response. After that it gets 503. Zero is no limit.
+    ///
+    /// The default is far above the time of any usual search of ten million cases. It stops searches whose filter has thousands of
+    /// criteria, before they keep a processor from the others.
+    pub search_timeout: Duration,
     /// The time between the start of a shutdown, when `/readyz` becomes 503, and the closing of the port.
     ///
     /// It lets load balancers notice the shutdown. The default is 0, for a service without a load balancer.
@@ -76,6 +81,7 @@ impl Default for ServiceOptions {
             read_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
             turn_timeout: Duration::from_secs(10),
+            search_timeout: Duration::from_secs(10),
             drain: Duration::ZERO,
             grace: Duration::from_secs(30),
         }

@@ -34,7 +34,8 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// A case was rejected; nothing was stored.
     Refused,
-    /// The request does not fit the store: its filter or order is of another catalogue, or its page is too large.
+    /// The request does not fit the store: its filter or order is of another catalogue, or its page is too large. Or the search was stopped
+    /// by its [token](crate::CancelToken) or its [deadline](crate::Deadline); see [`StoreError::request_error`].
     Request,
 }
 
@@ -120,11 +121,13 @@ impl std::error::Error for StoreError {}
 pub(super) struct Fault {
     pub(super) kind: StoreErrorKind,
     pub(super) detail: String,
+    /// The error of a search that was stopped.
+    request: Option<Box<Error>>,
 }
 
 impl Fault {
     pub(super) fn new(kind: StoreErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into() }
+        Self { kind, detail: detail.into(), request: None }
     }
 
     /// Returns the fault of bytes that cannot be decoded or contradict each other.
@@ -132,8 +135,16 @@ impl Fault {
         Self::new(StoreErrorKind::Corrupt, detail)
     }
 
+    /// Returns the fault of a search that was stopped while its documents were read.
+    pub(super) fn stopped(error: Error) -> Self {
+        Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, "stopped") }
+    }
+
     pub(super) fn of_file(self, file: &str) -> StoreError {
-        StoreError::new(self.kind, file, self.detail)
+        match self.request {
+            Some(error) => StoreError::request(file, *error),
+            None => StoreError::new(self.kind, file, self.detail),
+        }
     }
 }
 

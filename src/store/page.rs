@@ -5,6 +5,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError};
 use crate::engine::FoundRows;
 use crate::filter::SearchRequest;
+use crate::stop::StopConditions;
 
 /// The page of cases that a search found. Their documents are not read yet.
 ///
@@ -44,14 +45,15 @@ impl Store {
     ) -> Result<(FoundPage, T), StoreError> {
         let (rows, part) = self.find(request, |rows, documents| {
             let mut part = new(rows.len());
-            read(rows, documents, 0, &mut part, &take)?;
+            read(rows, documents, 0, &mut part, &take, &request.stop)?;
             Ok(part)
         })?;
         let part = part.unwrap_or_else(|| new(0));
         Ok((FoundPage { rows }, part))
     }
 
-    /// Passes the documents of a page to `take`, in order, starting at index `from`. Stops when `take` returns false.
+    /// Passes the documents of a page to `take`, in order, starting at index `from`. Stops when `take` returns false. Returns an error if
+    /// `stop` is to stop it.
     ///
     /// If the file has to be reopened, reading starts again with another value of `new`.
     ///
@@ -64,10 +66,11 @@ impl Store {
         from: usize,
         new: impl Fn() -> T,
         take: impl Fn(&mut T, &str) -> bool,
+        stop: &StopConditions,
     ) -> Result<T, StoreError> {
         self.read_documents(&page.rows, |documents| {
             let mut part = new();
-            read(&page.rows, documents, from, &mut part, &take)?;
+            read(&page.rows, documents, from, &mut part, &take, stop)?;
             Ok(part)
         })
     }
@@ -80,8 +83,10 @@ fn read<T>(
     from: usize,
     part: &mut T,
     take: &impl Fn(&mut T, &str) -> bool,
+    stop: &StopConditions,
 ) -> Result<(), Fault> {
     for place in from..rows.len() {
+        stop.verdict_now().map_err(Fault::stopped)?;
         let number = rows.document_number(place);
         if !documents.read(number, |document| take(part, document))? {
             break;

@@ -22,6 +22,17 @@ impl Store {
         self.engine.count(filter)
     }
 
+    /// Returns [`hints`](Self::hints) on the filter of a request. Its [token](SearchRequest::with_cancel) and its
+    /// [deadline](SearchRequest::with_deadline) stop the search for them.
+    ///
+    /// # Errors
+    /// Returns an error if the search for hints was stopped.
+    pub fn hints_for(&self, request: &SearchRequest) -> Result<Vec<Warning>, Error> {
+        let mut hints = self.engine.hints_for(request)?;
+        hints.extend(self.unknown_members(&request.filter));
+        Ok(hints)
+    }
+
     /// Returns hints about why a filter may select no case, as [`Engine::hints`](crate::Engine::hints) does, and the
     /// [unknown members](Self::unknown_members) that look like its fields.
     #[must_use]
@@ -56,11 +67,12 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a document is damaged. Returns [`StoreErrorKind::Request`] if
-    /// [`Engine::search`](crate::Engine::search) rejects the request.
+    /// [`Engine::search`](crate::Engine::search) rejects the request, or if the search or the reading of documents was stopped.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let (rows, page) = self.find(request, |rows, documents| {
             let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
             for place in 0..rows.len() {
+                request.stop.verdict_now().map_err(Fault::stopped)?;
                 documents
                     .read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
             }
@@ -87,12 +99,12 @@ impl Store {
         let again = || {
             // Waits for a thread that reopens the file. The search is repeated, since writes in between have replaced documents.
             let now = Documents::of(&self.file)?;
-            let Ok(answer) = self.engine.find(request) else {
-                return Err(Fault::new(
-                    StoreErrorKind::Failed,
-                    "opened again while a page was read; search again",
-                ));
-            };
+            let answer = self.engine.find(request).map_err(|error| match error.is_stop() {
+                true => Fault::stopped(error),
+                false => {
+                    Fault::new(StoreErrorKind::Failed, "opened again while a page was read; search again")
+                }
+            })?;
             let documents = answer.attachment::<Documents>();
             let documents = documents.filter(|own| own.generation >= now.generation).unwrap_or(&now);
             let result = read(&answer, documents)?;
@@ -137,7 +149,7 @@ impl Store {
     /// Passes the ids of the cases on the page of a request to `take`, from one snapshot. The file is not read.
     ///
     /// The ids are not collected in a list, so the limit of the request may exceed [`Limits::page`](crate::Limits::page), as for
-    /// [`documents`](Self::documents).
+    /// [`documents`](Self::documents). A deadline of the request applies to the search; `take` may end the rest.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Error, Filter, SearchRequest, Store, StoreOptions};
@@ -167,7 +179,8 @@ impl Store {
 
     /// Returns an iterator over the documents of the cases on the page of a request, from one snapshot.
     ///
-    /// Since one document is in memory at a time, the limit of the request may exceed [`Limits::page`](crate::Limits::page).
+    /// Since one document is in memory at a time, the limit of the request may exceed [`Limits::page`](crate::Limits::page). A deadline of
+    /// the request applies to the search, not to the iterator.
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`Engine::search`](crate::Engine::search).

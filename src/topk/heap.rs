@@ -17,6 +17,7 @@ use crate::catalog::FieldId;
 use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
+use crate::stop::{PART, Pace, sort_window};
 
 /// A selected row and its sort key.
 #[derive(Clone, Copy)]
@@ -34,6 +35,10 @@ const STEPS_OF_A_CANDIDATE: usize = 16;
 const LEAST_TOGETHER: usize = 64;
 /// The maximum number of sorted rows that are tested together.
 const MOST_TOGETHER: usize = 1 << 12;
+/// The estimated work of a row that becomes a candidate, in the unit of the pace: about 10 ns.
+const WORK_OF_A_CANDIDATE: usize = 40;
+/// The estimated work of a sorted row that is tested, or of a candidate that is copied, in the unit of the pace: about 5 ns.
+const WORK_OF_A_STEP: usize = 20;
 /// The number of extra candidates to collect before the list is cut back to the first k.
 const SLACK: usize = 64;
 
@@ -54,6 +59,8 @@ pub(super) struct TopK<'b, 's> {
     near: usize,
     /// If set, rows before this key are skipped. Requires batches with sorted rows.
     pub(super) start: Option<Key<'b>>,
+    /// The checks whether the search must stop.
+    pace: &'b Pace<'b>,
 }
 
 /// The batch whose rows are being added.
@@ -65,9 +72,19 @@ struct SourceBatch<'b, 's, 'q> {
 }
 
 impl<'b, 's> TopK<'b, 's> {
-    pub(super) fn new(by: SortBy<'s>) -> Self {
+    pub(super) fn new(by: SortBy<'s>, pace: &'b Pace<'b>) -> Self {
         let (descending, candidates) = (by.is_descending(), Vec::new());
-        Self { by, descending, wanted: 0, candidates, bound: None, estimate: None, near: 0, start: None }
+        Self {
+            by,
+            descending,
+            wanted: 0,
+            candidates,
+            bound: None,
+            estimate: None,
+            near: 0,
+            start: None,
+            pace,
+        }
     }
 
     /// Skips rows after the estimated key, which comes after about `near` rows of each batch.
@@ -133,6 +150,7 @@ impl<'b, 's> TopK<'b, 's> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
+        let candidates = candidates.take_while(|_| !self.pace.spend(WORK_OF_A_CANDIDATE));
         let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
             // Rows in insertion order need no sorting, and rows after the wanted ones are not read.
@@ -193,7 +211,7 @@ impl<'b, 's> TopK<'b, 's> {
         let mut rows = Vec::with_capacity(together.min(end.saturating_sub(step)));
         let mut found: Vec<Candidate<'b>> = Vec::with_capacity(self.wanted.min(expected).min(MOST_TOGETHER));
         let mut is_full = false;
-        while step < end && !is_full {
+        while step < end && !is_full && !self.pace.spend(together * WORK_OF_A_STEP) {
             let next = (step + together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
             // Most pages are sorted by a timestamp, so such keys have their own loop.
@@ -243,7 +261,8 @@ impl<'b, 's> TopK<'b, 's> {
         codes.sort_by(|(a, _), (b, _)| a.compare(b, self.descending));
         let mut found: Vec<Candidate<'b>> = Vec::new();
         for (key, code) in codes {
-            if found.len() >= self.wanted || self.is_behind(&key) {
+            let is_enough = found.len() >= self.wanted || self.is_behind(&key);
+            if is_enough || self.pace.spend(WORK_OF_A_CANDIDATE) {
                 return found;
             }
             let with_code = postings.get(code);
@@ -299,12 +318,12 @@ impl<'b, 's> TopK<'b, 's> {
             let Ok(row) = u16::try_from(row) else { break };
             chosen.push((rank, row));
             if chosen.len() >= need * 2 + SLACK {
-                keep_first(&mut chosen, need, Ord::cmp);
+                keep_first(&mut chosen, need, self.pace, Ord::cmp);
                 // The rows that were cut off come after the last one that was kept.
                 below = chosen.last().map_or(0, |(rank, _)| *rank);
             }
         }
-        keep_first(&mut chosen, need, Ord::cmp);
+        keep_first(&mut chosen, need, self.pace, Ord::cmp);
         found.extend(chosen.into_iter().map(|(_, row)| source.candidate(key, row, self.descending)));
     }
 
@@ -313,7 +332,7 @@ impl<'b, 's> TopK<'b, 's> {
         // Equal keys are rare, and a lazy column of ids should not be decoded without need.
         let ids = LazyCell::new(|| source.ids(self.by));
         let id_rank = |candidate: &Candidate<'_>| ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
-        keep_first(&mut found, self.wanted, |a, b| {
+        keep_first(&mut found, self.wanted, self.pace, |a, b| {
             self.compare_keys(a, b).then_with(|| id_rank(a).cmp(&id_rank(b)))
         });
         if let Some(bound) = self.bound {
@@ -346,7 +365,7 @@ impl<'b, 's> TopK<'b, 's> {
         };
         if self.wanted > 0 && candidates.len() >= self.wanted + slack {
             let are_more = candidates.len() > self.wanted;
-            keep_first(&mut candidates, self.wanted, |a, b| self.compare(a, b));
+            keep_first(&mut candidates, self.wanted, self.pace, |a, b| self.compare(a, b));
             self.bound = if are_more {
                 candidates.last().copied()
             } else {
@@ -361,6 +380,9 @@ impl<'b, 's> TopK<'b, 's> {
 
     /// Returns the sorted page: at most `limit` rows, starting at `offset`.
     pub(super) fn page(self, offset: usize, limit: usize) -> Vec<RowAddr> {
+        if self.pace.can_stop() && self.candidates.len() > PART {
+            return self.long_page(offset, limit);
+        }
         // Rows of a single batch are usually sorted already.
         if self.candidates.is_sorted_by(|a, b| a.rank < b.rank) {
             return self.candidates.iter().skip(offset).take(limit).map(|candidate| candidate.at).collect();
@@ -373,6 +395,32 @@ impl<'b, 's> TopK<'b, 's> {
             run.sort_unstable_by(|(_, a), (_, b)| self.compare(a, b));
         }
         order.into_iter().skip(offset).take(limit).map(|(_, candidate)| candidate.at).collect()
+    }
+}
+
+impl TopK<'_, '_> {
+    /// Returns the sorted page like [`page`](Self::page), from many candidates, in steps that check whether the search must stop.
+    fn long_page(&self, offset: usize, limit: usize) -> Vec<RowAddr> {
+        let mut order: Vec<(u64, &Candidate<'_>)> = Vec::with_capacity(self.candidates.len());
+        for candidates in self.candidates.chunks(PART) {
+            if self.pace.spend(candidates.len() * WORK_OF_A_STEP) {
+                return Vec::new();
+            }
+            order.extend(candidates.iter().map(|candidate| (candidate.rank, candidate)));
+        }
+        let end = order.len().min(offset.saturating_add(limit));
+        let window = offset.min(end)..end;
+        sort_window(&mut order, window.clone(), self.pace, |(a_rank, a), (b_rank, b)| {
+            a_rank.cmp(b_rank).then_with(|| self.compare(a, b))
+        });
+        let mut rows = Vec::with_capacity(window.len());
+        for candidates in order.get(window).unwrap_or_default().chunks(PART) {
+            if self.pace.spend(candidates.len() * WORK_OF_A_STEP) {
+                return Vec::new();
+            }
+            rows.extend(candidates.iter().map(|(_, candidate)| candidate.at));
+        }
+        rows
     }
 }
 
@@ -408,9 +456,16 @@ impl<'b> SourceBatch<'b, '_, '_> {
 
 /// Truncates `items` to the first `wanted` items in the order of `compare`. The last kept item is then the last in this order; the others
 /// are unsorted.
-fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> Ordering) {
+fn keep_first<T: Copy>(
+    items: &mut Vec<T>,
+    wanted: usize,
+    pace: &Pace<'_>,
+    compare: impl Fn(&T, &T) -> Ordering,
+) {
     if items.len() > wanted {
-        if wanted > 0 {
+        if wanted > 0 && pace.can_stop() && items.len() > PART {
+            sort_window(items, wanted - 1..wanted, pace, compare);
+        } else if wanted > 0 {
             items.select_nth_unstable_by(wanted - 1, compare);
         }
         items.truncate(wanted);

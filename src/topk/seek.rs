@@ -46,7 +46,8 @@ struct OffsetSearch<'o, 'b, 's> {
 /// Picks a chain of batches with disjoint key ranges and takes the key at the proportional offset of the chain. Then counts the selected
 /// rows with an earlier key in all other batches, and corrects the key up to four times.
 ///
-/// Returns `None` if a batch does not keep its rows sorted, if no two batches overlap, or if the row at the offset has no value.
+/// Returns `None` if a batch does not keep its rows sorted, if no two batches overlap, if the row at the offset has no value, or if the search
+/// must stop.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -148,6 +149,9 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
         for (visit, sorted) in &self.chain {
+            if self.scan.is_stopped() {
+                return None;
+            }
             let selected = self.scan.select(visit);
             let count = selected.count();
             if count <= skip {
@@ -178,6 +182,9 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         for (Ranged { visit, first, last, .. }, sorted) in &self.others {
             if !is_before(first) {
                 continue;
+            }
+            if self.scan.is_stopped() {
+                break;
             }
             let selected = self.scan.select(visit);
             let count = if is_before(last) {

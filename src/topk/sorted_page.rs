@@ -53,7 +53,7 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
         let mut page = SortedPage {
-            heap: TopK::new(self.by).estimating(estimate),
+            heap: TopK::new(self.by, self.scan.pace()).estimating(estimate),
             offset: self.offset,
             limit: self.limit,
             total: None,
@@ -69,7 +69,7 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     }
 
     fn collected(&mut self, offset: usize, point: Option<SeekPoint<'q>>) -> PageRows {
-        let mut heap = TopK::new(self.by);
+        let mut heap = TopK::new(self.by, self.scan.pace());
         heap.start = point.map(|point| point.key);
         let may_pass_over = point.is_none();
         let total = self.with_total.then_some(0);

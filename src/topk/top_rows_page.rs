@@ -150,7 +150,7 @@ fn best_of<'b, 's>(
     by: SortBy<'s>,
     wanted: usize,
 ) -> TopK<'b, 's> {
-    let mut best = TopK::new(by);
+    let mut best = TopK::new(by, scan.pace());
     best.wanted = wanted;
     best.take_in_rows(rows);
     scan.run(others.map(|visit| Ranged::new(visit, by)), &mut HeapOnly(&mut best));

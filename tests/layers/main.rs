@@ -38,6 +38,7 @@ const ROOMS: &[Room] = &[
         "the form in which a client learns errors, over HTTP and in lines of answers",
     ),
     room("limits", &[], "bounds are numbers that the host sets"),
+    room("stop", &["error"], "a search stops for reasons of the host, independent of what it searches"),
     room("lock", &[], "a lock does not depend on the type of its value"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
     room("json", &["error"], "the JSON reader knows bytes and positions, not their meaning"),
@@ -87,7 +88,7 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "exec",
-        &["operator", "catalog", "value", "predicate", "kernels", "rows", "column", "batch", "index"],
+        &["operator", "catalog", "stop", "value", "predicate", "kernels", "rows", "column", "batch", "index"],
         "a predicate is evaluated on one batch, independent of requests and of the engine",
     ),
     room(
@@ -100,6 +101,7 @@ const ROOMS: &[Room] = &[
         &[
             "error",
             "limits",
+            "stop",
             "operator",
             "catalog",
             "json",
@@ -130,7 +132,7 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "topk",
-        &["catalog", "value", "rows", "column", "batch", "index", "exec", "filter/order"],
+        &["stop", "catalog", "value", "rows", "column", "batch", "index", "exec", "filter/order"],
         "the choice of the page's rows from the selected rows",
     ),
     room(
@@ -138,6 +140,7 @@ const ROOMS: &[Room] = &[
         &[
             "error",
             "limits",
+            "stop",
             "lock",
             "catalog",
             "kernels",

@@ -19,6 +19,7 @@ mod quick_start;
 #[cfg(unix)]
 mod running;
 mod scope;
+mod search_stop;
 mod server;
 mod source;
 mod surface;

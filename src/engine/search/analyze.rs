@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::bound::BoundRequest;
+use super::bound::{BoundRequest, Watch};
 use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
 use super::strategy::{self, PageStrategy, SearchOutcome, TotalStrategy};
 use crate::engine::Engine;
@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
 use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
+use crate::stop::StopCheck;
 use crate::topk::BatchWalk;
 
 impl Engine {
@@ -76,8 +77,12 @@ impl Engine {
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         // The search comes first, so that it runs like any other search, without the results of earlier look-ups.
-        let searched = clock.map(|clock| self.searched((request, order), view, clock));
-        let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
+        let stop = request.stop.check();
+        let searched = clock.map(|clock| self.searched((request, order), view, clock, stop.as_ref()));
+        let searched = searched.transpose()?;
+        let watch = Watch { trace: None, stop: stop.as_ref() };
+        let bound = BoundRequest::new(&self.catalog, (request, order), view, watch);
+        bound.check_stop()?;
         let query = bound.query();
         let total_by = TotalStrategy::of(&bound);
         let page_by = PageStrategy::candidates(&bound, total_by).next().unwrap_or(PageStrategy::Sorted);
@@ -95,6 +100,7 @@ impl Engine {
             by_gathering: 0,
         };
         for visit in bound.visits() {
+            bound.check_stop()?;
             asked += 1;
             exec::explain(query, visit.number, visit.batch, visit.live, &mut plans);
             let walk = match BatchWalk::new(visit.batch, bound.sort_by()) {
@@ -106,19 +112,23 @@ impl Engine {
                 *walk += 1;
             }
         }
-        let measured = clock.map(|clock| {
+        let measure = |clock: &Clock<'_>| -> Result<_, Error> {
             let mut measured = vec![Measured::default(); plans.len()];
             for (number, slot) in view.numbered() {
+                bound.check_stop()?;
                 exec::measure(query, number, &slot.batch, &slot.live, clock, &mut measured);
             }
-            measured
-        });
+            Ok(measured)
+        };
+        let measured = clock.map(measure).transpose()?;
 
         let root = plans.len() - 1;
         let all = view.slots().count() as u64;
         let known_batches = plans[root].exact;
         let selected = measured.as_ref().map_or(0, |nodes| nodes[root].rows);
         let from_index = (total_by == TotalStrategy::Directory).then(|| bound.index_total()).flatten();
+        // A loop that was stopped has left plans or counts that are not complete.
+        bound.verdict()?;
         Ok(Explanation {
             cases: view.cases() as u64,
             batches: Batches { all, ruled_out: all - asked },
@@ -141,15 +151,17 @@ impl Engine {
         (request, order): (&SearchRequest, Option<SortKey>),
         view: &View,
         clock: &Clock<'_>,
-    ) -> (SearchOutcome, Work, Vec<Phase>) {
+        stop: Option<&StopCheck<'_>>,
+    ) -> Result<(SearchOutcome, Work, Vec<Phase>), Error> {
         let trace = Trace::new(clock);
         let start = trace.now();
-        let found = strategy::run(&BoundRequest::new(&self.catalog, (request, order), view, Some(&trace)));
+        let watch = Watch { trace: Some(&trace), stop };
+        let found = strategy::run(&BoundRequest::new(&self.catalog, (request, order), view, watch))?;
         let end = trace.now();
         let (work, planning, evaluating) = trace.finish();
         let rest = end.saturating_sub(start).saturating_sub(planning).saturating_sub(evaluating);
         let phase = |name, time| Phase { name, time };
-        (found, work, vec![phase("plan", planning), phase("evaluate", evaluating), phase("page", rest)])
+        Ok((found, work, vec![phase("plan", planning), phase("evaluate", evaluating), phase("page", rest)]))
     }
 }
 

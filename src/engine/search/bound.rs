@@ -8,10 +8,12 @@ use super::counting::{self, Counted};
 use crate::batch::{Batch, MAX_BATCHES, MAX_ROWS, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
+use crate::error::Error;
 use crate::exec::{self, Known, Query, Scan, ScatteredRows, Trace, Visit};
 use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 use crate::index::{TopRow, TopRows, split};
+use crate::stop::{Pace, StopCheck};
 use crate::topk::{
     PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
 };
@@ -24,8 +26,10 @@ pub(super) struct BoundRequest<'s> {
     request: &'s SearchRequest,
     order: Option<SortKey>,
     view: &'s View,
-    /// The trace that records the work, if any.
-    trace: Option<&'s Trace<'s>>,
+    /// The trace that records the work, if any, and the check that may stop it.
+    watch: Watch<'s>,
+    /// The checks outside the query.
+    pace: Pace<'s>,
     /// Cached result of [`query`](Self::query).
     query: OnceCell<Query<'s>>,
     /// Cached result of [`numbers`](Self::numbers).
@@ -34,16 +38,37 @@ pub(super) struct BoundRequest<'s> {
     index_total: OnceCell<Option<Counted>>,
 }
 
+/// The observers of a search.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Watch<'s> {
+    /// The trace that records the work.
+    pub(super) trace: Option<&'s Trace<'s>>,
+    /// The check whether the search must stop.
+    pub(super) stop: Option<&'s StopCheck<'s>>,
+}
+
 impl<'s> BoundRequest<'s> {
-    /// Binds a request. `trace` records the work, if there is one.
+    /// Binds a request.
     pub(super) fn new(
         catalog: &'s Catalog,
         (request, order): (&'s SearchRequest, Option<SortKey>),
         view: &'s View,
-        trace: Option<&'s Trace<'s>>,
+        watch: Watch<'s>,
     ) -> Self {
         let (query, numbers, index_total) = Default::default();
-        Self { catalog, request, order, view, trace, query, numbers, index_total }
+        let pace = Pace::new(watch.stop);
+        Self { catalog, request, order, view, watch, pace, query, numbers, index_total }
+    }
+
+    /// Checks whether the search must stop, and returns its error.
+    pub(super) fn check_stop(&self) -> Result<(), Error> {
+        self.pace.is_stopped();
+        self.verdict()
+    }
+
+    /// Returns the error of the search if a check has stopped it. Otherwise its results so far are complete.
+    pub(super) fn verdict(&self) -> Result<(), Error> {
+        self.watch.stop.map_or(Ok(()), StopCheck::verdict)
     }
 
     pub(super) fn request(&self) -> &'s SearchRequest {
@@ -74,8 +99,9 @@ impl<'s> BoundRequest<'s> {
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-            let query = Query::new(self.request.filter.predicate(), self.view.index(), batch);
-            match self.trace {
+            let query =
+                Query::new(self.request.filter.predicate(), self.view.index(), batch, self.watch.stop);
+            match self.watch.trace {
                 Some(trace) => query.traced(trace),
                 None => query,
             }
@@ -108,12 +134,13 @@ impl<'s> BoundRequest<'s> {
             if unindexed.is_empty() {
                 // Looking up the strings is cheaper than building a query.
                 let predicate = self.request.filter.predicate();
-                if let Some((field, found)) = exec::counted_strings(predicate, self.view.index()) {
-                    let selected = self.view.known_count(&Known::Strings(field, &found))?;
+                if let Some((field, found)) = exec::counted_strings(predicate, self.view.index(), &self.pace)
+                {
+                    let selected = self.view.known_count(&Known::Strings(field, &found), &self.pace)?;
                     return Some(Counted { selected, examined: 0 });
                 }
             }
-            let known = self.view.known_count(&self.query().known()?)?;
+            let known = self.view.known_count(&self.query().known()?, &self.pace)?;
             let counted = counting::count(self.query(), self.view, &unindexed);
             Some(counted.and(Counted { selected: known, examined: 0 }))
         })
@@ -129,7 +156,8 @@ impl<'s> BoundRequest<'s> {
         let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
         let beside = counting::count(&others, self.view, &self.numbers_of(&others));
-        let listed = Counted { selected: self.view.count_live(listed), examined: listed.len() as u64 };
+        let listed =
+            Counted { selected: self.view.count_live(listed, &self.pace), examined: listed.len() as u64 };
         beside.and(listed)
     }
 
@@ -227,6 +255,9 @@ impl<'s> BoundRequest<'s> {
         chunk: usize,
         rows: &[TopRow],
     ) -> u64 {
+        if scan.pace().spend(0) {
+            return 0;
+        }
         scan.examine(rows.len() as u64);
         let mut selected = scattered.select(chunk, rows);
         for (at, top_row) in rows.iter().enumerate() {

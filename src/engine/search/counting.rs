@@ -111,7 +111,8 @@ fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usiz
     let mut count = RowCount { range_count, query, next: None, selected: 0, left_out: 0, effort: 0 };
     scan.run(numbers.filter_map(|number| view.visit(number)), &mut count);
     count.take_next(None);
-    let selected = count.selected - count.left_out;
+    // A stopped search may have counted too few rows.
+    let selected = count.selected.saturating_sub(count.left_out);
     (Counted { selected, examined: scan.examined() }, count.effort)
 }
 
@@ -170,7 +171,7 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     #[cfg(feature = "parallel")]
-    use crate::engine::search::bound::BoundRequest;
+    use crate::engine::search::bound::{BoundRequest, Watch};
     use crate::filter::Filter;
     #[cfg(feature = "parallel")]
     use crate::filter::SearchRequest;
@@ -327,6 +328,45 @@ mod tests {
 
     #[cfg(feature = "parallel")]
     #[test]
+    fn all_threads_of_a_count_stop() {
+        use std::sync::Arc;
+
+        use crate::stop::Deadline;
+
+        const THREADS: usize = 4;
+        let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
+        engine.upsert_many(format!("[{}]", varied().join(",")).as_bytes()).unwrap();
+        let snapshot = engine.current.load();
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().unwrap();
+        for text in VARIED {
+            let request = SearchRequest::new(Filter::compile_text(engine.catalog(), text).unwrap());
+            let expected = engine.count(&request.filter).unwrap();
+            let mut at = 0;
+            loop {
+                let asked = Arc::new(AtomicUsize::new(0));
+                let own = Arc::clone(&asked);
+                let deadline = Deadline::new(move || own.fetch_add(1, Ordering::Relaxed) >= at);
+                let request = request.clone().with_deadline(deadline);
+                let stop = request.stop.check();
+                let selected = threads.install(|| {
+                    let watch = Watch { trace: None, stop: stop.as_ref() };
+                    let bound = BoundRequest::new(&engine.catalog, (&request, None), view, watch);
+                    count_shared(bound.query(), view, bound.numbers(), 0).selected
+                });
+                if stop.unwrap().verdict().is_ok() {
+                    assert_eq!(selected, expected, "{text}");
+                    break;
+                }
+                assert!(asked.load(Ordering::Relaxed) <= at + THREADS, "{text}: a thread continued");
+                at += 1 + at / 5;
+            }
+            assert!(at > 0, "{text}");
+        }
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
     fn threads_count_the_same_as_one_thread() {
         let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
         engine.upsert_many(format!("[{}]", varied().join(",")).as_bytes()).unwrap();
@@ -336,7 +376,7 @@ mod tests {
         for text in VARIED {
             let request = SearchRequest::new(Filter::compile_text(engine.catalog(), text).unwrap());
             let count = || {
-                let bound = BoundRequest::new(&engine.catalog, (&request, None), view, None);
+                let bound = BoundRequest::new(&engine.catalog, (&request, None), view, Watch::default());
                 let (query, numbers) = (bound.query(), bound.numbers());
                 [
                     count_here(query, view, numbers.iter().copied()).0,

@@ -1,7 +1,7 @@
 //! The search API of the engine.
 
 use super::answer::SearchAnswer;
-use super::bound::BoundRequest;
+use super::bound::{BoundRequest, Watch};
 use super::found_rows::FoundRows;
 use super::strategy;
 use crate::engine::Engine;
@@ -31,6 +31,9 @@ impl Engine {
     ///   the engine.
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
     ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides the field of the order. This is a mistake of the host.
+    /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
+    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel) or
+    ///   stopped at its [deadline](SearchRequest::with_deadline).
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {
         Ok(SearchAnswer::of_rows(self.find(request)?, request))
     }
@@ -46,11 +49,13 @@ impl Engine {
         let order = request.check(&self.catalog, ENGINE)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
-        Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)))
+        let stop = request.stop.check();
+        let watch = Watch { trace: None, stop: stop.as_ref() };
+        let bound = BoundRequest::new(&self.catalog, (request, order), view, watch);
+        Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)?))
     }
 
-    /// Counts the cases that the filter selects.
+    /// Counts the cases that the filter selects. A [`SearchRequest`] with a limit of 0 and a count does the same, and may have a deadline.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter};

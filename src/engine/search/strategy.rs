@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::bound::BoundRequest;
 use super::counting::Counted;
 use crate::batch::RowAddr;
+use crate::error::Error;
 use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
@@ -173,7 +174,19 @@ pub(super) struct SearchOutcome {
 }
 
 /// Runs the search.
-pub(super) fn run(bound: &BoundRequest<'_>) -> SearchOutcome {
+///
+/// # Errors
+/// Returns an error if the search was stopped. Each loop that ends early for that reason has recorded it, so the result is complete if there
+/// is no error.
+pub(super) fn run(bound: &BoundRequest<'_>) -> Result<SearchOutcome, Error> {
+    // A short search may have no other check.
+    bound.check_stop()?;
+    let outcome = outcome(bound);
+    bound.verdict()?;
+    Ok(outcome)
+}
+
+fn outcome(bound: &BoundRequest<'_>) -> SearchOutcome {
     let total_by = TotalStrategy::of(bound);
     let counted = total_by.run(bound);
     let Counted { selected, examined } = counted.unwrap_or_default();
@@ -192,14 +205,19 @@ pub(super) fn run(bound: &BoundRequest<'_>) -> SearchOutcome {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::catalog::Catalog;
     use crate::engine::Engine;
+    use crate::engine::search::bound::Watch;
+    use crate::error::ErrorKind;
     use crate::filter::Filter;
     use crate::filter::SearchRequest;
     use crate::filter::order::Order;
+    use crate::stop::{CancelToken, Deadline};
 
     /// Creates cases in batches that overlap in some orders and are disjoint in others, and then single writes. The cases with
     /// numbers in `again` are written twice.
@@ -264,7 +282,7 @@ mod tests {
                     .with_offset(offset)
                     .with_limit(limit);
                 let order = engine.check(&request).unwrap();
-                let bound = BoundRequest::new(&engine.catalog, (&request, order), view, None);
+                let bound = BoundRequest::new(&engine.catalog, (&request, order), view, Watch::default());
                 let total = TotalStrategy::of(&bound);
                 let by = |strategy: PageStrategy| {
                     let scan = Scan::new(bound.query());
@@ -278,6 +296,215 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Calls `search` with deadlines that pass at ever later checks, until it is not stopped. `search` returns the error of a stopped search.
+    fn stop_at_each_check(
+        request: &SearchRequest,
+        mut search: impl FnMut(&SearchRequest) -> Result<(), Error>,
+    ) -> usize {
+        let mut at = 0;
+        loop {
+            let asked = Arc::new(AtomicUsize::new(0));
+            let own = Arc::clone(&asked);
+            let deadline = Deadline::new(move || own.fetch_add(1, Ordering::Relaxed) >= at);
+            let Err(error) = search(&request.clone().with_deadline(deadline)) else { return at };
+            assert_eq!(error.kind, ErrorKind::DeadlineExceeded);
+            assert_eq!(asked.load(Ordering::Relaxed), at + 1, "no check after the positive one");
+            at += 1 + at / 5;
+        }
+    }
+
+    #[test]
+    fn each_strategy_can_be_stopped_at_each_of_its_checks() {
+        let mut checks: BTreeMap<String, usize> = BTreeMap::new();
+        for engine in [engine(17..40), engine(0..0)] {
+            stop_each_strategy(&engine, &mut checks);
+        }
+        // Strategies that only copy a result of another one have no check of their own.
+        let without: Vec<&str> =
+            checks.iter().filter(|(_, at)| **at == 0).map(|(name, _)| name.as_str()).collect();
+        assert_eq!(without, ["NotAsked", "WithPage"], "{checks:?}");
+        let led: Vec<&str> = checks.keys().map(String::as_str).collect();
+        let all = [
+            "Beside",
+            "Counting",
+            "Directory",
+            "Empty",
+            "Listed",
+            "NotAsked",
+            "Ranges",
+            "Seek",
+            "Shares",
+            "Sorted",
+            "Stored",
+            "TopRows",
+            "WithPage",
+        ];
+        assert_eq!(led, all);
+    }
+
+    /// Stops each strategy for some requests at each of its checks, and adds the largest numbers of checks to `checks`.
+    fn stop_each_strategy(engine: &Engine, checks: &mut BTreeMap<String, usize>) {
+        let snapshot = engine.current.load();
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        for (filter, order, offset, limit, count) in [
+            ("status <> open and createdAt > '2005-01-01 00:00:00'", "createdAt", 5, 20, false),
+            ("status = open", "-totalAmountInDefaultCurrency", 5, 300, false),
+            ("status = open", "-totalAmountInDefaultCurrency", 1_100, 20, false),
+            ("status = open", "totalAmountInDefaultCurrency", 1_100, 3_000, true),
+            ("status <> open", "status", 1_100, 300, false),
+            ("applicantReference.applicantId in (7, 8)", "createdAt", 0, 20, true),
+            ("createdAt > '2005-01-01 00:00:00' or status = blocked", "", 1_100, 300, true),
+            ("createdAt > '2005-01-01 00:00:00' and status = open", "", 0, 0, true),
+            (
+                "applicantReference.applicantId in (7, 8) or status = open and totalAmountInDefaultCurrency > 900",
+                "",
+                0,
+                0,
+                true,
+            ),
+            (
+                "createdAt < '2003-01-01 00:00:00' or status = open and totalAmountInDefaultCurrency > 9",
+                "id",
+                9,
+                0,
+                true,
+            ),
+            ("createdAt > '2005-01-01 00:00:00'", "", 0, 0, true),
+        ] {
+            let request = SearchRequest::new(Filter::compile_text(&engine.catalog, filter).unwrap())
+                .with_order(Order::parse(&engine.catalog, order).unwrap())
+                .with_offset(offset)
+                .with_limit(limit)
+                .with_count(count);
+            let order = engine.check(&request).unwrap();
+            let bound = BoundRequest::new(&engine.catalog, (&request, order), view, Watch::default());
+            let total = TotalStrategy::of(&bound);
+            let by = |bound: &BoundRequest<'_>, strategy| {
+                let scan = Scan::new(bound.query());
+                page(bound, &scan, total, [strategy].into_iter()).map(|(_, rows)| rows)
+            };
+            let mut note = |strategy: String, at: usize| {
+                let most = checks.entry(strategy).or_default();
+                *most = at.max(*most);
+            };
+            for strategy in PageStrategy::candidates(&bound, total) {
+                let expected = by(&bound, strategy);
+                let at = stop_at_each_check(&request, |request| {
+                    let stop = request.stop.check();
+                    let watch = Watch { trace: None, stop: stop.as_ref() };
+                    let bound = BoundRequest::new(&engine.catalog, (request, order), view, watch);
+                    let found = by(&bound, strategy);
+                    bound.verdict()?;
+                    assert_eq!(found, expected, "{strategy:?}: {request:?}");
+                    Ok(())
+                });
+                note(format!("{strategy:?}"), at);
+            }
+            for strategy in TotalStrategy::ALL.into_iter().filter(|strategy| strategy.applies(&bound)) {
+                let expected = strategy.run(&bound);
+                let at = stop_at_each_check(&request, |request| {
+                    let stop = request.stop.check();
+                    let watch = Watch { trace: None, stop: stop.as_ref() };
+                    let bound = BoundRequest::new(&engine.catalog, (request, order), view, watch);
+                    let counted = strategy.run(&bound);
+                    bound.verdict()?;
+                    assert_eq!(counted, expected, "{strategy:?}: {request:?}");
+                    Ok(())
+                });
+                note(format!("{strategy:?}"), at);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stopped_search_leaves_no_wrong_result_for_others() {
+        let (engine, other) = (engine(17..40), engine(17..40));
+        for engine in [&engine, &other] {
+            let gone = (0..200).filter(|number| engine.delete(&format!("{:04}", number * 29))).count();
+            assert!(gone > 100);
+        }
+        for filter in
+            ["true", "status in (open, blocked)", "tags <> x and status = open", "id in (0007, 0030)"]
+        {
+            for order in ["", "createdAt", "-totalAmountInDefaultCurrency", "status"] {
+                for (offset, limit, count) in [(0, 20, true), (1_500, 20, false), (0, 0, true)] {
+                    let request = SearchRequest::new(Filter::compile_text(&engine.catalog, filter).unwrap())
+                        .with_order(Order::parse(&engine.catalog, order).unwrap())
+                        .with_offset(offset)
+                        .with_limit(limit)
+                        .with_count(count);
+                    let expected = other.search(&request).unwrap();
+                    stop_at_each_check(&request, |request| {
+                        let found = engine.search(request)?;
+                        assert_eq!(found.total(), expected.total(), "{request:?}");
+                        assert!(found.ids().eq(expected.ids()), "{request:?}");
+                        Ok(())
+                    });
+                }
+            }
+        }
+        engine.validate().unwrap();
+    }
+
+    #[test]
+    fn explanations_and_hints_can_be_stopped_at_each_of_their_checks() {
+        let engine = engine(0..0);
+        let request = |text: &str| SearchRequest::new(Filter::compile_text(&engine.catalog, text).unwrap());
+        let explained = request("status = open and totalAmountInDefaultCurrency > 9").with_count(true);
+        let clock = || std::time::Duration::ZERO;
+        let expected = (engine.explain(&explained).unwrap(), engine.analyze(&explained, &clock).unwrap());
+        let checks = [
+            stop_at_each_check(&explained, |request| {
+                assert_eq!(engine.explain(request)?, expected.0);
+                Ok(())
+            }),
+            stop_at_each_check(&explained, |request| {
+                assert_eq!(engine.analyze(request, &clock)?, expected.1);
+                Ok(())
+            }),
+        ];
+        let unheard = request("status = Open and applicantReference.applicantId = 'x 7'");
+        let hints = engine.hints(&unheard.filter);
+        assert!(!hints.is_empty());
+        let of_hints = stop_at_each_check(&unheard, |request| {
+            assert_eq!(engine.hints_for(request)?, hints);
+            Ok(())
+        });
+        assert!(checks.into_iter().chain([of_hints]).all(|checks| checks > 10), "{checks:?} {of_hints}");
+    }
+
+    #[test]
+    fn another_thread_stops_a_search() {
+        let engine = engine(0..0);
+        let (ask, asked) = std::sync::mpsc::channel();
+        let (told, wait) = std::sync::mpsc::channel();
+        let token = CancelToken::new();
+        let other = std::thread::spawn({
+            let token = token.clone();
+            move || {
+                asked.recv().unwrap();
+                token.cancel();
+                told.send(()).unwrap();
+            }
+        });
+        // The deadline never passes. Its fifth check wakes the other thread, and waits until it has set the flag.
+        let (checks, wait) = (AtomicUsize::new(0), std::sync::Mutex::new(wait));
+        let deadline = Deadline::new(move || {
+            if checks.fetch_add(1, Ordering::Relaxed) == 4 {
+                ask.send(()).unwrap();
+                wait.lock().unwrap().recv().unwrap();
+            }
+            assert!(checks.load(Ordering::Relaxed) <= 5, "a check after the flag was set asked the clock");
+            false
+        });
+        let filter = Filter::compile_text(&engine.catalog, "totalAmountInDefaultCurrency <> 7").unwrap();
+        let request = SearchRequest::new(filter).with_limit(0).with_count(true);
+        assert!(engine.search(&request).is_ok());
+        let stopped = engine.search(&request.with_cancel(token).with_deadline(deadline));
+        assert_eq!(stopped.unwrap_err().kind, ErrorKind::SearchCancelled);
+        other.join().unwrap();
     }
 
     #[test]
@@ -299,7 +526,7 @@ mod tests {
             let with_page =
                 engine.search(&SearchRequest::new(filter.clone()).with_count(true)).unwrap().total();
             let request = SearchRequest::new(filter).with_limit(0).with_count(true);
-            let bound = BoundRequest::new(&engine.catalog, (&request, None), view, None);
+            let bound = BoundRequest::new(&engine.catalog, (&request, None), view, Watch::default());
             let all = TotalStrategy::ALL.into_iter().filter(|strategy| strategy.applies(&bound));
             for strategy in all {
                 let total = strategy.run(&bound).map(|counted| counted.selected);

@@ -11,6 +11,10 @@ use crate::batch::{Batch, RowAddr};
 use crate::catalog::{Catalog, FieldId};
 use crate::exec::{Known, Visit, find_keys};
 use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
+use crate::stop::Pace;
+
+/// The estimated work of a row that is looked up in its batch, or of a string in one batch, in the unit of the pace: about 10 ns.
+const WORK_OF_A_ROW: usize = 40;
 
 /// The sealed batches at one moment.
 ///
@@ -147,13 +151,16 @@ impl View {
 
     /// Returns the number of selected live rows in the covered batches, from the counts of the index.
     ///
-    /// Returns `None` if a batch has deleted rows, and too many different strings to count them by string.
-    pub(crate) fn known_count(&self, known: &Known<'_>) -> Option<u64> {
+    /// Returns `None` if a batch has deleted rows, and too many different strings to count them by string, or if the search must stop.
+    pub(crate) fn known_count(&self, known: &Known<'_>, pace: &Pace<'_>) -> Option<u64> {
         match known {
-            Known::Rows(rows) => Some(self.count_live(rows)),
+            Known::Rows(rows) => Some(self.count_live(rows, pace)),
             Known::Strings(field, found) => {
                 let mut rows: u64 = found.iter().map(|occurrences| occurrences.rows).sum();
                 for (number, slot) in self.covered_with_tombstones() {
+                    if pace.spend(WORK_OF_A_ROW.saturating_mul(found.len().saturating_add(64))) {
+                        return None;
+                    }
                     let counts = slot.deleted_counts(*field)?;
                     let deleted = found.iter().filter_map(|occurrences| {
                         counts.get(occurrences.code(number)? as usize).copied().map(u64::from)
@@ -167,12 +174,14 @@ impl View {
         }
     }
 
-    /// Returns the number of live rows among `rows`, which are rows of covered batches.
-    pub(crate) fn count_live(&self, rows: &[GlobalRow]) -> u64 {
-        match self.covered_with_tombstones().next() {
-            None => rows.len() as u64,
-            Some(_) => rows.iter().filter(|row| self.is_live(**row)).count() as u64,
+    /// Returns the number of live rows among `rows`, which are rows of covered batches. Counts fewer if the search must stop.
+    pub(crate) fn count_live(&self, rows: &[GlobalRow], pace: &Pace<'_>) -> u64 {
+        let has_tombstones = self.covered_with_tombstones().next().is_some();
+        if !has_tombstones {
+            return rows.len() as u64;
         }
+        let rows = rows.iter().take_while(|_| !pace.spend(WORK_OF_A_ROW));
+        rows.filter(|row| self.is_live(**row)).count() as u64
     }
 
     pub(crate) fn is_live(&self, row: GlobalRow) -> bool {

@@ -10,6 +10,7 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::column::{Codes, Column, ColumnBuilder, ColumnData, Sorted};
 use crate::rows::clear_tail;
+use crate::stop::Pace;
 use crate::value::{Number, OrdinalRange, Value};
 
 /// A generator of pseudo-random numbers, the same in each run.
@@ -97,7 +98,7 @@ impl Sets {
         let high = low + random.below((self.rows - low) as u64) as usize;
         let [least, greatest] = [low, high].map(|number| Number::new(number as f64).unwrap().ordinal());
         let ranges: &[OrdinalRange] = Box::leak(Box::new([(least, greatest)]));
-        let parts = parts(column, sorted, ranges);
+        let parts = parts(column, sorted, ranges, &Pace::new(None));
         let selected: usize = parts.iter().map(Range::len).sum();
         let is_some = selected > 0 && selected < sorted.len();
         is_some.then_some((AccessPath::Sorted { column, sorted, parts, ranges }, low..high + 1))
@@ -198,7 +199,7 @@ fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
             let next = member(&sets, &mut random, 3, &mut ops, &mut steps);
             expected.iter_mut().zip(next).for_each(|(own, next)| *own &= next);
         }
-        let program = Program { steps, ops };
+        let program = Program { steps, ops, pace: None };
         let selected: Vec<usize> = (0..rows).filter(|row| expected[*row]).collect();
         let passing: Vec<usize> = (0..rows).filter(|row| program.passes(0, *row)).collect();
         assert_eq!(passing, selected, "program {number} row by row: {:?}", program.ops);

@@ -9,6 +9,7 @@
 //! | `order`, `offset`, `limit`, `count` | as in a search of a client, but `limit` has no maximum |
 //! | `documents` | for `page`: true for ids and documents, false for ids only |
 //! | `compile_ns` | for `analyze`: the time of compiling in nanoseconds, to be shown in the result |
+//! | `timeout_ms` | the time that the search may take, in milliseconds; absent for no limit |
 //!
 //! A filter may exceed the default limits of a client by a factor of eight. A page is sent in frames, with the content type
 //! `application/vnd.casefilter.cases`. A frame is a type (1 byte), the length of its content (4 bytes, big-endian), and the content. Frames
@@ -21,6 +22,8 @@
 //! | `D` | the document of the case in the previous `I` frame |
 //! | `E` | empty: the end of the page; a response without it is incomplete |
 //! | `F` | the envelope of an error, in place of all further frames |
+//!
+//! A search is stopped when its client disconnects.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,10 +40,11 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::catalog::Catalog;
 use crate::engine::explain::{Explanation, Phase};
-use crate::error::Errors;
+use crate::error::{Error, Errors};
 use crate::filter::{Filter, FilterBuilder, SearchParams, SearchRequest};
 use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
+use crate::service::search_stop::{CancelOnDrop, SearchStop};
 use crate::service::state::ServiceState;
 use crate::store::StoredDocuments;
 
@@ -72,6 +76,7 @@ pub(super) struct AdminSearch {
     documents: bool,
     #[serde(default)]
     compile_ns: u64,
+    timeout_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -111,7 +116,7 @@ struct Head {
 }
 
 impl AdminSearch {
-    fn request(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
+    fn request(&self, catalog: &Catalog, stop: SearchStop) -> Result<SearchRequest, Failure> {
         let default = Limits::default();
         let limits = Limits {
             body_bytes: usize::MAX,
@@ -132,12 +137,19 @@ impl AdminSearch {
         let request =
             both.map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging)).map_err(bad)?;
         let limit = self.limit.unwrap_or(request.limit);
-        Ok(request.with_offset(self.offset).with_limit(limit).with_count(self.count))
+        Ok(stop.apply(request.with_offset(self.offset).with_limit(limit).with_count(self.count)))
+    }
+
+    /// Starts the time of the search.
+    fn stop(&self) -> SearchStop {
+        SearchStop::after(Duration::from_millis(self.timeout_ms.unwrap_or_default()))
     }
 }
 
 /// Answers a search.
 pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> Result<Response, Failure> {
+    let stop = search.stop();
+    let guard = stop.guard();
     if let Kind::Page = search.ask {
         let (chunks, body) = channel(QUEUED_CHUNKS);
         let shared = Arc::clone(shared);
@@ -145,22 +157,22 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
         tokio::task::spawn_blocking(move || {
             let out = FrameWriter { chunks, chunk: Vec::new() };
             let _ = shared.run(|shared| {
-                write_page(shared, &search, out);
+                write_page(shared, &search, stop, out);
                 Ok(())
             });
         });
-        let mut response = Response::new(Body::new(FrameBody(body)));
+        let mut response = Response::new(Body::new(FrameBody { frames: body, _guard: guard }));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CASES_TYPE));
         return Ok(response);
     }
     let answer = shared.admin_read(move |shared| {
-        let request = search.request(shared.store.catalog())?;
+        let request = search.request(shared.store.catalog(), stop)?;
+        let failed = |error| failed(shared, error, &request);
         match search.ask {
-            Kind::Explain => to_json(&explained(shared.store.explain(&request).map_err(internal)?)),
+            Kind::Explain => to_json(&explained(shared.store.explain(&request).map_err(failed)?)),
             Kind::Analyze => {
                 let start = Instant::now();
-                let mut explanation =
-                    shared.store.analyze(&request, &|| start.elapsed()).map_err(internal)?;
+                let mut explanation = shared.store.analyze(&request, &|| start.elapsed()).map_err(failed)?;
                 if let Some(analysis) = &mut explanation.analysis {
                     let time = Duration::from_nanos(search.compile_ns);
                     analysis.phases.insert(0, Phase { name: "compile", time });
@@ -168,11 +180,13 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
                 to_json(&explained(explanation))
             }
             Kind::Count | Kind::Page => {
-                to_json(&Counted { count: shared.store.count(&request.filter).map_err(internal)? })
+                let counting = request.clone().with_offset(0).with_limit(0).with_count(true);
+                let counted = shared.store.documents(&counting).map_err(failed)?;
+                to_json(&Counted { count: counted.total().unwrap_or_default() })
             }
             Kind::Hints | Kind::Members => {
                 let hints = match search.ask {
-                    Kind::Hints => shared.store.hints(&request.filter),
+                    Kind::Hints => shared.store.hints_for(&request).map_err(failed)?,
                     _ => shared.store.unknown_members(&request.filter),
                 };
                 // Without positions: they refer to the normal form, which the operator has not written.
@@ -187,9 +201,15 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value).map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// Converts a catalogue mismatch, which cannot occur: the request is compiled with the catalogue of the store.
-fn internal(error: crate::error::Error) -> Failure {
-    Failure::internal(error.to_string())
+/// Converts the error of a search that was stopped, and counts it. Any other error is a catalogue mismatch, which cannot occur: the request
+/// is compiled with the catalogue of the store.
+fn failed(shared: &ServiceState, error: Error, request: &SearchRequest) -> Failure {
+    if !error.is_stop() {
+        return Failure::internal(error.to_string());
+    }
+    let failure = Failure::stopped().described(error.to_string());
+    shared.count_if_stopped(&failure, &request.stop);
+    failure
 }
 
 fn explained(json: Explanation) -> Explained {
@@ -198,16 +218,19 @@ fn explained(json: Explanation) -> Explained {
 }
 
 /// Writes the frames of a page, until it ends or the client disconnects.
-fn write_page(shared: &ServiceState, search: &AdminSearch, mut out: FrameWriter) {
-    let sent = search.request(shared.store.catalog()).and_then(|request| {
-        let mut found = shared.store.documents(&request).map_err(internal)?;
+fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut out: FrameWriter) {
+    let sent = search.request(shared.store.catalog(), stop).and_then(|request| {
+        let found = shared.store.documents(&request);
+        let mut found = found.map_err(|error| failed(shared, error, &request))?;
         let head = Head { total: found.total(), len: found.left() };
         let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;
         Ok(sent && out.frame(b'E', b""))
     });
     if let Err(failure) = sent {
+        let is_stop = failure.is_stop();
         let description = failure.description().to_owned();
-        let envelope = serde_json::json!({ "code": failure.status().as_u16(), "description": description });
+        let code = failure.status().as_u16();
+        let envelope = serde_json::json!({ "code": code, "description": description, "isStop": is_stop });
         out.frame(b'F', envelope.to_string().as_bytes());
     }
     out.flush();
@@ -260,7 +283,11 @@ impl FrameWriter {
 }
 
 /// A response body of the chunks from a [`FrameWriter`].
-struct FrameBody(Receiver<Bytes>);
+struct FrameBody {
+    frames: Receiver<Bytes>,
+    /// Stops the search when the body is dropped.
+    _guard: CancelOnDrop,
+}
 
 impl hyper::body::Body for FrameBody {
     type Data = Bytes;
@@ -270,6 +297,6 @@ impl hyper::body::Body for FrameBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        self.0.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk))))
+        self.frames.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 }

@@ -11,7 +11,7 @@ use crate::domain::{Cause, DomainError, DomainErrorKind};
 use crate::engine::ImportError;
 use crate::envelope::Envelope;
 use crate::envelope::error_codes::{self, ErrorCode};
-use crate::error::Errors;
+use crate::error::{Error, ErrorKind, Errors};
 use crate::service::auth::permission::Permission;
 use crate::store::StoreError;
 #[cfg(unix)]
@@ -87,6 +87,13 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
+    /// Returns 503 for a search that took too long, or that was cancelled, for which no response is sent.
+    pub(in crate::service) fn stopped() -> Self {
+        let description = "the search took longer than the service allows, ask for less or try again later";
+        let code = ErrorCode::of_kind(ErrorKind::DeadlineExceeded);
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(code)
+    }
+
     pub(in crate::service) fn internal(cause: impl Into<String>) -> Self {
         let description = "the request could not be answered; the log says why";
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
@@ -123,6 +130,17 @@ impl Failure {
     pub(in crate::service) fn of_refusal(refusal: &ImportError) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
         Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::Refused.code()) }
+    }
+
+    /// Sets the description.
+    #[cfg(unix)]
+    pub(in crate::service) fn described(self, description: String) -> Self {
+        Self { description, ..self }
+    }
+
+    /// Returns true for a search that was [stopped](Self::stopped).
+    pub(in crate::service) fn is_stop(&self) -> bool {
+        self.code == ErrorCode::of_kind(ErrorKind::DeadlineExceeded)
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {
@@ -213,6 +231,9 @@ impl From<Errors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if error.request_error().is_some_and(Error::is_stop) {
+            return Self::stopped();
+        }
         Self { status: client_status(&error), ..Self::internal(error.to_string()) }
     }
 }

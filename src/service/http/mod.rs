@@ -2,6 +2,7 @@
 
 pub(super) mod body;
 pub(super) mod budget;
+pub(super) mod client_watch;
 pub(super) mod correlation;
 pub(super) mod errors;
 pub(super) mod health;

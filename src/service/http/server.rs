@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+use super::client_watch::{ClientWatch, WatchedStream};
 use super::errors::Failure;
 use super::metrics_server::MetricsServer;
 use super::peers::{Peer, Peers};
@@ -347,13 +348,15 @@ impl Server {
         // Each response is written at once, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
-        let stream = WriteTimeout::new(stream, deadline.clone());
+        let watch = ClientWatch::default();
+        let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
+        let client = (peer, deadline, watch);
         let timeout = if is_admitted { self.shared.options.read_timeout } else { REJECT_TIMEOUT };
         let Some(tls) = &self.tls else {
-            return self.serve_http(stream, (peer, deadline), watcher, timeout, is_admitted).await;
+            return self.serve_http(stream, client, watcher, timeout, is_admitted).await;
         };
         match tokio::time::timeout(timeout, tls.acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => self.serve_http(stream, (peer, deadline), watcher, timeout, is_admitted).await,
+            Ok(Ok(stream)) => self.serve_http(stream, client, watcher, timeout, is_admitted).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
         }
@@ -363,7 +366,7 @@ impl Server {
     async fn serve_http(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        (peer, deadline): (Peer, ResponseDeadline),
+        (peer, deadline, watch): (Peer, ResponseDeadline, ClientWatch),
         watcher: Watcher,
         timeout: Duration,
         is_admitted: bool,
@@ -371,6 +374,7 @@ impl Server {
         let service = service_fn(|mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(deadline.clone());
+            request.extensions_mut().insert(watch.clone());
             self.respond(request, is_admitted)
         });
         let connection = http1::Builder::new()

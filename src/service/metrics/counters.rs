@@ -41,6 +41,8 @@ pub(in crate::service) struct Metrics {
     /// The counters of each operation by its name; the last entry is for all other paths.
     pub(super) operations: Vec<(&'static str, OperationCounters)>,
     pub(super) rows_examined: AtomicU64,
+    /// The searches that were stopped: at their timeout, and because their clients had disconnected.
+    pub(super) stopped: [AtomicU64; 2],
     pub(super) response_bytes: AtomicU64,
     pub(super) errors: Mutex<BTreeMap<&'static str, u64>>,
     pub(in crate::service) connections: AtomicUsize,
@@ -69,6 +71,7 @@ impl Metrics {
         Self {
             operations: operations.chain([OTHER]).map(|name| (name, OperationCounters::default())).collect(),
             rows_examined: AtomicU64::new(0),
+            stopped: Default::default(),
             response_bytes: AtomicU64::new(0),
             errors: Mutex::default(),
             connections: AtomicUsize::new(0),
@@ -99,6 +102,12 @@ impl Metrics {
     /// Counts the rows that a search has examined.
     pub(in crate::service) fn count_rows(&self, rows: u64) {
         add(&self.rows_examined, rows);
+    }
+
+    /// Counts a search that was stopped.
+    pub(in crate::service) fn count_stopped(&self, is_disconnected: bool) {
+        let [at_timeout, by_client] = &self.stopped;
+        add(if is_disconnected { by_client } else { at_timeout }, 1);
     }
 
     /// Counts the errors of a search by kind.

@@ -63,6 +63,10 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
 
     let help = "Rows in the batches that searches had to scan.";
     out.one("rows_examined_total", "counter", help, read(&metrics.rows_examined));
+    out.head("searches_stopped_total", "counter", "Searches that were stopped by cause.");
+    for (cause, count) in ["timeout", "disconnected"].into_iter().zip(&metrics.stopped) {
+        out.line("searches_stopped_total", &format!("cause=\"{cause}\""), read(count));
+    }
     out.head("compile_failures_total", "counter", "Errors in search requests by kind.");
     for (kind, count) in metrics.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         out.line("compile_failures_total", &format!("kind=\"{kind}\""), count);

@@ -1,7 +1,7 @@
 //! The choice of the source of cases: the file or PostgreSQL. Endpoints that read cases match on it; see `search`.
 
 #[cfg(feature = "postgres")]
-use crate::postgres::{PostgresError, PostgresSource};
+use crate::postgres::{PostgresError, PostgresErrorKind, PostgresSource};
 #[cfg(feature = "postgres")]
 use crate::service::http::errors::Failure;
 
@@ -40,6 +40,9 @@ const PING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 #[cfg(feature = "postgres")]
 impl From<PostgresError> for Failure {
     fn from(error: PostgresError) -> Self {
+        if error.kind() == PostgresErrorKind::Stopped {
+            return Self::stopped();
+        }
         let cause = format!("{}: {error}", error.kind().code());
         if error.kind().is_transient() { Self::unavailable(cause) } else { Self::internal(cause) }
     }

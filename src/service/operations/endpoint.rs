@@ -10,6 +10,7 @@ use super::parameters::Parameters;
 use crate::domain::Room;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
+use crate::service::http::client_watch::ClientWatch;
 use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
@@ -57,6 +58,8 @@ pub(in crate::service) struct Call {
     pub(in crate::service) body: Bytes,
     /// The deadline of the response, which a response in chunks starts.
     pub(in crate::service) deadline: ResponseDeadline,
+    /// The state of the client.
+    pub(in crate::service) client: ClientWatch,
 }
 
 impl Endpoint {

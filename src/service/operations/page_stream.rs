@@ -38,7 +38,8 @@ impl Rest {
         while !rest.is_measured(&size) && !size.is_over {
             (rest, size) = shared
                 .read_page_part(move |shared| {
-                    let size = rest.measure(&shared.store, size, max_bytes)?;
+                    let size = rest.measure(&shared.store, size, max_bytes);
+                    let size = size.inspect_err(|failure| shared.count_if_stopped(failure, &rest.stop))?;
                     Ok((rest, size))
                 })
                 .await?;

@@ -21,6 +21,7 @@ use crate::service::http::budget::Reservation;
 use crate::service::http::errors::Failure;
 #[cfg(feature = "postgres")]
 use crate::service::http::outgoing::Outgoing;
+use crate::stop::StopConditions;
 use crate::store::{FoundPage, Store};
 
 /// The size of a chunk in bytes, unless one document is larger.
@@ -51,6 +52,8 @@ pub(super) struct Rest {
     frame: AnswerFrame,
     /// The index of the next document.
     next: usize,
+    /// The conditions under which the search is to be stopped.
+    pub(super) stop: StopConditions,
 }
 
 /// A page to search for.
@@ -69,7 +72,14 @@ impl NewPage<'_> {
         let (page, part) = store.find_page(self.request, new, Part::push)?;
         let end = self.end(part.frame, page.total());
         let examined = page.examined();
-        let rest = Rest { page, token: Arc::clone(self.token), end, frame: part.frame, next: part.next };
+        let rest = Rest {
+            page,
+            token: Arc::clone(self.token),
+            end,
+            frame: part.frame,
+            next: part.next,
+            stop: self.request.stop.clone(),
+        };
         let mut first = part.into_text()?;
         if rest.is_read() {
             first.push_str(&rest.end);
@@ -136,7 +146,7 @@ impl Rest {
         size.next >= self.page.len()
     }
 
-    /// Measures the next documents, up to [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`].
+    /// Measures the next documents, up to [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`]. They are a part of the search, which may be stopped.
     pub(super) fn measure(&self, store: &Store, before: Size, max_bytes: usize) -> Result<Size, Failure> {
         let new = || Measuring {
             projection: self.projection(),
@@ -146,14 +156,14 @@ impl Rest {
             read_bytes: 0,
             failure: None,
         };
-        let measured = store.read_page(&self.page, before.next, new, Measuring::push)?;
+        let measured = store.read_page(&self.page, before.next, new, Measuring::push, &self.stop)?;
         measured.failure.map_or(Ok(measured.size), Err)
     }
 
     /// Reads the next chunk.
     pub(super) fn next_chunk(&mut self, store: &Store) -> Result<String, Failure> {
         let new = || Part::next(self.projection(), self.frame, self.next);
-        let part = store.read_page(&self.page, self.next, new, Part::push)?;
+        let part = store.read_page(&self.page, self.next, new, Part::push, &StopConditions::default())?;
         let (frame, next) = (part.frame, part.next);
         let mut text = part.into_text()?;
         (self.frame, self.next) = (frame, next);

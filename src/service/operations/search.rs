@@ -18,7 +18,9 @@ use crate::service::auth::permission::Permission;
 use crate::service::http::budget::Reservation;
 use crate::service::http::errors::Failure;
 use crate::service::http::outgoing::Outgoing;
+use crate::service::search_stop::SearchStop;
 use crate::service::state::ServiceState;
+use crate::stop::StopConditions;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "casesByFilter",
@@ -42,22 +44,44 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     // After a failed write, a read may have to reopen the file, which blocks.
     let is_fast = shared.source.is_in_memory() && shared.latency.was_fast(slot) && !shared.writes_fail();
     let (token, deadline) = (Arc::clone(&call.token), call.deadline.clone());
+    let stop = SearchStop::after(shared.options.search_timeout);
+    let guard = stop.guard();
+    let client = call.client.clone();
     let mut reservation = shared.outgoing.reserve(&token);
     let run = move |shared: &ServiceState| {
         let start = Instant::now();
-        let result = search_now(shared, &call, &mut reservation);
+        let result = search_now(shared, &call, stop, &mut reservation);
         shared.latency.record(slot, start.elapsed());
         Ok((result?, reservation))
     };
-    let (found, reservation) =
-        if is_fast { shared.run(run) } else { shared.run_on_worker(&token, run).await }?;
+    let found = if is_fast {
+        shared.run(run)
+    } else {
+        // A search that is stopped ends soon, so its result is awaited.
+        let watching = async {
+            client.gone().await;
+            guard.cancel();
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            found = shared.run_on_worker(&token, run) => found,
+            never = watching => never,
+        }
+    };
+    let (found, reservation) = found?;
     match found {
         Found::Whole(text) => Outgoing::body(reservation, text.into_bytes()),
         Found::Begun { first, rest } => rest.stream(first, &shared, reservation, deadline).await,
     }
 }
 
-fn search_now(shared: &ServiceState, call: &Call, reservation: &mut Reservation) -> Result<Found, Failure> {
+fn search_now(
+    shared: &ServiceState,
+    call: &Call,
+    stop: SearchStop,
+    reservation: &mut Reservation,
+) -> Result<Found, Failure> {
     #[cfg(not(feature = "postgres"))]
     let _ = reservation;
     let query = Query::read(call.query.as_deref());
@@ -68,15 +92,25 @@ fn search_now(shared: &ServiceState, call: &Call, reservation: &mut Reservation)
         (Err(first), Some(second)) => Err(first.followed_by(second)),
     };
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
+    let request = stop.apply(request);
     let page = NewPage { request: &request, token: &call.token, max_bytes: shared.options.answer_bytes };
-    match &shared.source {
-        CaseSource::Store => {
-            let (found, examined) = page.begin(&shared.store)?;
+    let found = match &shared.source {
+        CaseSource::Store => page.begin(&shared.store).map(|(found, examined)| {
             shared.metrics.count_rows(examined);
-            Ok(found)
-        }
+            found
+        }),
         #[cfg(feature = "postgres")]
         CaseSource::Postgres(source) => page.fetch(source, reservation),
+    };
+    found.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))
+}
+
+impl ServiceState {
+    /// Counts a search that failed because it was stopped.
+    pub(in crate::service) fn count_if_stopped(&self, failure: &Failure, stop: &StopConditions) {
+        if failure.is_stop() {
+            self.metrics.count_stopped(stop.is_cancelled());
+        }
     }
 }
 

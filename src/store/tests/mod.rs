@@ -5,6 +5,7 @@ mod format;
 mod growth;
 mod imports;
 mod members;
+mod stops;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,0 +1,153 @@
+//! Sorting that can be stopped, for lists of millions of items.
+//!
+//! A sort of the standard library cannot be interrupted. This one divides long lists by pivots in passes that check, and leaves short lists
+//! to the standard library. It also skips the parts of the list that the caller does not need.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "ranges within the list, which are divided at places within them"
+)]
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::check::Pace;
+
+/// The maximum length of a list that the standard library sorts: about 300 µs. Unit tests have shorter lists.
+pub(crate) const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 13 };
+/// The number of items that are divided between two checks.
+const STEP: usize = PART / 2;
+/// The work of comparing an item once, in the unit of the pace: about 5 ns.
+const COMPARING: usize = 20;
+/// The number of items from which a pivot is chosen.
+const SAMPLES: usize = 15;
+
+/// Moves those items to `window` that sorting the whole list would put there, and sorts them. Items that sorting would put before `window`
+/// come before it, in any order. Takes expected O(n + k log k) for a window of k items.
+///
+/// If the search is stopped, the items are in any order.
+pub(crate) fn sort_window<T: Copy>(
+    items: &mut [T],
+    window: Range<usize>,
+    pace: &Pace<'_>,
+    compare: impl Fn(&T, &T) -> Ordering,
+) {
+    let mut open: Vec<Range<usize>> = std::iter::once(0..items.len()).collect();
+    while let Some(range) = open.pop() {
+        if range.end <= window.start || range.start >= window.end {
+            continue;
+        }
+        let part = &mut items[range.clone()];
+        if part.len() <= PART {
+            if pace.spend(part.len() * COMPARING * PART.ilog2() as usize) {
+                return;
+            }
+            part.sort_unstable_by(&compare);
+            continue;
+        }
+        let pivot = pivot(part, &compare);
+        let Some(equal) = divide(part, &pivot, pace, &compare) else { return };
+        open.push(range.start + equal.end..range.end);
+        open.push(range.start..range.start + equal.start);
+    }
+}
+
+/// Returns the median of some items at scattered places.
+fn pivot<T: Copy>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> T {
+    // Multiples of 2^64 divided by the golden ratio are spread evenly, and depend on the length.
+    let place = |number: usize| {
+        let scattered = (number as u64 ^ items.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        usize::try_from(scattered).unwrap_or_default() % items.len()
+    };
+    let mut samples: [T; SAMPLES] = std::array::from_fn(|number| items[place(number)]);
+    samples.sort_unstable_by(compare);
+    samples[SAMPLES / 2]
+}
+
+/// Moves items before the pivot to the front, and items after it to the back. Returns the range of the items that equal it. Returns `None`
+/// if the search is stopped.
+fn divide<T: Copy>(
+    items: &mut [T],
+    pivot: &T,
+    pace: &Pace<'_>,
+    compare: &impl Fn(&T, &T) -> Ordering,
+) -> Option<Range<usize>> {
+    // Items before `less` come before the pivot, items up to `at` equal it, and items from `more` on come after it.
+    let (mut less, mut at, mut more) = (0, 0, items.len());
+    while at < more {
+        if pace.spend(STEP * COMPARING) {
+            return None;
+        }
+        for _ in 0..STEP {
+            if at >= more {
+                break;
+            }
+            match compare(&items[at], pivot) {
+                Ordering::Less => {
+                    items.swap(less, at);
+                    less += 1;
+                    at += 1;
+                }
+                Ordering::Equal => at += 1,
+                Ordering::Greater => {
+                    more -= 1;
+                    items.swap(at, more);
+                }
+            }
+        }
+    }
+    Some(less..more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::{Deadline, StopConditions};
+
+    #[test]
+    fn a_window_has_the_items_of_a_sorted_list() {
+        let len = 5 * PART + 77;
+        let spreads: [fn(usize) -> usize; 5] = [
+            |at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20,
+            |at| at % 3,
+            |at| at,
+            |at| usize::MAX - at,
+            |_| 7,
+        ];
+        for spread in spreads {
+            let items: Vec<(usize, usize)> = (0..len).map(|at| (spread(at), at)).collect();
+            // Both with ties and without.
+            for compare in [
+                |a: &(usize, usize), b: &(usize, usize)| a.0.cmp(&b.0),
+                |a: &(usize, usize), b: &(usize, usize)| a.cmp(b),
+            ] {
+                let mut sorted = items.clone();
+                sorted.sort_by(compare);
+                for window in [0..len, 0..1, len - 1..len, 999..1_000, PART - 5..3 * PART, len..len + 9, 5..5]
+                {
+                    let mut own = items.clone();
+                    sort_window(&mut own, window.clone(), &Pace::new(None), compare);
+                    let window = window.start.min(len)..window.end.min(len);
+                    let keys = |items: &[(usize, usize)]| items.iter().map(|item| item.0).collect::<Vec<_>>();
+                    assert_eq!(keys(&own[window.clone()]), keys(&sorted[window.clone()]), "{window:?}");
+                    if let Some(first) = own[window.clone()].first() {
+                        assert!(own[..window.start].iter().all(|item| compare(item, first).is_le()));
+                    }
+                    own.sort_unstable();
+                    assert!(own.iter().eq(items.iter().collect::<std::collections::BTreeSet<_>>()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stopped_sort_keeps_all_items() {
+        let conditions = StopConditions { cancel: None, deadline: Some(Deadline::new(|| true)) };
+        let check = conditions.check().unwrap();
+        let mut items: Vec<usize> = (0..20 * PART).rev().collect();
+        sort_window(&mut items, 0..20 * PART, &Pace::new(Some(&check)), Ord::cmp);
+        assert!(check.verdict().is_err() && !items.is_sorted());
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..20 * PART));
+    }
+}
