@@ -79,9 +79,15 @@ fn examples_in_the_help_are_never_wrapped() {
 fn flags_and_variables_take_durations_of_one_form() {
     let folder = Folder::with_cases();
     let serve = ["serve", "--db", "none.db", "--tokens", "none.json"];
-    for flag in
-        ["clock-window", "read-timeout", "write-timeout", "turn-timeout", "grace", "source-statement-timeout"]
-    {
+    for flag in [
+        "clock-window",
+        "read-timeout",
+        "write-timeout",
+        "turn-timeout",
+        "search-timeout",
+        "grace",
+        "source-statement-timeout",
+    ] {
         let variable = format!("CASEFILTER_{}", flag.to_uppercase().replace('-', "_"));
         let flag = format!("--{flag}");
         for sound in ["3", "0", "500ms", "3s", "20m", "1h", "7d"] {

@@ -6,7 +6,7 @@ use std::process::{self, Stdio};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
-use super::run::{Folder, OPEN, THREE, run, run_with};
+use super::run::{Folder, OPEN, Run, THREE, run, run_with};
 
 #[test]
 fn a_bad_request_spoils_only_its_own_line() {
@@ -46,6 +46,48 @@ fn a_bad_request_spoils_only_its_own_line() {
     has(7, "`-1`");
     has(7, "order (byte 0)");
     assert_eq!(answers[8]["list"]["items"][0]["id"], "c");
+}
+
+#[test]
+fn a_search_is_stopped_at_its_timeout() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let told = |run: &Run| assert_eq!(run.err, "error: the search was stopped at its deadline\n");
+    for more in [&[][..], &["--limit", "all", "--format", "ids"], &["--count", "--format", "table"]] {
+        let args = |timeout| {
+            let search: &[&str] = &["search", &cases, "--where", "status = open", "--timeout", timeout];
+            run(&[search, more].concat())
+        };
+        let stopped = args("0ms");
+        assert_eq!((stopped.code, stopped.out.as_str()), (1, ""), "{more:?}");
+        told(&stopped);
+        assert!(!args("1h").code(0).out.is_empty(), "{more:?}");
+    }
+    run(&["search", &cases, "--timeout", "2"]).code(2).err_has("such as 500ms, 3s, 20m, 1h or 7d");
+    let database = files.path("cases.db");
+    run(&["import", "--db", &database, &cases]).code(0);
+    let stopped = run(&["search", &database, "--timeout", "0s"]).code(1);
+    told(&stopped);
+}
+
+#[test]
+fn each_request_of_a_file_has_the_whole_timeout() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = b"{\"body\":{\"ids\":[\"a\"]}}\nnot json\n{\"body\":{\"ids\":[\"b\"]}}\n";
+    let all = ["search", &cases, "--requests", "-"];
+    let run = run_with(&[&all[..], &["--timeout", "0ms"]].concat(), requests).code(0);
+    let answers = run.lines();
+    let codes: Vec<_> = answers.iter().map(|line| line["code"].as_u64()).collect();
+    assert_eq!(codes, [Some(503), Some(400), Some(503)]);
+    assert_eq!(answers[2]["correlationId"], "request-3");
+    assert_eq!(
+        (&answers[2]["errorCode"], &answers[2]["type"]),
+        (&5033.into(), &"SearchTimeoutException".into())
+    );
+    let run = run_with(&[&all[..], &["--timeout", "1h", "--fail-on-error"]].concat(), requests).code(2);
+    assert_eq!(run.lines()[2]["list"]["items"][0]["id"], "b");
+    run_with(&[&all[..], &["--timeout", "0ms", "--fail-on-error"]].concat(), &requests[..24]).code(2);
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn commands_print_the_same_through_a_service_as_on_the_file() {
         vec!["search", "cases.db", "--where", "status = opne and", "--limit", "x"],
         vec!["search", "cases.db", "--order", "nope", "--format", "ids"],
         vec!["search", "cases.db", "--limit", "0", "--count"],
+        vec!["search", "cases.db", "--where", "status = open", "--timeout", "1h", "--format", "table"],
         vec!["why", "cases.db", "--id", &id, "--where", "status = open or tags in (vip)"],
         vec!["why", "cases.db", "--id", &id, "--where", "status = open", "--format", "table"],
         vec!["why", "cases.db", "--id", "no such id", "--where", "status = open"],

@@ -43,7 +43,7 @@ pub(crate) fn hints_on(
     if request.filter.is_all() || cases.len() == 0 {
         return Vec::new();
     }
-    let hints = if is_none() { cases.hints(&request.filter) } else { cases.unknown_members(&request.filter) };
+    let hints = if is_none() { cases.hints(request) } else { cases.unknown_members(&request.filter) };
     // The answer is complete without hints, so an error of the hints is ignored.
     hints.unwrap_or_default()
 }

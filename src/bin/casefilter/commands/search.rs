@@ -7,9 +7,9 @@ mod page;
 mod summary;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, ImportMode, Limits, SearchRequest};
+use casefilter::{Catalog, Deadline, ImportMode, Limits, SearchRequest};
 
 use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
@@ -20,6 +20,7 @@ use crate::commands::search::summary::{note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::duration::{VALUE, with_unit};
 use crate::input::loaded::len_of;
 #[cfg(feature = "postgres")]
 use crate::input::postgres::{self as source, Server};
@@ -98,13 +99,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
-    /// With --requests: end with exit status 2 if any request is bad; all are answered nevertheless
+    /// With --requests: end with exit status 2 if any request is bad or is stopped; all are answered nevertheless
     #[arg(long, requires = "requests")]
     fail_on_error: bool,
 
     /// Form of the output [default: table on a terminal, json in a pipe]
     #[arg(long, conflicts_with = "requests")]
     format: Option<Format>,
+
+    /// Stop the search after this time, without an answer [default: no limit]
+    ///
+    /// The time to load the cases and to print them does not count. With --requests, each request has this time; the line of a
+    /// request that is stopped is {"code":503,…}.
+    #[arg(long, value_name = VALUE, value_parser = with_unit)]
+    timeout: Option<Duration>,
 
     /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
@@ -133,8 +141,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let mut lines = Lines::open(path)?;
         let loaded = load(args, &catalog, mode, Documents::Kept)?;
         let cases = &loaded.cases;
-        let answered =
-            answer_all(cases.catalog(), &Limits::default(), |request| cases.search(request), &mut lines);
+        let search = |request: &SearchRequest| cases.search(&args.limited(request));
+        let answered = answer_all(cases.catalog(), &Limits::default(), search, &mut lines);
         let left_out = report_left_out(&loaded.report);
         let bad = loaded.cases.close().and(answered)?;
         return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
@@ -146,10 +154,19 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let loaded = load(args, &catalog, mode, documents)?;
     ids::note_unknown(&loaded.cases, &request.filter)?;
     let format = Format::or_fitting(args.format);
+    let request = args.limited(&request);
     if request.limit > MOST_AT_ONCE {
         print_long(&request, format, loaded, args.cases.database())
     } else {
         print_page(&request, format, loaded)
+    }
+}
+
+impl Args {
+    /// Returns the request with a deadline after --timeout, from now.
+    fn limited(&self, request: &SearchRequest) -> SearchRequest {
+        let end = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        request.clone().with_deadline(end.map(|end| Deadline::new(move || Instant::now() >= end)))
     }
 }
 
@@ -164,7 +181,7 @@ fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result
     let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
         Some(total) => total,
-        None if format == Format::Table || is_full || len_of(&found) == 0 => cases.count(&request.filter)?,
+        None if format == Format::Table || is_full || len_of(&found) == 0 => cases.total(request)?,
         None => len_of(&found),
     };
     let hints = hints_on(&cases, request, || total == 0);
@@ -189,7 +206,7 @@ fn print_long(
 ) -> Result<Status, Failure> {
     let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
-    let page = LongPage { request, format, total: cases.count(&request.filter)?, database };
+    let page = LongPage { request, format, total: cases.total(request)?, database };
     let hints = hints_on(&cases, request, || page.total == 0);
     let count = cases.len();
     page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
@@ -222,7 +239,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             }
             let server = connect()?;
             let start = Instant::now();
-            let found = server.search(&request)?;
+            let found = server.search(&args.limited(&request))?;
             let took = start.elapsed();
             let format = Format::or_fitting(args.format);
             print(&found, format, || {
@@ -248,7 +265,8 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
         Some(path) => {
             let mut lines = Lines::open(path)?;
             let server = connect()?;
-            let bad = answer_all(catalog, &Limits::default(), |request| server.search(request), &mut lines)?;
+            let search = |request: &SearchRequest| server.search(&args.limited(request));
+            let bad = answer_all(catalog, &Limits::default(), search, &mut lines)?;
             if bad > 0 && args.fail_on_error {
                 return Ok(Status::BadFilter);
             }
@@ -258,7 +276,8 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
-    let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
+    let mut loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
+    loaded.cases.limit_service(args.timeout);
     if let Some(path) = &args.report {
         write_report(path, &loaded.report)?;
     }

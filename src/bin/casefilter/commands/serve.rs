@@ -147,6 +147,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
     turn_timeout: Duration,
 
+    /// Time that a search may take until its answer begins; after it the search is stopped and gets 503; 0 is no limit
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_SEARCH_TIMEOUT", default_value = "10s", value_parser = seconds)]
+    search_timeout: Duration,
+
     /// Time after SIGTERM in which new connections are still served, while /readyz is 503, so that a load balancer notices
     ///
     /// Use 0 without a load balancer; otherwise a few seconds more than the time between two checks of /readyz, such as 5s.
@@ -229,6 +233,7 @@ impl Args {
             read_timeout: at_least_some(self.read_timeout),
             write_timeout: at_least_some(self.write_timeout),
             turn_timeout: self.turn_timeout,
+            search_timeout: self.search_timeout,
             drain: self.drain,
             grace: self.grace,
             ..ServiceOptions::default()

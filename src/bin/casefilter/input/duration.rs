@@ -18,7 +18,6 @@ const MOST_DAYS: u64 = 36_500;
 pub(crate) const VALUE: &str = "DURATION";
 
 /// Parses a duration; its unit is required.
-#[cfg(any(test, feature = "service"))]
 pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
     parse(text, None)
 }

@@ -47,6 +47,22 @@ impl LoadedCases {
         local_or_served!(self, cases => Ok(cases.count(filter)?), served => served.count(filter))
     }
 
+    /// Counts the cases that the filter of a request selects. A deadline of the request stops the count.
+    pub(crate) fn total(&self, request: &SearchRequest) -> Result<u64, Failure> {
+        let counting = request.clone().with_order(None).with_offset(0).with_limit(0).with_count(true);
+        match self {
+            Self::Service(served) => served.count(&request.filter),
+            _ => Ok(self.search(&counting)?.total().unwrap_or_default()),
+        }
+    }
+
+    /// Sets the time that a service may take for each search. In this process, requests have a deadline.
+    pub(crate) fn limit_service(&mut self, timeout: Option<Duration>) {
+        if let Self::Service(served) = self {
+            served.limit(timeout);
+        }
+    }
+
     pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         match self {
             Self::Memory(engine) => Ok(engine.search(request)?),
@@ -55,10 +71,13 @@ impl LoadedCases {
         }
     }
 
-    /// Returns hints why a filter may select no case.
-    pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
-        let hints =
-            local_or_served!(self, cases => cases.hints(filter), served => return served.hints(filter));
+    /// Returns hints why the filter of a request may select no case.
+    pub(crate) fn hints(&self, request: &SearchRequest) -> Result<Vec<String>, Failure> {
+        let hints = local_or_served!(
+            self,
+            cases => cases.hints_for(request)?,
+            served => return served.hints(&request.filter)
+        );
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 

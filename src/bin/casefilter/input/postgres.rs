@@ -89,6 +89,7 @@ pub(crate) fn failed(error: &PostgresError) -> Failure {
     let message = format!("--source: {}", escape(&error.to_string()));
     match error.kind() {
         PostgresErrorKind::Options => Failure::Usage(message),
+        PostgresErrorKind::Stopped => Failure::Stopped(message),
         _ => Failure::Failed(message),
     }
 }

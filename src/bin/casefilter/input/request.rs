@@ -242,6 +242,12 @@ pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
     Envelope::invalid(format!("request-{number}"), errors)
 }
 
+/// Returns the error envelope of the service for a request of this number whose search was stopped at its timeout.
+pub(crate) fn stopped_envelope(number: u64, message: String) -> Envelope {
+    let error = Error::new(ErrorKind::DeadlineExceeded, 0, message, String::new());
+    Envelope::stopped(format!("request-{number}"), &error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,8 @@ pub(crate) struct Served {
     len: u64,
     /// True if a page has documents in addition to ids.
     documents: bool,
+    /// The time that a search may take.
+    timeout: Option<Duration>,
 }
 
 /// The body of a search request to a service.
@@ -36,6 +38,9 @@ struct Question {
     count: bool,
     documents: bool,
     compile_ns: u64,
+    /// Absent without a limit, so that a service of an earlier version understands the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -65,15 +70,29 @@ struct Head {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Fault {
     description: String,
+    #[serde(default)]
+    is_stop: bool,
 }
 
 impl Served {
     /// Returns the cases of a service.
     pub(crate) fn new(mut service: Service, catalog: &Catalog, documents: bool) -> Result<Self, Failure> {
         let About { cases } = service.get("/")?;
-        Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases, documents })
+        Ok(Self {
+            service: Mutex::new(service),
+            catalog: catalog.clone(),
+            len: cases,
+            documents,
+            timeout: None,
+        })
+    }
+
+    /// Sets the time that each search may take.
+    pub(crate) fn limit(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -153,8 +172,9 @@ impl Served {
                 },
                 b'E' => is_whole = true,
                 b'F' => {
-                    let Fault { description } = read(bytes)?;
-                    return Err(Failure::Failed(escape(&description).into_owned()));
+                    let Fault { description, is_stop } = read(bytes)?;
+                    let message = escape(&description).into_owned();
+                    return Err(if is_stop { Failure::Stopped(message) } else { Failure::Failed(message) });
                 }
                 _ => return Err(strange("a frame of another sort")),
             }
@@ -172,7 +192,9 @@ impl Served {
         let order = order.as_ref().map(ToString::to_string);
         let body = (!filter.is_all()).then(|| filter.to_json());
         let (offset, limit, count) = (*offset, *limit, *count);
-        Question { ask, body, order, offset, limit, count, documents: false, compile_ns: 0 }
+        let timeout_ms =
+            self.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).max(1));
+        Question { ask, body, order, offset, limit, count, documents: false, compile_ns: 0, timeout_ms }
     }
 
     fn post<T: serde::de::DeserializeOwned>(&self, question: &Question) -> Result<T, Failure> {

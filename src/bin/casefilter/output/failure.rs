@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     BadFilter(String),
     /// Case data was rejected.
     Refused(String),
+    /// A search was stopped at its timeout.
+    Stopped(String),
 }
 
 impl Failure {
@@ -44,22 +46,26 @@ impl Failure {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Usage(message) => say(&format!("error: {message}\n"), BAD_REQUEST),
-            Self::Failed(message) => say(&format!("error: {message}\n"), FAILED),
+            Self::Failed(message) | Self::Stopped(message) => say(&format!("error: {message}\n"), FAILED),
             Self::BadFilter(rendered) => say(&rendered, BAD_REQUEST),
             Self::Refused(message) => say(&format!("error: {message}\n"), REFUSED),
         }
     }
 }
 
-/// A request that does not fit the catalogue of the cases.
+/// A request that does not fit the catalogue of the cases, or a search that was stopped.
 impl From<casefilter::Error> for Failure {
     fn from(error: casefilter::Error) -> Self {
-        Self::Failed(escape(&error.to_string()).into_owned())
+        let message = escape(&error.to_string()).into_owned();
+        if error.is_stop() { Self::Stopped(message) } else { Self::Failed(message) }
     }
 }
 
 /// Returns the failure for an error of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
+    if let Some(stopped) = error.request_error().filter(|error| error.is_stop()) {
+        return stopped.clone().into();
+    }
     match error.kind() {
         StoreErrorKind::NotFound => {
             let text = error.to_string();

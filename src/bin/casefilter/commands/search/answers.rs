@@ -1,6 +1,6 @@
 //! Answers to a file of requests, one per line.
 
-use crate::input::request::{Line, envelope};
+use crate::input::request::{Line, envelope, stopped_envelope};
 use crate::input::request_lines::Lines;
 use crate::output::escape::{has_line_breaks, one_line};
 use crate::output::failure::Failure;
@@ -8,7 +8,7 @@ use crate::output::stdout::Output;
 
 use casefilter::{Catalog, Limits, SearchAnswer, SearchRequest};
 
-/// Prints a line for each request: the answer or the error envelope. Returns the number of bad requests.
+/// Prints a line for each request: the answer or the error envelope. Returns the number of requests that are bad or were stopped.
 pub(super) fn answer_all(
     catalog: &Catalog,
     limits: &Limits,
@@ -24,7 +24,15 @@ pub(super) fn answer_all(
         match request {
             Ok(request) => {
                 answer.clear();
-                let found = search(&request)?;
+                let found = match search(&request) {
+                    Ok(found) => found,
+                    Err(Failure::Stopped(message)) => {
+                        bad = bad.saturating_add(1);
+                        out.json(&stopped_envelope(number, message))?;
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                };
                 found.write_json(&mut answer);
                 if has_line_breaks(&answer) {
                     answer = on_one_line(&answer, found.documents());

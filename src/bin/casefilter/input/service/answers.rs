@@ -34,6 +34,9 @@ struct Told {
     refusal: Option<ImportError>,
 }
 
+/// The type of the error of a search that took too long.
+const SEARCH_TIMEOUT: &str = "SearchTimeoutException";
+
 /// Parses the answer of a service, or its error. `importing` describes the import, if the request is an import.
 pub(super) fn read_answer<T: DeserializeOwned>(
     is_good: bool,
@@ -55,6 +58,7 @@ pub(super) fn read_answer<T: DeserializeOwned>(
     Err(match (told.kind.as_deref(), told.refusal, importing) {
         (Some("refused"), Some(refusal), Some(importing)) => importing.refused(&refusal),
         (Some("refused"), ..) => Failure::Refused(description),
+        (Some(SEARCH_TIMEOUT), ..) => Failure::Stopped(description),
         _ => Failure::Failed(description),
     })
 }
