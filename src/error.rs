@@ -78,6 +78,8 @@ pub enum ErrorKind {
     BadFile,
     /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
     CatalogMismatch,
+    /// A filter with words (`$match`) on a field for which a table of another database has no folded column.
+    NoFoldedColumn,
 }
 
 impl ErrorKind {
@@ -122,6 +124,7 @@ impl ErrorKind {
             Self::BadValue => "bad_value",
             Self::BadFile => "bad_file",
             Self::CatalogMismatch => "catalog_mismatch",
+            Self::NoFoldedColumn => "no_folded_column",
         }
     }
 }
@@ -212,7 +215,7 @@ impl fmt::Display for Error {
         }
         match self.kind {
             // The error is not about a text, so it has no position.
-            ErrorKind::CatalogMismatch => {}
+            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn => {}
             _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
             _ => write!(f, " (byte {})", self.offset)?,
         }

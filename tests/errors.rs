@@ -154,6 +154,7 @@ fn every_kind_has_a_case() {
     let elsewhere = [
         ("bad_file", "tests/parquet.rs", "ErrorKind::BadFile"),
         ("catalog_mismatch", "tests/misuse.rs", "ErrorKind::CatalogMismatch"),
+        ("no_folded_column", "tests/sql.rs", "ErrorKind::NoFoldedColumn"),
         ("bad_value", "src/domain/tests/mod.rs", "ErrorKind::BadValue"),
         ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
     ];

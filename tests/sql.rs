@@ -1,7 +1,7 @@
 //! The text of statements. `tests/sql/run` checks that databases answer them like casefilter.
 
 use casefilter::sql::{Datum, Dialect, Table, write_copy};
-use casefilter::{Catalog, Field, FieldType, Filter, Order, SearchRequest};
+use casefilter::{Catalog, ErrorKind, Field, FieldType, Filter, Order, SearchRequest};
 use proptest::prelude::*;
 
 #[path = "sql/tokens.rs"]
@@ -18,9 +18,14 @@ fn catalog() -> Catalog {
         .unwrap()
 }
 
+/// Returns the table of the catalogue, with folded columns.
+fn table() -> Table {
+    Table::new(&catalog()).with_folded()
+}
+
 fn count(dialect: Dialect, text: &str) -> String {
     let filter = Filter::compile_text(&catalog(), text).unwrap();
-    let statement = Table::new(&catalog()).count(dialect, &filter).unwrap();
+    let statement = table().count(dialect, &filter).unwrap();
     tokens::check(&statement);
     let condition = statement.sql();
     condition.split_once(" WHERE ").map_or(condition.clone(), |(_, condition)| condition.to_owned())
@@ -94,6 +99,237 @@ fn tests_have_the_fastest_form_of_each_database() {
     }
 }
 
+#[test]
+fn presence_is_a_test_of_the_column() {
+    use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
+    for (text, dialect, wanted) in [
+        ("name is present", Postgres, r#""name" IS NOT NULL"#),
+        ("name is absent", ClickHouse, "`name` IS NULL"),
+        ("totalAmountInDefaultCurrency is absent", Spark, "`total_amount_in_default_currency` IS NULL"),
+        ("flag is present", DuckDb, r#""flag" IS NOT NULL"#),
+        ("flag = true or flag = false", DuckDb, r#""flag" IS NOT NULL"#),
+        ("not (flag = true or flag = false)", DuckDb, r#""flag" IS NULL"#),
+        ("tags is present", Postgres, r#"cardinality("tags") > 0"#),
+        ("tags is absent", Postgres, r#"NOT (cardinality("tags") > 0)"#),
+        ("tags is present", ClickHouse, "notEmpty(`tags`)"),
+        ("scores is present", Spark, "size(`scores`) > 0"),
+        ("seen is absent", DuckDb, r#"NOT (len("seen") > 0)"#),
+        // A field with a default has a value in every case.
+        ("priority is absent", Postgres, "FALSE"),
+        ("id is present", Postgres, r#"SELECT count(*) FROM "cases""#),
+    ] {
+        assert_eq!(count(dialect, text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn a_negation_selects_absent_values_and_is_never_null() {
+    use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
+    for (text, dialect, wanted) in [
+        (
+            "not totalAmountInDefaultCurrency > 5",
+            Postgres,
+            r#"("total_amount_in_default_currency" IS NULL OR NOT ("total_amount_in_default_currency" > $1::float8))"#,
+        ),
+        (
+            "not (createdAt >= \"1970-01-01 00:00:01\" and createdAt < \"1970-01-01 00:00:03\")",
+            ClickHouse,
+            "(`created_at` IS NULL OR NOT ((`created_at` >= {p1:Int64} AND `created_at` < {p2:Int64})))",
+        ),
+        (
+            "not (totalAmountInDefaultCurrency > 5 or totalAmountInDefaultCurrency = 1)",
+            Spark,
+            "(`total_amount_in_default_currency` IS NULL OR NOT (`total_amount_in_default_currency` > ? OR \
+             `total_amount_in_default_currency` = ?))",
+        ),
+        ("not scores > 5", Spark, "NOT (exists(`scores`, x -> x > ?))"),
+        ("not scores > 5", DuckDb, r#"NOT (len(list_filter("scores", lambda x: x > $1::DOUBLE)) > 0)"#),
+        ("not priority starts with l", Postgres, r#"NOT (starts_with("priority", $1::text))"#),
+        ("not name starts with l", DuckDb, r#"("name" IS NULL OR NOT (starts_with("name", $1::VARCHAR)))"#),
+        (
+            "not name matches \"a b\"",
+            Spark,
+            "(`name_folded` IS NULL OR NOT (contains(`name_folded`, ?) AND contains(`name_folded`, ?)))",
+        ),
+        ("not tags includes a", ClickHouse, "NOT (arrayExists(x -> position(x, {p1:String}) > 0, `tags`))"),
+        ("not tags all (a, b)", Postgres, r#"NOT ("tags" @> $1::text[])"#),
+        ("not tags all (a, b)", Spark, "NOT (size(array_except(?, `tags`)) = 0)"),
+        ("not tags all (a, b)", DuckDb, r#"NOT (len("tags") >= 2 AND list_has_all("tags", $1::VARCHAR[]))"#),
+        ("not tags all (a, \"a\\u0000\")", Postgres, "TRUE"),
+        ("not name starts with \"\\u0000\"", Postgres, "TRUE"),
+    ] {
+        assert_eq!(count(dialect, text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn texts_are_compared_by_code_points_without_patterns_of_the_database() {
+    use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
+    for (text, dialect, wanted) in [
+        ("name starts with Gar", Postgres, r#"starts_with("name", $1::text)"#),
+        ("name starts with Gar", ClickHouse, "startsWith(`name`, {p1:String})"),
+        ("name starts with Gar", Spark, "startswith(`name`, ?)"),
+        (
+            "name starts with (a, b)",
+            DuckDb,
+            r#"(starts_with("name", $1::VARCHAR) OR starts_with("name", $2::VARCHAR))"#,
+        ),
+        ("name includes arc", Postgres, r#""name" LIKE $1::text"#),
+        ("name includes arc", ClickHouse, "position(`name`, {p1:String}) > 0"),
+        ("name includes arc", Spark, "contains(`name`, ?)"),
+        ("name includes arc", DuckDb, r#"contains("name", $1::VARCHAR)"#),
+        (
+            "name matches \"Lopez GARCÍA\"",
+            Postgres,
+            r#"("name_folded" LIKE $1::text AND "name_folded" LIKE $2::text)"#,
+        ),
+        (
+            "tags starts with a",
+            Postgres,
+            r#"EXISTS (SELECT 1 FROM unnest("tags") AS element (x) WHERE starts_with(x, $1::text))"#,
+        ),
+        ("tags includes (a, b)", Spark, "exists(`tags`, x -> contains(x, ?) OR contains(x, ?))"),
+        (
+            "tags matches \"a b\"",
+            ClickHouse,
+            "arrayExists(x -> position(x, {p1:String}) > 0 AND position(x, {p2:String}) > 0, `tags_folded`)",
+        ),
+        ("name starts with \"a\\u0000\"", Postgres, "FALSE"),
+        ("name starts with (a, \"b\\u0000\")", Postgres, r#"starts_with("name", $1::text)"#),
+        ("name includes (a, \"b\\u0000\")", Postgres, r#""name" LIKE $1::text"#),
+        // Every word must be found.
+        ("name matches \"a b\\u0000\"", Postgres, "FALSE"),
+        ("name starts with \"b\\u0000\"", DuckDb, r#"starts_with("name", $1::VARCHAR)"#),
+    ] {
+        assert_eq!(count(dialect, text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn patterns_of_postgresql_escape_wildcards() {
+    let params = |text: &str| {
+        let filter = Filter::compile_text(&catalog(), text).unwrap();
+        let statement = table().count(Dialect::Postgres, &filter).unwrap();
+        serde_json::to_value(statement.params()).unwrap()
+    };
+    assert_eq!(params(r#"name includes "50%_\\ a""#), serde_json::json!([r"%50\%\_\\ a%"]));
+    assert_eq!(params(r#"name starts with "50%_\\ a""#), serde_json::json!([r"50%_\ a"]));
+    // Words are folded.
+    assert_eq!(params("name matches \"É_B 100%\""), serde_json::json!([r"%100\%%", r"%e\_b%"]));
+}
+
+/// Returns a list of `count` values for the text syntax, each of `digits` digits.
+fn values(count: usize, digits: usize) -> String {
+    (0..count).map(|number| format!("{number:0digits$}")).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn many_values_become_lists() {
+    use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
+    let nine = values(9, 1);
+    for (dialect, prefixes, substrings, words) in [
+        (
+            Postgres,
+            r#"left("name", 1) = ANY ($1::text[])"#,
+            r#""name" LIKE ANY ($1::text[])"#,
+            r#""name_folded" LIKE ALL ($1::text[])"#,
+        ),
+        (
+            ClickHouse,
+            "substring(`name`, 1, 1) IN {p1:Array(String)}",
+            "multiSearchAny(`name`, {p1:Array(String)})",
+            "(`name_folded` IS NOT NULL AND arrayAll(_at -> _at > 0, \
+             multiSearchAllPositions(assumeNotNull(`name_folded`), {p1:Array(String)})))",
+        ),
+        (
+            Spark,
+            "array_contains(?, substring(`name`, 1, 1))",
+            "exists(?, _part -> contains(`name`, _part))",
+            "forall(?, _part -> contains(`name_folded`, _part))",
+        ),
+        (
+            DuckDb,
+            r#"list_contains($1::VARCHAR[], left("name", 1))"#,
+            r#"len(list_filter($1::VARCHAR[], lambda _part: contains("name", _part))) > 0"#,
+            r#"len(list_filter($1::VARCHAR[], lambda _part: contains("name_folded", _part))) = 9"#,
+        ),
+    ] {
+        assert_eq!(count(dialect, &format!("name starts with ({nine})")), prefixes);
+        assert_eq!(count(dialect, &format!("name includes ({nine})")), substrings);
+        assert_eq!(count(dialect, &format!("name matches \"{}\"", nine.replace(", ", " "))), words);
+    }
+    // One list for each length, in code points or bytes.
+    let prefixes = format!("name starts with ({nine}, é, üb, ab)");
+    assert_eq!(
+        count(Postgres, &prefixes),
+        r#"(left("name", 1) = ANY ($1::text[]) OR left("name", 2) = ANY ($2::text[]))"#
+    );
+    assert_eq!(
+        count(ClickHouse, &prefixes),
+        "(substring(`name`, 1, 1) IN {p1:Array(String)} OR substring(`name`, 1, 2) IN {p2:Array(String)} OR \
+         substring(`name`, 1, 3) IN {p3:Array(String)})"
+    );
+    // ClickHouse searches at most 255 substrings at once.
+    let many = count(ClickHouse, &format!("tags includes ({})", values(600, 3)));
+    assert_eq!(many.matches("multiSearchAny(x, ").count(), 3, "{many}");
+    assert!(many.starts_with("arrayExists(x -> multiSearchAny") && many.contains(" OR "), "{many}");
+    let many = count(ClickHouse, &format!("not name matches \"{}\"", values(600, 3).replace(", ", " ")));
+    assert_eq!(many.matches("multiSearchAllPositions(").count(), 3, "{many}");
+    assert!(many.starts_with("(`name_folded` IS NULL OR NOT (") && many.contains(")) AND ("), "{many}");
+    // Also no more bytes than it reads in linear time.
+    let long: Vec<String> = (0..255).map(|number| format!("{number:04000}")).collect();
+    let many = count(ClickHouse, &format!("name includes ({})", long.join(", ")));
+    assert_eq!(many.matches("multiSearchAny(").count(), 4, "{many}");
+}
+
+#[test]
+fn no_lambda_of_duckdb_contains_a_subquery() {
+    let exists = r#"EXISTS (SELECT 1 FROM (SELECT unnest("#;
+    for (text, inner) in [
+        (format!("tags starts with ({})", values(100, 2)), "left(x, 2) IN (SELECT unnest($1::VARCHAR[]))"),
+        (
+            format!(
+                "scores in ({}) or scores > 200",
+                (0..100).map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+            ),
+            "x > $1::DOUBLE OR x IN (SELECT unnest($2::DOUBLE[]))",
+        ),
+    ] {
+        for text in [text.clone(), format!("not ({text})")] {
+            let condition = count(Dialect::DuckDb, &text);
+            assert!(condition.contains(exists) && condition.contains(inner), "{condition}");
+            assert!(!condition.contains("lambda"), "{condition}");
+        }
+    }
+}
+
+#[test]
+fn words_need_a_folded_column() {
+    let filter = Filter::compile_text(&catalog(), "flag = true or tags matches \"garcia\"").unwrap();
+    let request = SearchRequest::new(filter.clone());
+    for dialect in Dialect::ALL {
+        for table in [Table::new(&catalog()), Table::new(&catalog()).with_folded_fields(["name"]).unwrap()] {
+            let error = table.count(dialect, &filter).unwrap_err();
+            assert_eq!(table.page(dialect, &request).unwrap_err(), error);
+            assert_eq!(error.kind, ErrorKind::NoFoldedColumn);
+            assert_eq!(
+                error.to_string(),
+                "tags: found `$match` on a field without a folded column in the table, expected a table and an export with folded \
+                 columns: `--folded` of `casefilter export`, `ddl` and `sql`, or `Table::with_folded`"
+            );
+        }
+        let some = Table::new(&catalog()).with_folded_fields(["tags"]).unwrap();
+        assert_eq!(
+            some.count(dialect, &filter).unwrap().sql(),
+            table().count(dialect, &filter).unwrap().sql()
+        );
+    }
+    // Other filters do not change with folded columns.
+    let other = Filter::compile_text(&catalog(), "name includes a and not tags all (a, b)").unwrap();
+    let sql = |table: Table| table.count(Dialect::Postgres, &other).unwrap().sql();
+    assert_eq!(sql(table()), sql(Table::new(&catalog())));
+}
+
 fn order(dialect: Dialect, order: &str, offset: u64, limit: u64) -> String {
     let request = SearchRequest::new(Filter::all(&catalog()))
         .with_order(Order::parse(&catalog(), order).unwrap())
@@ -138,12 +374,25 @@ fn an_order_sorts_known_values_first_absent_ones_last_and_ties_by_id() {
 
 #[test]
 fn scripts_name_every_column() {
-    let table = Table::new(&catalog()).named("compliance.cases").unwrap();
+    let plain = Table::new(&catalog()).named("compliance.cases").unwrap();
     for dialect in Dialect::ALL {
-        let script = table.script(dialect, "it's\\a.parquet");
-        for column in table.columns() {
-            assert!(script.contains(column.name()), "{dialect} {}", column.name());
+        for table in [plain.clone(), plain.clone().with_folded()] {
+            let script = table.script(dialect, "it's\\a.parquet");
+            for column in table.columns() {
+                assert!(script.contains(column.name()), "{dialect} {}", column.name());
+            }
         }
+        let plain = plain.script(dialect, "a");
+        assert!(!plain.contains("folded"), "{plain}");
+        let folded = table().script(dialect, "a");
+        assert!(
+            folded.contains("--folded -o a\n") && folded.contains("folded |") | folded.contains("folded >"),
+            "{folded}"
+        );
+        // The default is folded too.
+        let default = folded.lines().find(|line| line.contains("level_folded")).unwrap();
+        assert!(dialect == Dialect::Spark || default.contains("it"), "{default}");
+        assert_eq!(folded.contains("gin_trgm_ops"), dialect == Dialect::Postgres);
     }
 }
 
@@ -189,11 +438,11 @@ fn seeds_of_the_fuzzer_are_valid() {
     let mut compiled = 0;
     for seed in std::fs::read_dir(fuzz.join("seeds/sql")).unwrap() {
         let text = std::fs::read_to_string(seed.unwrap().path()).unwrap();
-        let filter =
-            Filter::compile(&catalog(), text.as_bytes()).or_else(|_| Filter::compile_text(&catalog(), &text));
+        let filter = Filter::compile(&catalog().extended(), text.as_bytes())
+            .or_else(|_| Filter::compile_text(&catalog(), &text));
         compiled += 1;
         for dialect in Dialect::ALL {
-            tokens::check(&Table::new(&catalog()).count(dialect, filter.as_ref().unwrap()).unwrap());
+            tokens::check(&table().count(dialect, filter.as_ref().unwrap()).unwrap());
         }
     }
     assert!(compiled > 10);
@@ -331,20 +580,28 @@ proptest! {
                     criteria.push(test("<>", &json(std::slice::from_ref(first))));
                     if all { criteria.push(test("$all", &json(values))); }
                     if field != "name" && field != "tags" { criteria.push(test(">", &json(std::slice::from_ref(first)))); }
+                    if field == "name" || field == "tags" {
+                        let whole: Vec<String> = values.iter().map(|text| format!("{text}a")).collect();
+                        criteria.push(test("$startsWith", &json(&whole)));
+                        criteria.push(test("$substring", &json(&whole)));
+                        criteria.push(test("$match", &json(&whole[..1])));
+                        criteria.push(format!(r#"{{"op":"$not","children":[{}]}}"#, test("$match", &json(&[whole.join(" ")]))));
+                    }
+                    criteria.push(test("$exists", r#"["false"]"#));
                 }
             }
         }
         let body = format!(r#"{{"criteria":[{{"op":"$or","children":[{}]}}]}}"#, criteria.join(","));
-        let filter = Filter::compile(&catalog(), body.as_bytes()).unwrap();
+        let filter = Filter::compile(&catalog().extended(), body.as_bytes()).unwrap();
         for criterion in criteria {
             let body = format!(r#"{{"criteria":[{criterion}]}}"#);
-            let one = Filter::compile(&catalog(), body.as_bytes()).unwrap();
+            let one = Filter::compile(&catalog().extended(), body.as_bytes()).unwrap();
             for dialect in Dialect::ALL {
-                tokens::check(&Table::new(&catalog()).count(dialect, &one).unwrap());
+                tokens::check(&table().count(dialect, &one).unwrap());
             }
         }
         for dialect in Dialect::ALL {
-            tokens::check(&Table::new(&catalog()).count(dialect, &filter).unwrap());
+            tokens::check(&table().count(dialect, &filter).unwrap());
         }
     }
 }

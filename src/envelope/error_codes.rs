@@ -231,7 +231,14 @@ mod tests {
     fn every_kind_that_a_request_can_have_has_a_row() {
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
         // These kinds are about case documents, files and hosts, not about requests.
-        let others = ["bad_id", "case_too_large", "too_many_batches", "bad_file", "catalog_mismatch"];
+        let others = [
+            "bad_id",
+            "case_too_large",
+            "too_many_batches",
+            "bad_file",
+            "catalog_mismatch",
+            "no_folded_column",
+        ];
         for name in error.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()) {
             let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
             let has_row = ErrorCode::of_kind(kind) != INVALID_PARAMETERS;

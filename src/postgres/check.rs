@@ -1,4 +1,4 @@
-//! Checks that the table on the server matches the data definition.
+//! Checks that the table on the server matches the data definition, and finds its folded columns.
 
 use std::collections::HashMap;
 
@@ -56,11 +56,12 @@ impl ColumnDef {
     }
 }
 
-/// Compares the table on the server with the table that the statements are written for.
+/// Compares the table on the server with the table that the statements are written for. Returns it with the folded columns that the
+/// server has.
 ///
 /// # Errors
 /// Returns [`Table`](PostgresErrorKind::Table) if the tables differ. The message describes the first difference.
-pub(super) async fn check(client: &Client, table: &Table) -> Result<(), PostgresError> {
+pub(super) async fn check(client: &Client, table: &Table) -> Result<Table, PostgresError> {
     let fault = |message: String| PostgresError::new(PostgresErrorKind::Table, message);
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
@@ -79,6 +80,7 @@ pub(super) async fn check(client: &Client, table: &Table) -> Result<(), Postgres
             quote(&name)
         )));
     }
+    let table = table.clone().with_folded_if(|_, name| columns.contains_key(name));
     for column in table.columns() {
         let expected = ColumnDef::of(column);
         match columns.get(column.name()) {
@@ -94,5 +96,5 @@ pub(super) async fn check(client: &Client, table: &Table) -> Result<(), Postgres
             }
         }
     }
-    Ok(())
+    Ok(table)
 }

@@ -24,11 +24,13 @@ pub enum PostgresErrorKind {
     Refused,
     /// The filter or the order belongs to another catalogue than the table. This is a bug of the host.
     Request,
+    /// The filter needs a folded column that the table does not have.
+    Unsupported,
 }
 
 impl PostgresErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Options,
         Self::Unavailable,
         Self::Timeout,
@@ -36,6 +38,7 @@ impl PostgresErrorKind {
         Self::Table,
         Self::Refused,
         Self::Request,
+        Self::Unsupported,
     ];
 
     /// Returns a stable name in lower case.
@@ -49,6 +52,7 @@ impl PostgresErrorKind {
             Self::Table => "table",
             Self::Refused => "refused",
             Self::Request => "request",
+            Self::Unsupported => "unsupported",
         }
     }
 

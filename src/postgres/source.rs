@@ -21,7 +21,7 @@ use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, SearchAnswer};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 
@@ -100,7 +100,7 @@ impl PostgresSource {
     /// - [`Options`](PostgresErrorKind::Options) if the connection string or another option is invalid.
     /// - [`Unavailable`](PostgresErrorKind::Unavailable) if the server cannot be reached.
     /// - [`Table`](PostgresErrorKind::Table) if the table is missing, may not be read, or differs from [`Table::script`]. The message names
-    ///   the first differing column.
+    ///   the first differing column. Folded columns are optional: the source uses those that the table has.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that connect.
@@ -126,10 +126,14 @@ impl PostgresSource {
         let permits = options.connections.max(1).saturating_add(options.waiting).min(Semaphore::MAX_PERMITS);
         let permits = Semaphore::new(permits);
         let inner = Inner { table, pool, permits, timeout, counts: Counts::default() };
-        let source = Self { inner: std::sync::Arc::new(inner) };
-        source
+        let mut source = Self { inner: std::sync::Arc::new(inner) };
+        let table = source
             .with_connection(async |connection| check(&connection.client, &source.inner.table).await)
             .await?;
+        // There are no clones yet.
+        if let Some(inner) = std::sync::Arc::get_mut(&mut source.inner) {
+            inner.table = table;
+        }
         source.ping().await?;
         Ok(source)
     }
@@ -149,6 +153,7 @@ impl PostgresSource {
     /// - [`Table`](PostgresErrorKind::Table) or [`Refused`](PostgresErrorKind::Refused) if the table must be repaired.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the table's, or hides
     ///   the field of the order.
+    /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded column.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
@@ -213,7 +218,13 @@ impl PostgresSource {
         mut take: impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<Option<u64>, PostgresError> {
         let table = &self.inner.table;
-        let mismatch = |error: Error| PostgresError::new(PostgresErrorKind::Request, error.to_string());
+        let mismatch = |error: Error| {
+            let kind = match error.kind {
+                ErrorKind::NoFoldedColumn => PostgresErrorKind::Unsupported,
+                _ => PostgresErrorKind::Request,
+            };
+            PostgresError::new(kind, error.to_string())
+        };
         let page = table.page(Dialect::Postgres, request).map_err(mismatch)?;
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
         let count = count.transpose().map_err(mismatch)?;

@@ -5,7 +5,8 @@ use crate::catalog::FieldId;
 
 /// A column of a [`Table`](super::Table).
 ///
-/// A column is nullable only if it is not a list column and its field has no default.
+/// A column is nullable only if it is not a list column and its field has no default. A folded column has the strings of a field
+/// without case and accents, for `$match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub(super) name: String,
@@ -13,9 +14,22 @@ pub struct Column {
     pub(super) is_list: bool,
     pub(super) is_nullable: bool,
     pub(super) field: Option<FieldId>,
+    pub(super) is_folded: bool,
 }
 
 impl Column {
+    /// Creates a column that is not of a field.
+    pub(super) fn plain(name: &str, kind: ColumnType) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            is_list: false,
+            is_nullable: false,
+            field: None,
+            is_folded: false,
+        }
+    }
+
     /// Returns the name: letters `a` to `z`, digits and `_`.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -41,8 +55,26 @@ impl Column {
     }
 
     /// Returns the field of the column; `None` for the columns `place` and `document`.
+    ///
+    /// A field can have two columns: its values, and its [folded](Self::is_folded) values.
     #[must_use]
     pub fn field(&self) -> Option<FieldId> {
         self.field
+    }
+
+    /// Returns true if the values are the folded strings of the field.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::{Datum, Table}};
+    /// let table = Table::new(&Catalog::cases().allow(["name"])?).with_folded();
+    /// let row = table.row(0, r#"{"id":"c-1","name":"LÓPEZ-GARCÍA, Ana"}"#)?;
+    /// let (column, value) = table.columns().iter().zip(&row).next_back().ok_or("no column")?;
+    /// assert_eq!((column.name(), column.is_folded()), ("name_folded", true));
+    /// assert_eq!(*value, Datum::Text("lopez-garcia, ana".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_folded(&self) -> bool {
+        self.is_folded
     }
 }

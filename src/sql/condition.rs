@@ -1,14 +1,19 @@
 //! Writes predicates as SQL conditions.
 //!
 //! A test may be null if its column is null, provided that no absent field passes the test. Conditions are combined by `AND` and `OR` only,
-//! so a null acts as false wherever it occurs. A test that an absent field passes includes `IS NULL`.
+//! so a null acts as false wherever it occurs. A test that an absent field passes includes `IS NULL`. `NOT` is written only before a
+//! condition that cannot be null, or whose null is handled beside it.
 
 use super::column::Column;
 use super::datum::Datum;
-use super::statement::{ListTest, Statement};
+use super::lists::{split, write_lists};
+use super::pattern::PatternTests;
+use super::statement::{OperandTest, Statement};
 use super::table::Table;
+use crate::catalog::FieldId;
+use crate::error::{Error, ErrorKind};
 use crate::operator::{Connective, Operator};
-use crate::predicate::{Leaf, Node, Set, Test, Tree, bound};
+use crate::predicate::{Leaf, Node, Set, Test, TextPattern, Tree, bound};
 use crate::value::{OrdinalRange, Value};
 
 /// An item still to be written. The last item of the stack is written next.
@@ -18,7 +23,14 @@ enum Step {
 }
 
 /// Appends the condition of a predicate, without recursion.
-pub(super) fn write_predicate(tree: &Tree<Leaf>, table: &Table, statement: &mut Statement) {
+///
+/// # Errors
+/// Returns [`ErrorKind::NoFoldedColumn`] if the predicate has words, and the table has no folded column for their field.
+pub(super) fn write_predicate(
+    tree: &Tree<Leaf>,
+    table: &Table,
+    statement: &mut Statement,
+) -> Result<(), Error> {
     let mut steps = vec![Step::Node(tree.root(), true)];
     while let Some(step) = steps.pop() {
         let (id, is_root) = match step {
@@ -45,7 +57,7 @@ pub(super) fn write_predicate(tree: &Tree<Leaf>, table: &Table, statement: &mut 
                     }
                 }
             }
-            Some(Node::Leaf(leaf)) => match table.column_of(leaf.field) {
+            Some(Node::Leaf(leaf)) => match column_of(leaf, table)? {
                 Some(column) => write_test(&leaf.test, column, statement),
                 None => statement.push("FALSE"),
             },
@@ -53,140 +65,195 @@ pub(super) fn write_predicate(tree: &Tree<Leaf>, table: &Table, statement: &mut 
             Some(Node::Constant(false)) | None => statement.push("FALSE"),
         }
     }
+    Ok(())
 }
 
+/// Returns the column that a test reads: the folded column for words. Returns `None` if the catalogue hides the field.
+fn column_of<'t>(leaf: &Leaf, table: &'t Table) -> Result<Option<&'t Column>, Error> {
+    let has_words =
+        matches!(leaf.test.set(), Set::Matching(pattern) if matches!(**pattern, TextPattern::Words(_)));
+    let column = table.column_of(leaf.field);
+    if column.is_none() || !has_words {
+        return Ok(column);
+    }
+    table.folded_column_of(leaf.field).map(Some).ok_or_else(|| no_folded_column(leaf.field, table))
+}
+
+fn no_folded_column(field: FieldId, table: &Table) -> Error {
+    let found = format!("`{}` on a field without a folded column in the table", Operator::Match.name());
+    let expected = "a table and an export with folded columns: `--folded` of `casefilter export`, `ddl` and `sql`, or `Table::with_folded`";
+    Error::new(ErrorKind::NoFoldedColumn, 0, found, expected).at(table.catalog().field(field).name())
+}
+
+/// Writes a test of a column.
 fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     let mut name = String::new();
     statement.syntax().identifier(column.name(), &mut name);
+    let wanted = Wanted::new(test.set(), statement);
     match test {
-        Test::Any(set) => {
-            let (points, ranges) = parts(set, statement);
-            if ranges.is_empty() {
-                write_points(points, &name, column.is_list(), statement);
-            } else if column.is_list() {
-                let (before, after) = statement.syntax().some_element(&name);
-                statement.push(&before);
-                write_ranges(points, &ranges, "x", false, statement);
-                statement.push(&after);
-            } else {
-                write_ranges(points, &ranges, &name, true, statement);
-            }
-        }
-        Test::None(set) => {
-            let (points, ranges) = parts(set, statement);
-            if !ranges.is_empty() {
-                statement.push("NOT COALESCE(");
-                write_test(&Test::Any(set.clone()), column, statement);
-                statement.push(", FALSE)");
-            } else if points.is_empty() {
-                statement.push("TRUE");
-            } else if column.is_list() {
-                statement.push("NOT (");
-                write_points(points, &name, true, statement);
-                statement.push(")");
-            } else {
-                write_none(points, &name, column.is_nullable(), statement);
-            }
-        }
-        Test::NotAll(set) => {
-            statement.push("NOT COALESCE(");
-            write_test(&Test::All(set.clone()), column, statement);
-            statement.push(", FALSE)");
-        }
-        Test::All(set) => {
-            let (points, _) = parts(set, statement);
-            if points.len() < set.len() {
+        Test::Any(_) => write_any(wanted, &name, column, statement),
+        Test::None(_) => write_none(wanted, &name, column, statement),
+        Test::All(_) | Test::NotAll(_) => {
+            let is_negated = test.is_negated();
+            match wanted {
+                Wanted::Points(points) if points.len() == test.set().len() => {
+                    statement.push(if is_negated { "NOT (" } else { "" });
+                    write_points(OperandTest::Includes, &name, points, statement);
+                    statement.push(if is_negated { ")" } else { "" });
+                }
                 // The column cannot hold one of the values.
-                statement.push("FALSE");
-            } else {
-                write_lists(ListTest::Includes, &name, points, statement);
+                _ => statement.push(if is_negated { "TRUE" } else { "FALSE" }),
             }
         }
     }
+}
+
+/// A set of values without those that the column cannot store.
+enum Wanted {
+    /// No value that the column can store.
+    Nothing,
+    /// Every value.
+    Everything,
+    /// One value or more.
+    Points(Vec<Value<'static>>),
+    Ranges {
+        points: Vec<Value<'static>>,
+        ranges: Vec<Range>,
+    },
+    Pattern(PatternTests),
 }
 
 /// A range: the operator and the value of each bound that it has.
 type Range = Vec<(&'static str, Value<'static>)>;
 
-/// Splits a set into points and ranges. Leaves out points that the column cannot store.
-fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) {
-    match set {
-        Set::Strings(_) | Set::Booleans(_) => {
-            let syntax = statement.syntax();
-            let points = set.points().into_iter().filter(|value| match value {
-                Value::String(text) => syntax.can_hold(text),
-                _ => true,
-            });
-            (points.collect(), Vec::new())
+impl Wanted {
+    fn new(set: &Set, statement: &Statement) -> Self {
+        match set {
+            set if set.is_every() => Self::Everything,
+            Set::Strings(_) | Set::Booleans(_) => {
+                let syntax = statement.syntax();
+                let points = set.points().into_iter().filter(|value| match value {
+                    Value::String(text) => syntax.can_hold(text),
+                    _ => true,
+                });
+                match points.collect::<Vec<_>>() {
+                    points if points.is_empty() => Self::Nothing,
+                    points => Self::Points(points),
+                }
+            }
+            Set::Matching(pattern) => {
+                PatternTests::new(pattern, statement).map_or(Self::Nothing, Self::Pattern)
+            }
+            Set::Ordered(intervals) => {
+                let kind = intervals.kind();
+                let (least, greatest) = kind.range();
+                let ranges = intervals.as_slice().iter().copied();
+                let (points, ranges): (Vec<_>, Vec<_>) = ranges.partition(|(low, high)| low == high);
+                let points: Vec<_> = points.into_iter().map(|(point, _)| kind.value(point)).collect();
+                if ranges.is_empty() {
+                    return Self::Points(points);
+                }
+                let ends = |(low, high): OrdinalRange| {
+                    let low = (low != least).then(|| bound(kind, low, true));
+                    let high = (high != greatest).then(|| bound(kind, high, false));
+                    low.into_iter().chain(high).map(|(operator, at)| (operator.sql(), at)).collect()
+                };
+                Self::Ranges { points, ranges: ranges.into_iter().map(ends).collect() }
+            }
         }
-        // TODO(sql helper)
-        Set::Matching(_) => (Vec::new(), Vec::new()),
-        Set::Ordered(intervals) => {
-            let kind = intervals.kind();
-            let (least, greatest) = kind.range();
-            let ranges = intervals.as_slice().iter().copied();
-            let (points, ranges): (Vec<_>, Vec<_>) = ranges.partition(|(low, high)| low == high);
-            let points = points.into_iter().map(|(point, _)| kind.value(point)).collect();
-            let ends = |(low, high): OrdinalRange| {
-                let low = (low != least).then(|| bound(kind, low, true));
-                let high = (high != greatest).then(|| bound(kind, high, false));
-                low.into_iter().chain(high).map(|(operator, at)| (operator.sql(), at)).collect()
-            };
-            (points, ranges.into_iter().map(ends).collect())
+    }
+
+    /// Returns the length of the longest list of which the test of one value may require a member.
+    fn longest(&self) -> usize {
+        match self {
+            Self::Nothing | Self::Everything => 0,
+            Self::Points(points) | Self::Ranges { points, .. } => points.len(),
+            Self::Pattern(tests) => tests.longest(),
         }
     }
 }
 
-/// Writes a condition that is true if the column, or an element of the list column, equals one of `points`.
-fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statement: &mut Statement) {
+/// Writes a condition that is true if the value, or an element of the list, is wanted. It may be null if the column is.
+fn write_any(wanted: Wanted, name: &str, column: &Column, statement: &mut Statement) {
+    match wanted {
+        Wanted::Nothing => statement.push("FALSE"),
+        Wanted::Everything if column.is_list() => {
+            let test = statement.syntax().has_elements(name);
+            statement.push(&test);
+        }
+        Wanted::Everything => statement.push(&format!("{name} IS NOT NULL")),
+        Wanted::Points(points) if column.is_list() => {
+            write_points(OperandTest::Overlaps, name, points, statement);
+        }
+        wanted if column.is_list() => {
+            let (before, after) = statement.syntax().some_element(name, wanted.longest());
+            statement.push(&before);
+            write_value(wanted, "x", false, statement);
+            statement.push(&after);
+        }
+        wanted => write_value(wanted, name, true, statement),
+    }
+}
+
+/// Writes a condition that is true if there is no value, or it is not wanted, or no element is. It is never null.
+fn write_none(wanted: Wanted, name: &str, column: &Column, statement: &mut Statement) {
+    let or_null = if column.is_nullable() { format!("({name} IS NULL OR ") } else { String::new() };
+    match wanted {
+        Wanted::Nothing => return statement.push("TRUE"),
+        Wanted::Everything if !column.is_list() => return statement.push(&format!("{name} IS NULL")),
+        Wanted::Points(points) if !column.is_list() => {
+            statement.push(&or_null);
+            match points.as_slice() {
+                [point] => {
+                    statement.push(&format!("{name} {} ", Operator::NotEqual.sql()));
+                    statement.push_value(Datum::of(point));
+                }
+                _ => write_points(OperandTest::NoMember, name, points, statement),
+            }
+        }
+        wanted if column.is_list() => {
+            statement.push("NOT (");
+            write_any(wanted, name, column, statement);
+            statement.push(")");
+        }
+        wanted => {
+            statement.push(&or_null);
+            statement.push("NOT (");
+            write_value(wanted, name, false, statement);
+            statement.push(")");
+        }
+    }
+    if !or_null.is_empty() {
+        statement.push(")");
+    }
+}
+
+/// Writes a condition that is true if a value is wanted. It is null only if the value is.
+fn write_value(wanted: Wanted, name: &str, in_parentheses: bool, statement: &mut Statement) {
+    match wanted {
+        Wanted::Nothing => statement.push("FALSE"),
+        Wanted::Everything => statement.push(&format!("{name} IS NOT NULL")),
+        Wanted::Points(points) => write_member(points, name, statement),
+        Wanted::Ranges { points, ranges } => write_ranges(points, &ranges, name, in_parentheses, statement),
+        Wanted::Pattern(tests) => tests.write(name, in_parentheses, statement),
+    }
+}
+
+/// Writes a condition that is true if a value is one of `points`.
+fn write_member(points: Vec<Value<'static>>, name: &str, statement: &mut Statement) {
     match points.as_slice() {
-        [] => statement.push("FALSE"),
-        [_] if !is_list => {
+        [point] => {
             statement.push(&format!("{name} {} ", Operator::Equal.sql()));
-            points.iter().for_each(|point| statement.push_value(Datum::of(point)));
+            statement.push_value(Datum::of(point));
         }
-        _ => {
-            write_lists(if is_list { ListTest::Overlaps } else { ListTest::Member }, name, points, statement);
-        }
+        _ => write_points(OperandTest::Member, name, points, statement),
     }
 }
 
-/// Writes a condition that is true if the column has none of `points`. `points` must not be empty.
-fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statement: &mut Statement) {
-    if is_nullable {
-        statement.push(&format!("({name} IS NULL OR "));
-    }
-    if points.len() == 1 {
-        statement.push(&format!("{name} {} ", Operator::NotEqual.sql()));
-        points.iter().for_each(|point| statement.push_value(Datum::of(point)));
-    } else {
-        write_lists(ListTest::NoMember, name, points, statement);
-    }
-    if is_nullable {
-        statement.push(")");
-    }
-}
-
-/// Writes a list test. Splits it into several tests if the dialect limits the length of lists.
-fn write_lists(test: ListTest, name: &str, points: Vec<Value<'static>>, statement: &mut Statement) {
-    let between = match test {
-        ListTest::Member | ListTest::Overlaps => " OR ",
-        ListTest::NoMember | ListTest::Includes => " AND ",
-    };
-    let lists = lists(points, statement.syntax().list_bytes());
-    let several = lists.len() > 1;
-    if several {
-        statement.push("(");
-    }
-    for (at, list) in lists.into_iter().enumerate() {
-        if at > 0 {
-            statement.push(between);
-        }
-        statement.push_list(test, name, list);
-    }
-    if several {
-        statement.push(")");
-    }
+/// Writes a test against a list of points. Splits it into several tests if the dialect limits the length of lists.
+fn write_points(test: OperandTest, name: &str, points: Vec<Value<'static>>, statement: &mut Statement) {
+    let lists = split(points.iter().map(Datum::of), usize::MAX, statement);
+    write_lists(test, name, lists, statement);
 }
 
 /// Writes a condition that is true if the value or a list element is in one of the ranges or equals one of the points.
@@ -224,31 +291,9 @@ fn write_ranges(
     }
     if !points.is_empty() {
         statement.push(" OR ");
-        write_points(points, name, false, statement);
+        write_member(points, name, statement);
     }
     if several && in_parentheses {
         statement.push(")");
     }
-}
-
-/// Splits values of one type into lists of at most about `most_bytes` bytes.
-fn lists(values: Vec<Value<'static>>, most_bytes: usize) -> Vec<Datum<'static>> {
-    let mut lists: Vec<Datum<'static>> = Vec::new();
-    let mut bytes = 0_usize;
-    for value in values {
-        // Twice the length is enough for a string that consists of quotes and backslashes. No number takes more than 24 bytes.
-        let own = match &value {
-            Value::String(text) => text.len().saturating_mul(2).saturating_add(4),
-            _ => 28,
-        };
-        bytes = bytes.saturating_add(own);
-        match lists.last_mut() {
-            Some(last) if bytes <= most_bytes => last.push(Datum::of(&value)),
-            _ => {
-                bytes = own;
-                lists.push(Datum::of(&value).into_list());
-            }
-        }
-    }
-    lists
 }

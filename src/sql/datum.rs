@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 use crate::catalog::{Field, FieldType};
-use crate::value::Value;
+use crate::value::{Value, fold};
 
 /// The type of a column, or of the elements of a list column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,18 +131,24 @@ impl<'a> Datum<'a> {
         }
     }
 
+    /// Converts a value of a folded column.
+    pub(super) fn folded(value: &Value<'a>) -> Self {
+        match value {
+            Value::String(Cow::Borrowed(text)) => Self::Text(fold(text)),
+            Value::String(Cow::Owned(text)) => Self::Text(Cow::Owned(fold(text).into_owned())),
+            other => Self::of(other),
+        }
+    }
+
     /// Creates a list of values of one type.
-    pub(super) fn list<'v>(kind: ColumnType, values: impl Iterator<Item = &'v Value<'a>>) -> Self
-    where
-        'a: 'v,
-    {
+    pub(super) fn list(kind: ColumnType, values: impl Iterator<Item = Self>) -> Self {
         let mut list = match kind {
             ColumnType::Text => Self::Texts(Vec::new()),
             ColumnType::Number => Self::Numbers(Vec::new()),
             ColumnType::Integer => Self::Integers(Vec::new()),
             ColumnType::Boolean => Self::Booleans(Vec::new()),
         };
-        values.for_each(|value| list.push(Self::of(value)));
+        values.for_each(|value| list.push(value));
         list
     }
 

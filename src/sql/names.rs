@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::catalog::Field;
+use crate::catalog::Catalog;
 
 /// The error for a text that is not a valid name of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +22,37 @@ impl fmt::Display for TableNameError {
 
 impl std::error::Error for TableNameError {}
 
-/// Returns the name of a field in snake case, with a number appended if the name is taken.
-pub(super) fn unique(field: &Field, taken: &mut HashSet<String>) -> String {
-    let snake = snake_case(field.name());
+/// The names of the columns of fields.
+pub(super) struct Names {
+    /// For each field: the name of its column. Hidden fields have names too, so that an allow-list changes no other name.
+    pub(super) of_fields: Vec<String>,
+    /// For each field: the name of its folded column. They are chosen after all other names, so that they change none.
+    pub(super) of_folded: Vec<String>,
+}
+
+impl Names {
+    /// Chooses the names for all fields of a catalogue. They differ from those in `reserved`.
+    pub(super) fn new(catalog: &Catalog, reserved: &[&str]) -> Self {
+        let mut taken: HashSet<String> = reserved.iter().map(|name| (*name).to_owned()).collect();
+        let name = |field| unique(snake_case(catalog.field(field).name()), &mut taken);
+        let of_fields: Vec<String> = catalog.field_ids().map(name).collect();
+        let folded = |name: &String| {
+            let mut folded = name.clone();
+            // Column names are ASCII.
+            folded.truncate(MAX_NAME_BYTES.saturating_sub(NUMBER_BYTES).saturating_sub(FOLDED.len()));
+            folded.push_str(FOLDED);
+            unique(folded, &mut taken)
+        };
+        let of_folded = of_fields.iter().map(folded).collect();
+        Self { of_fields, of_folded }
+    }
+}
+
+/// The end of the name of a folded column.
+const FOLDED: &str = "_folded";
+
+/// Returns a name that is not taken: this one, or with a number appended.
+fn unique(snake: String, taken: &mut HashSet<String>) -> String {
     let mut number = 1_u32;
     let mut name = snake.clone();
     while !taken.insert(name.clone()) {
@@ -48,10 +76,12 @@ pub(super) fn snake_case(name: &str) -> String {
     if !snake.starts_with(|c: char| c.is_ascii_lowercase()) {
         snake.insert_str(0, "f_");
     }
-    // Leaves room for an underscore and a number of ten digits.
-    snake.truncate(MAX_NAME_BYTES.saturating_sub(11));
+    snake.truncate(MAX_NAME_BYTES.saturating_sub(NUMBER_BYTES));
     snake
 }
+
+/// The space for an underscore and a number of ten digits, in bytes.
+const NUMBER_BYTES: usize = 11;
 
 /// The maximum length of a name that every dialect accepts, in bytes: the limit of PostgreSQL.
 pub(super) const MAX_NAME_BYTES: usize = 63;

@@ -33,7 +33,9 @@ impl Table {
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host, if the catalogue of the filter is
-    /// not [within](crate::Catalog::is_within) the table's, or hides the field of the order.
+    /// not [within](crate::Catalog::is_within) the table's, or hides the field of the order. Returns
+    /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table has no
+    /// [folded](Self::with_folded) column.
     ///
     /// Complexity: linear in the normal form of the filter, also for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
@@ -43,7 +45,7 @@ impl Table {
         separated(["id", DOCUMENT].iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
         let order = self.order_by(syntax, order);
         let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
-        let mut statement = self.select(dialect, &before, &request.filter);
+        let mut statement = self.select(dialect, &before, &request.filter)?;
         statement.push(&after);
         Ok(statement)
     }
@@ -54,19 +56,19 @@ impl Table {
     /// Returns the errors of [`page`](Self::page).
     pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
         filter.catalog().check_within(self.catalog(), TABLE)?;
-        Ok(self.select(dialect, "SELECT count(*)", filter))
+        self.select(dialect, "SELECT count(*)", filter)
     }
 
-    fn select(&self, dialect: Dialect, what: &str, filter: &Filter) -> Statement {
+    fn select(&self, dialect: Dialect, what: &str, filter: &Filter) -> Result<Statement, Error> {
         let mut statement = Statement::new(dialect);
         statement.push(what);
         statement.push(" FROM ");
         statement.push(&table_name(statement.syntax(), self));
         if !filter.is_all() {
             statement.push(" WHERE ");
-            write_predicate(filter.predicate(), self, &mut statement);
+            write_predicate(filter.predicate(), self, &mut statement)?;
         }
-        statement
+        Ok(statement)
     }
 
     /// Returns the `ORDER BY` list: known values first, absent values last in both directions, ties by `id`.

@@ -30,17 +30,29 @@ enum Piece {
     Text(String),
     /// A parameter, by its index.
     Value(usize),
-    /// A test of a column against a parameter that is a list.
-    List(ListTest, String, usize),
+    /// A test of a column or of an expression against a parameter.
+    Test(OperandTest, String, usize),
 }
 
-/// A test of a column against a list.
+/// A test of a column or of an expression against an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListTest {
+pub(super) enum OperandTest {
+    /// It is a member of the list.
     Member,
+    /// It is not a member of the list.
     NoMember,
+    /// The list column has a member of the list.
     Overlaps,
+    /// The list column has every member of the list.
     Includes,
+    /// The text starts with the operand.
+    StartsWith,
+    /// The text contains the operand.
+    Contains,
+    /// The text contains a member of the list.
+    ContainsAny,
+    /// The text contains every member of the list.
+    ContainsAll,
 }
 
 impl Statement {
@@ -60,9 +72,9 @@ impl Statement {
         self.params.push(datum);
     }
 
-    pub(super) fn push_list(&mut self, test: ListTest, column: &str, list: Datum<'static>) {
-        self.pieces.push(Piece::List(test, column.to_owned(), self.params.len()));
-        self.params.push(list);
+    pub(super) fn push_test(&mut self, test: OperandTest, tested: &str, operand: Datum<'static>) {
+        self.pieces.push(Piece::Test(test, tested.to_owned(), self.params.len()));
+        self.params.push(operand);
     }
 
     pub(super) fn syntax(&self) -> &'static dyn Syntax {
@@ -119,13 +131,17 @@ impl Statement {
                         operand.write(syntax, &mut out);
                     }
                 }
-                Piece::List(test, column, at) => {
-                    let Some(list) = operand(*at) else { continue };
+                Piece::Test(test, tested, at) => {
+                    let Some(operand) = operand(*at) else { continue };
                     match test {
-                        ListTest::Member => syntax.member(column, list, false, &mut out),
-                        ListTest::NoMember => syntax.member(column, list, true, &mut out),
-                        ListTest::Overlaps => syntax.overlaps(column, list, &mut out),
-                        ListTest::Includes => syntax.includes(column, list, &mut out),
+                        OperandTest::Member => syntax.member(tested, operand, false, &mut out),
+                        OperandTest::NoMember => syntax.member(tested, operand, true, &mut out),
+                        OperandTest::Overlaps => syntax.overlaps(tested, operand, &mut out),
+                        OperandTest::Includes => syntax.includes(tested, operand, &mut out),
+                        OperandTest::StartsWith => syntax.starts_with(tested, operand, &mut out),
+                        OperandTest::Contains => syntax.contains(tested, operand, &mut out),
+                        OperandTest::ContainsAny => syntax.contains_any(tested, operand, &mut out),
+                        OperandTest::ContainsAll => syntax.contains_all(tested, operand, &mut out),
                     }
                 }
             }

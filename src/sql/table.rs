@@ -1,15 +1,17 @@
 //! The table of cases, with one column per field.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 
 use super::column::Column;
 use super::datum::{ColumnType, Datum};
-use super::names::{MAX_NAME_BYTES, TableNameError, unique};
+use super::names::{MAX_NAME_BYTES, Names, TableNameError};
 use crate::batch::Row;
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::{Catalog, CatalogError, FieldId, FieldType};
 use crate::error::Error;
 use crate::ingest::read_case;
 use crate::limits::Limits;
+use crate::operator::Operator;
+use crate::value::fold;
 
 /// The name of the column with the insertion order.
 pub(super) const PLACE: &str = "place";
@@ -17,7 +19,7 @@ pub(super) const PLACE: &str = "place";
 /// The name of the column with the document.
 pub(super) const DOCUMENT: &str = "document";
 
-/// A table of cases: `place`, a column for each field of a catalogue, and `document`.
+/// A table of cases: `place`, a column for each field of a catalogue, `document`, and folded columns on [request](Self::with_folded).
 ///
 /// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would share a
 /// name, all but the first get a number. So a catalogue [with](Catalog::with) further fields keeps the existing names.
@@ -36,42 +38,116 @@ pub struct Table {
     columns: Vec<Column>,
     /// For each field number: the index of the column of the field.
     by_field: Vec<Option<usize>>,
+    /// For each field number: the index of the folded column of the field.
+    folded_by_field: Vec<Option<usize>>,
 }
 
 impl Table {
     /// Creates the table `cases`, with the visible fields of a catalogue and `id`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        let plain = |name: &str, kind| Column {
-            name: name.to_owned(),
-            kind,
-            is_list: false,
-            is_nullable: false,
-            field: None,
+        let names = Names::new(catalog, &[PLACE, DOCUMENT]);
+        let none = vec![None; catalog.fields().len()];
+        let mut table = Self {
+            catalog: catalog.clone(),
+            name: vec!["cases".to_owned()],
+            columns: vec![Column::plain(PLACE, ColumnType::Integer)],
+            by_field: none.clone(),
+            folded_by_field: none,
         };
-        let mut taken: HashSet<String> = [PLACE, DOCUMENT].map(str::to_owned).into();
-        let mut columns = vec![plain(PLACE, ColumnType::Integer)];
-        let mut by_field = vec![None; catalog.fields().len()];
-        for id in catalog.field_ids() {
-            let field = catalog.field(id);
-            // Hidden fields reserve their names, so that an allow-list changes no other name.
-            let name = unique(field, &mut taken);
-            if id != FieldId::ID && !catalog.is_visible(id) {
-                continue;
+        for (id, name) in catalog.field_ids().zip(names.of_fields) {
+            if id == FieldId::ID || catalog.is_visible(id) {
+                table.push(id, name, false);
             }
-            if let Some(slot) = by_field.get_mut(id.index()) {
-                *slot = Some(columns.len());
-            }
-            columns.push(Column {
-                name,
-                kind: ColumnType::of(field),
-                is_list: field.is_many(),
-                is_nullable: !field.is_many() && id != FieldId::ID && field.default_value().is_none(),
-                field: Some(id),
-            });
         }
-        columns.push(plain(DOCUMENT, ColumnType::Text));
-        Self { catalog: catalog.clone(), name: vec!["cases".to_owned()], columns, by_field }
+        table.columns.push(Column::plain(DOCUMENT, ColumnType::Text));
+        table
+    }
+
+    /// Appends a column of a field.
+    fn push(&mut self, id: FieldId, name: String, is_folded: bool) {
+        let places = if is_folded { &mut self.folded_by_field } else { &mut self.by_field };
+        if let Some(slot) = places.get_mut(id.index()) {
+            *slot = Some(self.columns.len());
+        }
+        let field = self.catalog.field(id);
+        self.columns.push(Column {
+            name,
+            kind: ColumnType::of(field),
+            is_list: field.is_many(),
+            is_nullable: !field.is_many() && id != FieldId::ID && field.default_value().is_none(),
+            field: Some(id),
+            is_folded,
+        });
+    }
+
+    /// Adds a folded column for each string field, after all other columns. Only with it, `$match` on the field can be compiled.
+    ///
+    /// No database folds strings like casefilter: without case, accents and compatibility forms. So the table has the folded strings too.
+    /// They take about as much space as the strings; [`with_folded_fields`](Self::with_folded_fields) chooses fields. A folded column
+    /// is named like the column of the field, with `_folded` at the end.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, sql::{Dialect, Table}};
+    /// let catalog = Catalog::cases();
+    /// let filter = Filter::compile_text(&catalog, "name matches garcia")?;
+    /// assert!(Table::new(&catalog).count(Dialect::DuckDb, &filter).is_err());
+    /// assert_eq!(
+    ///     Table::new(&catalog).with_folded().count(Dialect::DuckDb, &filter)?.sql(),
+    ///     r#"SELECT count(*) FROM "cases" WHERE contains("name_folded", $1::VARCHAR)"#
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_folded(self) -> Self {
+        self.with_folded_if(|_, _| true)
+    }
+
+    /// Adds folded columns like [`with_folded`](Self::with_folded), for these fields only.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::Table};
+    /// let table = Table::new(&Catalog::cases()).with_folded_fields(["name", "tags"])?;
+    /// let folded: Vec<&str> = table.columns().iter().filter(|column| column.is_folded()).map(|column| column.name()).collect();
+    /// assert_eq!(folded, ["name_folded", "tags_folded"]);
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`CatalogError::UnknownField`] or [`CatalogError::NotForType`] if a name is not that of a string field.
+    pub fn with_folded_fields<'n>(
+        self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<Self, CatalogError> {
+        let chosen = self.catalog.allow(names)?;
+        for (_, field) in chosen.visible_fields() {
+            if field.field_type() != FieldType::String {
+                return Err(CatalogError::NotForType {
+                    field: field.name().to_owned(),
+                    setting: Operator::Match.name(),
+                    expected: "string fields",
+                    kind: field.field_type(),
+                    is_many: field.is_many(),
+                });
+            }
+        }
+        Ok(self.with_folded_if(|id, _| chosen.is_visible(id)))
+    }
+
+    /// Adds folded columns for the visible string fields that `is_wanted`, which gets the name of the folded column too.
+    pub(crate) fn with_folded_if(mut self, is_wanted: impl Fn(FieldId, &str) -> bool) -> Self {
+        let names = Names::new(&self.catalog, &[PLACE, DOCUMENT]).of_folded;
+        let had = self.folded_by_field.clone();
+        // The columns are in the order of the catalogue, whatever the order of calls.
+        self.columns.retain(|column| !column.is_folded);
+        for (id, name) in self.catalog.field_ids().zip(names) {
+            let is_text = self.catalog.field(id).field_type() == FieldType::String;
+            let has = had.get(id.index()).is_some_and(Option::is_some);
+            if is_text && self.catalog.is_visible(id) && (has || is_wanted(id, &name)) {
+                self.push(id, name, true);
+            }
+        }
+        self
     }
 
     /// Renames the table. The name may be qualified by schema and database.
@@ -132,6 +208,32 @@ impl Table {
         self.columns.get((*self.by_field.get(field.index())?)?)
     }
 
+    /// Returns the folded column of a field; `None` if the table has none.
+    #[must_use]
+    pub fn folded_column_of(&self, field: FieldId) -> Option<&Column> {
+        self.columns.get((*self.folded_by_field.get(field.index())?)?)
+    }
+
+    /// Returns the value that a column has for a case without the field.
+    pub(super) fn default_of(&self, column: &Column) -> Option<Cow<'_, str>> {
+        let default = self.catalog.field(column.field?).default_value()?;
+        Some(if column.is_folded { fold(default) } else { Cow::Borrowed(default) })
+    }
+
+    /// Returns the argument of `casefilter` for tables with these folded columns, with a space before it; empty if there are none.
+    pub(super) fn folded_argument(&self) -> String {
+        let is_text = |id: &FieldId| self.catalog.field(*id).field_type() == FieldType::String;
+        let visible = self.catalog.visible_fields().map(|(id, _)| id).filter(is_text).count();
+        let folded = self.columns.iter().filter(|column| column.is_folded);
+        let names: Vec<&str> =
+            folded.filter_map(|column| Some(self.catalog.field(column.field?).name())).collect();
+        match names.as_slice() {
+            [] => String::new(),
+            all if all.len() == visible => " --folded".to_owned(),
+            some => format!(" --folded={}", some.join(",")),
+        }
+    }
+
     /// Converts a case to a row, with one datum per column.
     ///
     /// Malformed members count as absent, as in a lenient import.
@@ -152,8 +254,15 @@ impl Table {
         let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         read_case(document, &self.catalog, &limits, &mut row)?;
         let of_case = |column: &Column| match column.field {
-            Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),
-            Some(field) => row.values(field).next().map_or(Datum::Null, Datum::of),
+            Some(field) => {
+                let datum = if column.is_folded { Datum::folded } else { Datum::of };
+                let mut values = row.values(field).map(datum);
+                if column.is_list {
+                    Datum::list(column.kind, values)
+                } else {
+                    values.next().unwrap_or(Datum::Null)
+                }
+            }
             None if column.kind == ColumnType::Integer => {
                 // Larger values would be equal. No export is that large.
                 Datum::Integer(i64::try_from(place).unwrap_or(i64::MAX))
@@ -193,6 +302,73 @@ mod tests {
         );
         let wider = Table::new(&catalog.with([Field::new("AB", FieldType::Number)]).unwrap());
         assert_eq!(table.columns()[..8], wider.columns()[..8]);
+    }
+
+    fn names(table: &Table) -> Vec<&str> {
+        table.columns().iter().map(Column::name).collect()
+    }
+
+    #[test]
+    fn folded_columns_come_last_and_change_no_other_name() {
+        let long = "x".repeat(200);
+        let fields =
+            ["name", "nameFolded", "n", long.as_str()].map(|name| Field::new(name, FieldType::String));
+        let catalog = Catalog::new(fields).unwrap().with([Field::new("amount", FieldType::Number)]).unwrap();
+        let (plain, folded) = (Table::new(&catalog), Table::new(&catalog).with_folded());
+        assert_eq!(folded.columns()[..plain.columns().len()], *plain.columns());
+        let long = names(&folded).pop().unwrap().to_owned();
+        assert!(
+            long.starts_with("xxx") && long.ends_with("_folded") && long.len() <= MAX_NAME_BYTES,
+            "{long}"
+        );
+        let added = ["id_folded", "name_folded_2", "name_folded_folded", "n_folded", &long];
+        assert_eq!(names(&folded)[plain.columns().len()..], added);
+        // The name of a folded column does not depend on the others.
+        let some = plain.clone().with_folded_fields(["n", "name"]).unwrap();
+        assert_eq!(names(&some)[plain.columns().len()..], ["name_folded_2", "n_folded"]);
+        assert_eq!(names(&some.with_folded()), names(&folded));
+        let again = plain.clone().with_folded_fields(["n"]).unwrap().with_folded_fields(["name"]).unwrap();
+        assert_eq!(names(&again)[plain.columns().len()..], ["name_folded_2", "n_folded"]);
+        for (id, _) in catalog.visible_fields() {
+            let (own, folded) = (folded.column_of(id).unwrap(), folded.folded_column_of(id));
+            assert_eq!(folded.is_some(), own.kind() == ColumnType::Text);
+            assert!(folded.is_none_or(|column| column.field() == Some(id) && column.is_folded()));
+            assert_eq!(plain.folded_column_of(id), None);
+        }
+        let error = |name| plain.clone().with_folded_fields([name]).unwrap_err().to_string();
+        assert_eq!(error("nam"), "`nam` is not a field; did you mean `name`?");
+        assert_eq!(
+            error("amount"),
+            "`$match` is for string fields, found it on `amount`, which is a number field"
+        );
+        let narrow = Table::new(&catalog.allow(["n"]).unwrap()).with_folded();
+        assert_eq!(names(&narrow), ["place", "id", "n", "document", "n_folded"]);
+    }
+
+    #[test]
+    fn scripts_say_how_to_export_folded_columns() {
+        let table = Table::new(&Catalog::cases());
+        assert_eq!(table.folded_argument(), "");
+        assert_eq!(table.clone().with_folded().folded_argument(), " --folded");
+        let some = table.with_folded_fields(["tags", "name"]).unwrap();
+        assert_eq!(some.folded_argument(), " --folded=name,tags");
+    }
+
+    #[test]
+    fn folded_values_are_those_of_the_field_one_by_one() {
+        let catalog = Catalog::cases().allow(["name", "priority", "tags"]).unwrap();
+        let table = Table::new(&catalog).with_folded();
+        let row = table.row(0, r#"{"id":"Ä","name":"Stra\u00dfe","tags":["É",null,"e","\u0301"]}"#).unwrap();
+        assert_eq!(
+            row[5..],
+            [
+                Datum::Text("strasse".into()),
+                Datum::Text("medium".into()),
+                Datum::Texts(vec!["e".into(), "e".into(), "".into()]),
+            ]
+        );
+        let row = table.row(0, r#"{"id":"a"}"#).unwrap();
+        assert_eq!(row[5..], [Datum::Null, Datum::Text("medium".into()), Datum::Texts(vec![])]);
     }
 
     #[test]

@@ -174,6 +174,33 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
     out
 }
 
+/// Removes the numbers that are part of a test in ClickHouse and not values: `> 0`, and the range of `substring`.
+fn without_constants(dialect: Dialect, tokens: Vec<Token>) -> Vec<Token> {
+    if dialect != Dialect::ClickHouse {
+        return tokens;
+    }
+    let number =
+        |token: &Token| matches!(token, Token::Number(number) if number.bytes().all(|b| b.is_ascii_digit()));
+    let mut out: Vec<Token> = Vec::new();
+    let mut in_substring = false;
+    for token in tokens {
+        let is_constant = number(&token)
+            && match out.last() {
+                Some(Token::Symbol('>')) => token == Token::Number("0".into()),
+                _ => in_substring,
+            };
+        if !is_constant {
+            in_substring = match &token {
+                Token::Word(word) if word == "substring" => true,
+                Token::Symbol(')') => false,
+                _ => in_substring,
+            };
+            out.push(token);
+        }
+    }
+    out
+}
+
 /// Checks both forms of a statement without an order: each is one statement of valid tokens, and the literals are the parameters.
 ///
 /// # Panics
@@ -204,12 +231,13 @@ pub(crate) fn check(statement: &Statement) {
     assert!(dialect != Dialect::Spark || !literal.contains(char::is_control), "{literal:?}");
     assert!(dialect != Dialect::DuckDb || !literal.contains(['\r', '\0']), "{literal:?}");
     let found = tokens(dialect, &literal).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {literal}"));
-    let mut literals = joined(found).into_iter().filter(|token| match (dialect, token) {
-        (_, Token::Text(_)) | (Dialect::ClickHouse, Token::Number(_)) => true,
-        // Other numbers are a limit, an offset, or the rank of a known value.
-        (Dialect::Spark, Token::Number(spelled)) => spelled.ends_with(['D', 'L']),
-        _ => false,
-    });
+    let mut literals =
+        without_constants(dialect, joined(found)).into_iter().filter(|token| match (dialect, token) {
+            (_, Token::Text(_)) | (Dialect::ClickHouse, Token::Number(_)) => true,
+            // Other numbers are a limit, an offset, or the rank of a known value.
+            (Dialect::Spark, Token::Number(spelled)) => spelled.ends_with(['D', 'L']),
+            _ => false,
+        });
     let mut next = || match literals.next() {
         Some(Token::Text(text) | Token::Number(text)) => text,
         other => panic!("{dialect}: {other:?} in {literal}"),

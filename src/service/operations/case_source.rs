@@ -1,7 +1,10 @@
 //! The choice of the source of cases: the file or PostgreSQL. Endpoints that read cases match on it; see `search`.
 
 #[cfg(feature = "postgres")]
-use crate::postgres::{PostgresError, PostgresSource};
+use axum::http::StatusCode;
+
+#[cfg(feature = "postgres")]
+use crate::postgres::{PostgresError, PostgresErrorKind, PostgresSource};
 #[cfg(feature = "postgres")]
 use crate::service::http::errors::Failure;
 
@@ -41,6 +44,11 @@ const PING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 impl From<PostgresError> for Failure {
     fn from(error: PostgresError) -> Self {
         let cause = format!("{}: {error}", error.kind().code());
-        if error.kind().is_transient() { Self::unavailable(cause) } else { Self::internal(cause) }
+        match error.kind() {
+            // The client can do without words.
+            PostgresErrorKind::Unsupported => Self::new(StatusCode::BAD_REQUEST, error.to_string()),
+            kind if kind.is_transient() => Self::unavailable(cause),
+            _ => Self::internal(cause),
+        }
     }
 }

@@ -16,6 +16,9 @@ const LIST_BYTES: usize = 512 << 10;
 /// hashed.
 const FEW_ELEMENTS: usize = 64;
 
+/// The maximum number of strings that the functions for several substrings take.
+const MOST_SUBSTRINGS: usize = 255;
+
 fn type_name(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::Text => "String",
@@ -97,7 +100,7 @@ impl Syntax for ClickHouse {
 
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
         if list.datum.len() > FEW_ELEMENTS {
-            let (before, behind) = self.some_element(column);
+            let (before, behind) = self.some_element(column, list.datum.len());
             out.push_str(&before);
             self.member("x", list, false, out);
             out.push_str(&behind);
@@ -114,8 +117,51 @@ impl Syntax for ClickHouse {
         out.push(')');
     }
 
-    fn some_element(&self, column: &str) -> (String, String) {
+    fn some_element(&self, column: &str, _longest: usize) -> (String, String) {
         ("arrayExists(x -> ".to_owned(), format!(", {column})"))
+    }
+
+    fn has_elements(&self, column: &str) -> String {
+        format!("notEmpty({column})")
+    }
+
+    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("startsWith({text}, "));
+        prefix.write(self, out);
+        out.push(')');
+    }
+
+    fn first(&self, text: &str, length: usize) -> String {
+        format!("substring({text}, 1, {length})")
+    }
+
+    /// Returns the length in bytes, which `substring` counts.
+    fn length(&self, text: &str) -> usize {
+        text.len()
+    }
+
+    fn most_substrings(&self) -> usize {
+        MOST_SUBSTRINGS
+    }
+
+    fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("position({text}, "));
+        substring.write(self, out);
+        out.push_str(") > 0");
+    }
+
+    fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("multiSearchAny({text}, "));
+        substrings.write(self, out);
+        out.push(')');
+    }
+
+    /// Tests apart whether the text is null: an array of positions cannot be. No column is named like the parameter of the lambda.
+    fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("({text} IS NOT NULL AND arrayAll(_at -> _at > 0, "));
+        out.push_str(&format!("multiSearchAllPositions(assumeNotNull({text}), "));
+        substrings.write(self, out);
+        out.push_str(")))");
     }
 
     fn column_type(&self, column: &Column, table: &Table) -> String {
@@ -132,22 +178,23 @@ impl Syntax for ClickHouse {
         if column.is_list() {
             out = format!("Array({out})");
         }
-        if let Some(default) = field.and_then(|field| field.default_value()) {
+        if let Some(default) = table.default_of(column) {
             out.push_str(" DEFAULT ");
-            self.literal(&Datum::Text(default.into()), &mut out);
+            self.literal(&Datum::Text(default.into_owned().into()), &mut out);
         }
         out
     }
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
+        let folded = table.folded_argument();
         let mut out = String::new();
         heading(
             &[
                 "ClickHouse. Export the cases, then run this script:",
                 "",
-                &format!("    casefilter export CASES --flat -o {file}"),
-                "    casefilter ddl --dialect clickhouse | clickhouse-client --multiquery",
+                &format!("    casefilter export CASES --flat{folded} -o {file}"),
+                &format!("    casefilter ddl --dialect clickhouse{folded} | clickhouse-client --multiquery"),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC, since DateTime64 starts at 1900.",
                 "Nullable(String) distinguishes a case without the field from one with an empty string.",
@@ -170,6 +217,8 @@ impl Syntax for ClickHouse {
                     time = format!("{quoted}, ");
                     continue;
                 }
+                // Bloom filters find whole strings, and folded columns are searched for substrings.
+                (ColumnType::Text, _) if column.is_folded() => continue,
                 (ColumnType::Text, _) if column.is_list() || field.is_key() => "bloom_filter(0.01)",
                 (ColumnType::Integer | ColumnType::Number, _) if !column.is_list() => "minmax",
                 _ => continue,

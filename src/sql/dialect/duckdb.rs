@@ -61,6 +61,15 @@ fn string(text: &str, out: &mut String) {
     out.push(')');
 }
 
+impl DuckDb {
+    /// Appends the number of substrings that the text contains. It is 0 for a null. No column is named like the parameter of the lambda.
+    fn contained(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str("len(list_filter(");
+        substrings.write(self, out);
+        out.push_str(&format!(", lambda _part: contains({text}, _part)))"));
+    }
+}
+
 impl Syntax for DuckDb {
     fn literal(&self, datum: &Datum<'_>, out: &mut String) {
         bare(datum, out);
@@ -96,9 +105,10 @@ impl Syntax for DuckDb {
 
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
         if list.datum.len() > FEW_ELEMENTS {
-            out.push_str(&format!("EXISTS (SELECT 1 FROM (SELECT unnest({column}) AS x) WHERE "));
+            let (before, behind) = self.some_element(column, list.datum.len());
+            out.push_str(&before);
             self.member("x", list, false, out);
-            out.push(')');
+            out.push_str(&behind);
             return;
         }
         out.push_str(&format!("list_has_any({column}, "));
@@ -112,8 +122,42 @@ impl Syntax for DuckDb {
         out.push(')');
     }
 
-    fn some_element(&self, column: &str) -> (String, String) {
+    /// Writes a subquery if the test contains one, for which [`member`](Self::member) decides: lambdas cannot contain subqueries.
+    fn some_element(&self, column: &str, longest: usize) -> (String, String) {
+        if longest > FEW_ELEMENTS {
+            return (format!("EXISTS (SELECT 1 FROM (SELECT unnest({column}) AS x) WHERE "), ")".to_owned());
+        }
         (format!("len(list_filter({column}, lambda x: "), ")) > 0".to_owned())
+    }
+
+    fn has_elements(&self, column: &str) -> String {
+        format!("len({column}) > 0")
+    }
+
+    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("starts_with({text}, "));
+        prefix.write(self, out);
+        out.push(')');
+    }
+
+    fn first(&self, text: &str, length: usize) -> String {
+        format!("left({text}, {length})")
+    }
+
+    fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("contains({text}, "));
+        substring.write(self, out);
+        out.push(')');
+    }
+
+    fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        self.contained(text, substrings, out);
+        out.push_str(" > 0");
+    }
+
+    fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        self.contained(text, substrings, out);
+        out.push_str(&format!(" = {}", substrings.datum.len()));
     }
 
     fn column_type(&self, column: &Column, table: &Table) -> String {
@@ -124,23 +168,23 @@ impl Syntax for DuckDb {
         if !column.is_nullable() {
             out.push_str(" NOT NULL");
         }
-        let default = column.field().and_then(|field| table.catalog().field(field).default_value());
-        if let Some(default) = default {
+        if let Some(default) = table.default_of(column) {
             out.push_str(" DEFAULT ");
-            string(default, &mut out);
+            string(&default, &mut out);
         }
         out
     }
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
+        let folded = table.folded_argument();
         let mut out = String::new();
         heading(
             &[
                 "DuckDB. Export the cases, then run this script:",
                 "",
-                &format!("    casefilter export CASES --flat -o {file}"),
-                "    casefilter ddl --dialect duckdb | duckdb cases.duckdb",
+                &format!("    casefilter export CASES --flat{folded} -o {file}"),
+                &format!("    casefilter ddl --dialect duckdb{folded} | duckdb cases.duckdb"),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows are sorted by time, so that zone maps",
                 "skip the rows outside a range of time.",

@@ -79,7 +79,7 @@ impl Syntax for Postgres {
 
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
         if list.datum.len() > FEW_ELEMENTS {
-            let (before, behind) = self.some_element(column);
+            let (before, behind) = self.some_element(column, list.datum.len());
             out.push_str(&before);
             self.member("x", list, false, out);
             out.push_str(&behind);
@@ -96,8 +96,54 @@ impl Syntax for Postgres {
         list.write(self, out);
     }
 
-    fn some_element(&self, column: &str) -> (String, String) {
+    fn some_element(&self, column: &str, _longest: usize) -> (String, String) {
         (format!("EXISTS (SELECT 1 FROM unnest({column}) AS element (x) WHERE "), ")".to_owned())
+    }
+
+    fn has_elements(&self, column: &str) -> String {
+        format!("cardinality({column}) > 0")
+    }
+
+    /// Writes `starts_with`, which compares bytes. B-tree indexes of the collation `C` support it from PostgreSQL 15 on.
+    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("starts_with({text}, "));
+        prefix.write(self, out);
+        out.push(')');
+    }
+
+    fn first(&self, text: &str, length: usize) -> String {
+        format!("left({text}, {length})")
+    }
+
+    /// Returns a pattern of `LIKE`, with escapes. `LIKE` compares the bytes between wildcards in every collation that a column can have
+    /// here. Unlike `strpos` it is supported by trigram indexes, and it takes lists of patterns.
+    fn substring(&self, substring: &str) -> String {
+        let mut pattern = String::from("%");
+        for c in substring.chars() {
+            if matches!(c, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(c);
+        }
+        pattern.push('%');
+        pattern
+    }
+
+    fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("{text} LIKE "));
+        substring.write(self, out);
+    }
+
+    fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("{text} LIKE ANY ("));
+        substrings.write(self, out);
+        out.push(')');
+    }
+
+    fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("{text} LIKE ALL ("));
+        substrings.write(self, out);
+        out.push(')');
     }
 
     fn collation(&self) -> &'static str {
@@ -116,23 +162,23 @@ impl Syntax for Postgres {
         if !column.is_nullable() {
             out.push_str(" NOT NULL");
         }
-        let default = column.field().and_then(|field| table.catalog().field(field).default_value());
-        if let Some(default) = default {
+        if let Some(default) = table.default_of(column) {
             out.push_str(" DEFAULT ");
-            self.literal(&Datum::Text(default.into()), &mut out);
+            self.literal(&Datum::Text(default.into_owned().into()), &mut out);
         }
         out
     }
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
+        let folded = table.folded_argument();
         let mut out = String::new();
         heading(
             &[
                 "PostgreSQL. Export the cases, then run this script by psql:",
                 "",
-                &format!("    casefilter export CASES -o {file}"),
-                "    casefilter ddl --dialect postgres | psql -v ON_ERROR_STOP=1 DATABASE",
+                &format!("    casefilter export CASES{folded} -o {file}"),
+                &format!("    casefilter ddl --dialect postgres{folded} | psql -v ON_ERROR_STOP=1 DATABASE"),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. A string with a zero character, which",
                 "PostgreSQL cannot hold, ends the export. The database must be of encoding UTF8.",
@@ -166,7 +212,7 @@ impl Syntax for Postgres {
 /// Appends the indexes that common requests need, and all other indexes as comments.
 fn indexes(table: &Table, name: &str, out: &mut String) {
     let mut common = String::new();
-    let mut optional = String::new();
+    let (mut optional, mut trigrams) = (String::new(), String::new());
     let time = time_column(table);
     for column in table.columns() {
         let Some(field) = column.field().filter(|field| *field != FieldId::ID) else { continue };
@@ -174,7 +220,11 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
         let mut quoted = String::new();
         Postgres.identifier(column.name(), &mut quoted);
         let on = format!("CREATE INDEX ON {name}");
-        if column.is_list() {
+        if column.is_folded() {
+            if !column.is_list() {
+                trigrams.push_str(&format!("-- {on} USING gin ({quoted} gin_trgm_ops);\n"));
+            }
+        } else if column.is_list() {
             common.push_str(&format!("{on} USING gin ({quoted});\n"));
         } else if field.field_type().is_ordered() {
             // Descending is not the reverse of ascending: absent values come last in both.
@@ -198,4 +248,9 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
     out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{common}\n"));
     heading(&["To sort ascending, or to look up single values of such a field:"], out);
     out.push_str(&optional);
+    if !trigrams.is_empty() {
+        out.push('\n');
+        heading(&["To search words in such a field:", "CREATE EXTENSION pg_trgm;"], out);
+        out.push_str(&trigrams);
+    }
 }

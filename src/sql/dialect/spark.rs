@@ -86,7 +86,7 @@ impl Syntax for Spark {
 
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
         if list.form == Form::Literal && list.datum.len() > FEW_ELEMENTS {
-            let (before, behind) = self.some_element(column);
+            let (before, behind) = self.some_element(column, list.datum.len());
             out.push_str(&before);
             self.member("x", list, false, out);
             out.push_str(&behind);
@@ -103,8 +103,41 @@ impl Syntax for Spark {
         out.push_str(&format!(", {column})) = 0"));
     }
 
-    fn some_element(&self, column: &str) -> (String, String) {
+    fn some_element(&self, column: &str, _longest: usize) -> (String, String) {
         (format!("exists({column}, x -> "), ")".to_owned())
+    }
+
+    fn has_elements(&self, column: &str) -> String {
+        format!("size({column}) > 0")
+    }
+
+    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("startswith({text}, "));
+        prefix.write(self, out);
+        out.push(')');
+    }
+
+    fn first(&self, text: &str, length: usize) -> String {
+        format!("substring({text}, 1, {length})")
+    }
+
+    fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("contains({text}, "));
+        substring.write(self, out);
+        out.push(')');
+    }
+
+    /// No column is named like the parameter of the lambda.
+    fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str("exists(");
+        substrings.write(self, out);
+        out.push_str(&format!(", _part -> contains({text}, _part))"));
+    }
+
+    fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
+        out.push_str("forall(");
+        substrings.write(self, out);
+        out.push_str(&format!(", _part -> contains({text}, _part))"));
     }
 
     /// Numbers the rows if the limit or offset is too large for Spark.
@@ -131,13 +164,14 @@ impl Syntax for Spark {
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
+        let folded = table.folded_argument();
         let mut out = String::new();
         heading(
             &[
                 "Spark SQL. Export the cases, then run this script:",
                 "",
-                &format!("    casefilter export CASES --flat -o {file}"),
-                "    casefilter ddl --dialect spark > ddl.sql && spark-sql -f ddl.sql",
+                &format!("    casefilter export CASES --flat{folded} -o {file}"),
+                &format!("    casefilter ddl --dialect spark{folded} > ddl.sql && spark-sql -f ddl.sql"),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Each file of the table covers a range of time,",
                 "sorted, so that its statistics skip the rows outside a range.",

@@ -58,7 +58,42 @@ pub(in crate::sql) trait Syntax: Sync {
     fn includes(&self, column: &str, list: Operand<'_>, out: &mut String);
 
     /// Returns the text before and after a test on an element `x`. Together they test whether any element of the column passes.
-    fn some_element(&self, column: &str) -> (String, String);
+    ///
+    /// `longest` is the length of the longest list of which the test may require `x` to be a member.
+    fn some_element(&self, column: &str, longest: usize) -> (String, String);
+
+    /// Returns a test whether the list column has an element.
+    fn has_elements(&self, column: &str) -> String;
+
+    /// Appends a test whether a text starts with the operand, which is not empty. Compares code points, as do all tests of texts.
+    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String);
+
+    /// Returns the first part of a text, of this length in the unit of [`length`](Self::length).
+    fn first(&self, text: &str, length: usize) -> String;
+
+    /// Returns the length of a text in the unit of [`first`](Self::first): code points, unless the dialect counts otherwise.
+    fn length(&self, text: &str) -> usize {
+        text.chars().count()
+    }
+
+    /// Returns the operand of [`contains`](Self::contains) for a substring.
+    fn substring(&self, substring: &str) -> String {
+        substring.to_owned()
+    }
+
+    /// Returns the maximum length of a list of substrings.
+    fn most_substrings(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Appends a test whether a text contains the operand, which is not empty.
+    fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String);
+
+    /// Appends a test whether a text contains at least one member of the list.
+    fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String);
+
+    /// Appends a test whether a text contains every member of the list.
+    fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String);
 
     /// Returns the clause that sorts text by code point. Empty if the column type implies it.
     fn collation(&self) -> &'static str {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use casefilter::Catalog;
 use casefilter::sql::Table;
 
+use crate::commands::folded::Folded;
 use crate::commands::sql::{DialectName, table};
 use crate::output::failure::Failure;
 use crate::output::status::Status;
@@ -18,7 +19,9 @@ use crate::output::stdout::Output;
 Examples:
   casefilter export cases.db -o cases.tsv && casefilter ddl --dialect postgres | psql
   casefilter export cases.db --flat -o cases.parquet && casefilter ddl --dialect duckdb | duckdb cases.duckdb
-  casefilter ddl --dialect clickhouse --table compliance.cases --file /data/cases.parquet")]
+  casefilter ddl --dialect clickhouse --table compliance.cases --file /data/cases.parquet
+  casefilter export cases.db --folded=name,tags -o cases.tsv && casefilter ddl --dialect postgres --folded=name,tags | psql
+      so that `matches` on these fields can be searched there")]
 pub(crate) struct Args {
     /// The SQL dialect
     #[arg(long)]
@@ -31,10 +34,13 @@ pub(crate) struct Args {
     /// The file that `export` wrote [default: cases.tsv for postgres, else cases.parquet]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+
+    #[command(flatten)]
+    folded: Folded,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let table: Table = table(&Catalog::cases(), &args.table)?;
+    let table: Table = table(&Catalog::cases(), &args.table, &args.folded)?;
     let file = match &args.file {
         Some(file) => file.display().to_string(),
         None if args.dialect == DialectName::Postgres => "cases.tsv".to_owned(),

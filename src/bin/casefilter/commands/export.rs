@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use casefilter::sql::Table;
 use casefilter::{Catalog, ImportMode};
 
+use crate::commands::folded::Folded;
 use crate::commands::hints::{hint, warn};
 #[cfg(feature = "service")]
 use crate::commands::records;
@@ -81,6 +83,9 @@ pub(crate) struct Args {
     #[arg(long)]
     flat: bool,
 
+    #[command(flatten)]
+    folded: Folded,
+
     /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
     ///
     /// Standard error lists them; the exit status is 3 then, after the file was written.
@@ -92,8 +97,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.kind.check()?;
     #[cfg(feature = "service")]
     if let Some((kind, _)) = args.kind.records() {
-        if args.criteria.is_given() || args.order.is_some() || args.flat || args.lenient {
-            let message = "criteria, --order, --flat and --lenient are for cases; records are written whole";
+        let has_columns = args.flat || args.folded.is_given();
+        if args.criteria.is_given() || args.order.is_some() || has_columns || args.lenient {
+            let message =
+                "criteria, --order, --flat, --folded and --lenient are for cases; records are written whole";
             return Err(Failure::Usage(message.to_owned()));
         }
         if Ending::of(&args.output, false)? != Ending::Ndjson {
@@ -108,6 +115,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
+    if rows.is_none() && args.folded.is_given() {
+        let message = "--folded is for rows: for --flat, or for a file whose name ends in .tsv";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let table = args.folded.add_to(Table::new(&Catalog::cases()))?;
     // Rows have their position in a column, so readers can restore the order.
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
@@ -119,7 +131,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
         let count = loaded.cases.count(&request.filter)?;
-        let written = rows.write(&args.output, count, &|take| loaded.cases.each_document(&request, take));
+        let written =
+            rows.write(&args.output, &table, count, &|take| loaded.cases.each_document(&request, take));
         return loaded.cases.close().and(written).map(|()| status);
     }
     let count = loaded.cases.count(&request.filter)?;

@@ -13,6 +13,7 @@ mod demo;
 mod explain;
 mod export;
 mod fields;
+mod folded;
 mod generate;
 mod hints;
 mod import;

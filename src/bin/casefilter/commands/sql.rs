@@ -7,6 +7,7 @@ use casefilter::{Catalog, Error, Limits, SearchRequest};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::commands::folded::Folded;
 use crate::input::request::{Line, envelope};
 use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
@@ -25,9 +26,12 @@ Examples:
   casefilter sql --dialect postgres --where 'status = open and tags in (vip, cash)' --order -createdAt
   casefilter sql --dialect duckdb --body filter.json --literal | duckdb cases.duckdb
   casefilter sql --dialect clickhouse --requests requests.ndjson
+  casefilter sql --dialect duckdb --folded --where 'name matches \"garcia lopez\"'
 
 ClickHouse reads no statement of more than 256 KiB unless max_query_size says so, as a setting of the
 connection: clickhouse-client --max_query_size 16777216. Only --literal makes such statements.
+
+A filter with `matches` needs a table with folded columns: give `export`, `ddl` and this command --folded.
 
 PySpark takes small integers of Python for INT and large ones for BIGINT, and no list of both: give
 spark.sql a parameter that is a list of integers as expr('array(1L, 2L)').")]
@@ -52,6 +56,9 @@ pub(crate) struct Args {
     /// The name of the table
     #[arg(long, value_name = "NAME", default_value = "cases")]
     table: String,
+
+    #[command(flatten)]
+    folded: Folded,
 }
 
 /// The name of a dialect.
@@ -113,14 +120,15 @@ impl Args {
     }
 }
 
-/// Returns the table with this name.
-pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<Table, Failure> {
-    Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))
+/// Returns the table with this name and these folded columns.
+pub(crate) fn table(catalog: &Catalog, name: &str, folded: &Folded) -> Result<Table, Failure> {
+    let table = Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))?;
+    folded.add_to(table)
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
-    let table = table(&catalog, &args.table)?;
+    let table = table(&catalog, &args.table, &args.folded)?;
     let mut out = Output::new();
     match &args.requests {
         None => {
@@ -145,8 +153,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let mut number = 0_u64;
             while let Some(line) = lines.next()? {
                 number = number.saturating_add(1);
-                match Line::read(line).and_then(|line| line.request(&catalog, &limits)) {
-                    Ok(request) => out.json(&args.answer(&table, &request)?)?,
+                let request = Line::read(line).and_then(|line| line.request(&catalog, &limits));
+                match request.and_then(|request| Ok(args.answer(&table, &request)?)) {
+                    Ok(answer) => out.json(&answer)?,
                     Err(errors) => out.json(&envelope(number, &errors))?,
                 }
                 if lines.may_wait() {

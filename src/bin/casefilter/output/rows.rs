@@ -7,7 +7,6 @@ mod walk;
 use std::io::{self, Write};
 use std::path::Path;
 
-use casefilter::Catalog;
 use casefilter::sql::{Table, write_copy};
 
 use crate::output::ending::Ending;
@@ -40,10 +39,9 @@ impl Rows {
     }
 
     /// Writes `count` cases. `walk` passes on their documents in the order of their positions.
-    pub(crate) fn write(self, path: &Path, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
-        let table = Table::new(&Catalog::cases());
+    pub(crate) fn write(self, path: &Path, table: &Table, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
         let progress = Progress::of_cases(count);
-        let source = Source { walk, table: &table, progress: &progress };
+        let source = Source { walk, table, progress: &progress };
         progress.say("writing".to_owned());
         // An error of a case or of the database, not of the output file.
         let mut failure = None;

@@ -1,0 +1,103 @@
+//! Tests of texts against patterns: prefixes, substrings and words.
+
+use std::collections::BTreeMap;
+
+use super::datum::Datum;
+use super::lists::split;
+use super::statement::{OperandTest, Statement};
+use crate::predicate::TextPattern;
+
+/// The greatest number of values that are tested one by one, for which databases have indexes. More of them are tested as lists.
+const FEW: usize = 8;
+
+/// A pattern as tests of one text.
+pub(super) struct PatternTests {
+    /// The tests: each with the expression that is tested, given the text, and the operand.
+    tests: Vec<(OperandTest, Tested, Datum<'static>)>,
+    /// The connective between the tests.
+    between: &'static str,
+}
+
+/// The tested part of a text.
+enum Tested {
+    All,
+    /// The first part, of this length.
+    First(usize),
+}
+
+impl PatternTests {
+    /// Returns the tests of a pattern. Returns `None` if no text that the column can store matches.
+    ///
+    /// The pattern must not be that of every string.
+    pub(super) fn new(pattern: &TextPattern, statement: &Statement) -> Option<Self> {
+        let syntax = statement.syntax();
+        let mut values: Vec<&str> = pattern.values().iter().map(|value| &**value).collect();
+        let all = values.len();
+        values.retain(|value| syntax.can_hold(value));
+        let is_all = matches!(pattern, TextPattern::Words(_));
+        if values.is_empty() || (is_all && values.len() < all) {
+            return None;
+        }
+        let few = values.len() <= FEW;
+        let whole = |test, operand| (test, Tested::All, operand);
+        let substrings = || values.iter().map(|value| Datum::Text(syntax.substring(value).into()));
+        let lists = || split(substrings(), syntax.most_substrings(), statement).into_iter();
+        let tests = match pattern {
+            TextPattern::Prefixes(_) if few => {
+                let prefixes = values.iter().map(|prefix| Datum::Text((*prefix).to_owned().into()));
+                prefixes.map(|prefix| whole(OperandTest::StartsWith, prefix)).collect()
+            }
+            TextPattern::Prefixes(_) => by_length(&values, statement),
+            _ if few => substrings().map(|substring| whole(OperandTest::Contains, substring)).collect(),
+            TextPattern::Words(_) => lists().map(|list| whole(OperandTest::ContainsAll, list)).collect(),
+            _ => lists().map(|list| whole(OperandTest::ContainsAny, list)).collect(),
+        };
+        Some(Self { tests, between: if is_all { " AND " } else { " OR " } })
+    }
+
+    /// Returns the length of the longest list of which the start of a text may be a member.
+    pub(super) fn longest(&self) -> usize {
+        let members = self.tests.iter().filter(|(test, ..)| *test == OperandTest::Member);
+        members.map(|(.., list)| list.len()).max().unwrap_or(0)
+    }
+
+    /// Writes the tests of a text. It is null only if the text is.
+    pub(super) fn write(self, text: &str, in_parentheses: bool, statement: &mut Statement) {
+        let has_parentheses = in_parentheses && self.tests.len() > 1;
+        if has_parentheses {
+            statement.push("(");
+        }
+        for (at, (test, tested, operand)) in self.tests.into_iter().enumerate() {
+            if at > 0 {
+                statement.push(self.between);
+            }
+            match tested {
+                Tested::All => statement.push_test(test, text, operand),
+                Tested::First(length) => {
+                    let first = statement.syntax().first(text, length);
+                    statement.push_test(test, &first, operand);
+                }
+            }
+        }
+        if has_parentheses {
+            statement.push(")");
+        }
+    }
+}
+
+/// Returns a test for each length of the prefixes: whether the first part of the text of this length is one of them.
+///
+/// Databases look this up in a hash table, instead of comparing every text with every prefix.
+fn by_length(prefixes: &[&str], statement: &Statement) -> Vec<(OperandTest, Tested, Datum<'static>)> {
+    let mut lengths: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for prefix in prefixes {
+        lengths.entry(statement.syntax().length(prefix)).or_default().push(prefix);
+    }
+    let mut tests = Vec::new();
+    for (length, prefixes) in lengths {
+        let texts = prefixes.into_iter().map(|prefix| Datum::Text(prefix.to_owned().into()));
+        let lists = split(texts, usize::MAX, statement);
+        tests.extend(lists.into_iter().map(|list| (OperandTest::Member, Tested::First(length), list)));
+    }
+    tests
+}
