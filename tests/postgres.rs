@@ -54,7 +54,7 @@ fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
 /// Creates a table with the cases of an engine and returns its name.
 fn table_of(engine: &Engine) -> String {
     let name = unique("world");
-    let table = Table::new(engine.catalog()).named(&name).unwrap();
+    let table = Table::new(engine.catalog()).with_folded().named(&name).unwrap();
     let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000);
     load(&server(), &table, engine.search(&all).unwrap().documents());
     name
@@ -332,6 +332,50 @@ fn the_update_script_of_the_docs_keeps_the_table_current() {
         check(&source, &engine, &all(engine.catalog()), "").await;
         let answer = source.search(&all(engine.catalog())).await.unwrap();
         assert_eq!(answer.ids().collect::<Vec<_>>(), ["a", "b", "c", "d", "e"]);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn words_are_searched_in_the_folded_columns_that_the_table_has() {
+    let (server, name) = (server(), unique("folded"));
+    let catalog = Catalog::cases();
+    let table = Table::new(&catalog).with_folded_fields(["name"]).unwrap().named(&name).unwrap();
+    let documents = [
+        r#"{"id":"a","name":"LÓPEZ-GARCÍA, Ana","tags":["Éa"]}"#,
+        r#"{"id":"b","name":"lopez"}"#,
+        r#"{"id":"c","tags":["ea"]}"#,
+    ];
+    load(&server, &table, documents.into_iter());
+    let engine = engine(&catalog, &documents.map(str::to_owned));
+    let request =
+        |text: &str| SearchRequest::new(Filter::compile_text(&catalog, text).unwrap()).with_count(true);
+    run(async {
+        let source = source(&catalog, &name).await;
+        for text in [
+            "name matches \"garcia lopez\"",
+            "not name matches \"Garcia\"",
+            "name matches LÓPEZ",
+            "tags is absent",
+        ] {
+            check(&source, &engine, &request(text), text).await;
+        }
+        let error = source.search(&request("tags matches ea")).await.unwrap_err();
+        assert_eq!(error.kind(), PostgresErrorKind::Unsupported);
+        assert!(
+            error.to_string().starts_with("tags: found `$match` on a field without a folded column"),
+            "{error}"
+        );
+        let failed =
+            source.stats().failed.into_iter().find(|(kind, _)| *kind == PostgresErrorKind::Unsupported);
+        assert_eq!(failed.map(|(_, count)| count), Some(1));
+        // A column of this name must be the one of the script.
+        psql(&server, &format!("ALTER TABLE {name} ALTER name_folded TYPE text COLLATE \"POSIX\""));
+        assert!(PostgresSource::connect(&server, &catalog, &options(&name)).await.is_ok());
+        psql(&server, &format!("ALTER TABLE {name} ALTER name_folded TYPE text COLLATE \"ucs_basic\""));
+        let error = refused(&server, &options(&name)).await;
+        assert_eq!(error.kind(), PostgresErrorKind::Table);
+        assert!(error.to_string().contains("column `name_folded`"), "{error}");
     });
 }
 

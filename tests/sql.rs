@@ -154,6 +154,22 @@ fn a_negation_selects_absent_values_and_is_never_null() {
         ("not tags includes a", ClickHouse, "NOT (arrayExists(x -> position(x, {p1:String}) > 0, `tags`))"),
         ("not tags all (a, b)", Postgres, r#"NOT ("tags" @> $1::text[])"#),
         ("not tags all (a, b)", Spark, "NOT (size(array_except(?, `tags`)) = 0)"),
+        // Both values of a boolean are not the same as any value.
+        (
+            "caseReview.checklistState.checklist.checked all (true, false)",
+            ClickHouse,
+            "hasAll(`case_review_checklist_state_checklist_checked`, {p1:Array(Bool)})",
+        ),
+        (
+            "not caseReview.checklistState.checklist.checked all (true, false)",
+            ClickHouse,
+            "NOT (hasAll(`case_review_checklist_state_checklist_checked`, {p1:Array(Bool)}))",
+        ),
+        (
+            "caseReview.checklistState.checklist.checked in (true, false)",
+            ClickHouse,
+            "notEmpty(`case_review_checklist_state_checklist_checked`)",
+        ),
         ("not tags all (a, b)", DuckDb, r#"NOT (len("tags") >= 2 AND list_has_all("tags", $1::VARCHAR[]))"#),
         ("not tags all (a, \"a\\u0000\")", Postgres, "TRUE"),
         ("not name starts with \"\\u0000\"", Postgres, "TRUE"),

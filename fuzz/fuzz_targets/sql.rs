@@ -11,8 +11,8 @@ use libfuzzer_sys::fuzz_target;
 mod tokens;
 
 fuzz_target!(|bytes: &[u8]| {
-    let catalog = Catalog::cases();
-    let table = Table::new(&catalog);
+    let catalog = Catalog::cases().extended();
+    let table = Table::new(&catalog).with_folded();
     let from_text =
         std::str::from_utf8(bytes).ok().and_then(|text| Filter::compile_text(&catalog, text).ok());
     for filter in Filter::compile(&catalog, bytes).ok().into_iter().chain(from_text) {

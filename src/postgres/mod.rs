@@ -22,6 +22,9 @@
 //! because they affect only speed. The indexes of the script support every operator; the indexes in its comments support less common orders
 //! and values. `id` must be unique, as by the primary key of the script.
 //!
+//! Folded columns, which `$match` needs, are optional: give `--folded` to both commands. A source finds them by their names when it
+//! connects. Without one, `$match` on the field is [`Unsupported`](PostgresErrorKind::Unsupported), and a service answers 400.
+//!
 //! Only casefilter may write rows ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
 //! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store U+0000 in a text, so the export rejects
 //! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in place and

@@ -89,23 +89,30 @@ fn no_folded_column(field: FieldId, table: &Table) -> Error {
 fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     let mut name = String::new();
     statement.syntax().identifier(column.name(), &mut name);
-    let wanted = Wanted::new(test.set(), statement);
     match test {
-        Test::Any(_) => write_any(wanted, &name, column, statement),
-        Test::None(_) => write_none(wanted, &name, column, statement),
-        Test::All(_) | Test::NotAll(_) => {
+        Test::Any(set) => write_any(Wanted::new(set, statement), &name, column, statement),
+        Test::None(set) => write_none(Wanted::new(set, statement), &name, column, statement),
+        Test::All(set) | Test::NotAll(set) => {
+            let points = storable_points(set, statement);
             let is_negated = test.is_negated();
-            match wanted {
-                Wanted::Points(points) if points.len() == test.set().len() => {
-                    statement.push(if is_negated { "NOT (" } else { "" });
-                    write_points(OperandTest::Includes, &name, points, statement);
-                    statement.push(if is_negated { ")" } else { "" });
-                }
+            if points.len() < set.len() {
                 // The column cannot hold one of the values.
-                _ => statement.push(if is_negated { "TRUE" } else { "FALSE" }),
+                statement.push(if is_negated { "TRUE" } else { "FALSE" });
+            } else {
+                statement.push(if is_negated { "NOT (" } else { "" });
+                write_points(OperandTest::Includes, &name, points, statement);
+                statement.push(if is_negated { ")" } else { "" });
             }
         }
     }
+}
+
+/// Returns the points of a set that the column can store.
+fn storable_points(set: &Set, statement: &Statement) -> Vec<Value<'static>> {
+    let syntax = statement.syntax();
+    let mut points = set.points();
+    points.retain(|value| !matches!(value, Value::String(text) if !syntax.can_hold(text)));
+    points
 }
 
 /// A set of values without those that the column cannot store.
@@ -130,17 +137,10 @@ impl Wanted {
     fn new(set: &Set, statement: &Statement) -> Self {
         match set {
             set if set.is_every() => Self::Everything,
-            Set::Strings(_) | Set::Booleans(_) => {
-                let syntax = statement.syntax();
-                let points = set.points().into_iter().filter(|value| match value {
-                    Value::String(text) => syntax.can_hold(text),
-                    _ => true,
-                });
-                match points.collect::<Vec<_>>() {
-                    points if points.is_empty() => Self::Nothing,
-                    points => Self::Points(points),
-                }
-            }
+            Set::Strings(_) | Set::Booleans(_) => match storable_points(set, statement) {
+                points if points.is_empty() => Self::Nothing,
+                points => Self::Points(points),
+            },
             Set::Matching(pattern) => {
                 PatternTests::new(pattern, statement).map_or(Self::Nothing, Self::Pattern)
             }

@@ -32,13 +32,21 @@
 //! | `$contains`, one value | `c = ANY ($1)` | `c IN {p1:Array(String)}` | `array_contains(?, c)` | `list_contains($1, c)`, or `c IN (SELECT unnest($1))` |
 //! | `$contains`, many | `c && $1` | `hasAny(c, {p1:…})` | `arrays_overlap(c, ?)` | `list_has_any(c, $1)` |
 //! | `$all`, many | `c @> $1` | `hasAll(c, {p1:…})` | `size(array_except(?, c)) = 0` | `list_has_all(c, $1)` |
+//! | absent, present | `c IS NULL`, `c IS NOT NULL` | the same | the same | the same |
+//! | present, many | `cardinality(c) > 0` | `notEmpty(c)` | `size(c) > 0` | `len(c) > 0` |
+//! | `$startsWith` | `starts_with(c, $1)` | `startsWith(c, {p1:String})` | `startswith(c, ?)` | `starts_with(c, $1)` |
+//! | more than 8 prefixes, for each length | `left(c, 3) = ANY ($1)` | `substring(c, 1, 3) IN {p1:…}` | `array_contains(?, substring(c, 1, 3))` | `list_contains($1, left(c, 3))` |
+//! | `$substring` | `c LIKE $1` | `position(c, {p1:String}) > 0` | `contains(c, ?)` | `contains(c, $1)` |
+//! | more than 8 substrings | `c LIKE ANY ($1)` | `multiSearchAny(c, {p1:…})` | `exists(?, _part -> contains(c, _part))` | `list_filter($1, lambda _part: …)` |
+//! | `$match`, each word | `c_folded LIKE $1` | `position(c_folded, {p1:String}) > 0` | `contains(c_folded, ?)` | `contains(c_folded, $1)` |
 //! | `>` and the like, many | `EXISTS (SELECT … unnest(c) …)` | `arrayExists(x -> …, c)` | `exists(c, x -> …)` | `list_filter(c, lambda x: …)` |
 //! | order of strings | `COLLATE "C"` | by bytes | by bytes | by bytes |
 //! | absent values last | `NULLS LAST`, in both directions, everywhere | | | |
-//! | a list of any length | one parameter | one parameter per 512 KiB | one parameter | one parameter |
+//! | a list of any length | one parameter | one parameter per 512 KiB, and per 255 substrings | one parameter | one parameter |
 //!
 //! - **Value sets.** An absent single value is null. An absent list is an empty list, never null. Conditions are combined by
-//!   `AND` and `OR` only, where null acts as false. So only a test that an absent field passes mentions null. A default
+//!   `AND` and `OR`, where null acts as false. So only a test that an absent field passes mentions null: `not amount > 5` is
+//!   `(c IS NULL OR NOT (c > $1))`. `NOT` is written only before a test that is not null, or whose null is handled like this. A default
 //!   (`priority`) is filled in when a case becomes a row, so its column has no nulls. Nulls inside lists are dropped, and
 //!   negative zero becomes zero.
 //! - **Timestamps are integers**, since no native type of these databases can represent all timestamps. `DateTime64` of ClickHouse covers
@@ -48,6 +56,14 @@
 //! - **Zero characters.** PostgreSQL's `text` cannot hold U+0000. An export of such a value is an error that names the case and
 //!   the field, so the table has no such case. A statement therefore drops such values: `=` is false and `<>` is true. The
 //!   document is JSON, which escapes these characters. The other databases can hold them.
+//! - **Texts** compare by code points. `starts_with` and the like are exact in every collation. PostgreSQL's `LIKE` gets the substring
+//!   with `%`, `_` and `\` escaped, as a parameter like all others; unlike `strpos` it can use a trigram index, as the script suggests.
+//! - **Folded columns.** `$match` ignores case, accents and compatibility forms. No function of these databases folds like casefilter, and
+//!   their versions differ from each other. So words are searched in columns of folded text, which a table has on request:
+//!   [`Table::with_folded`], and `--folded` of `casefilter export`, `ddl` and `sql`. Without the column, compiling `$match` is an
+//!   [error](crate::ErrorKind::NoFoldedColumn). `name_folded` has the folding of `name`; a list has the folding of each element.
+//!   The columns come last, so a table without them is unchanged. Export the rows again after an update of casefilter whose
+//!   changelog names a new version of Unicode.
 //! - **`place`** is the insertion order within the export, from 0. The scripts load `--flat` Parquet and `.tsv` files. The nested Parquet
 //!   of `casefilter export` has neither `place` nor `document`.
 //! - **Size.** Parentheses are nested as deeply as the normal form, about 35 levels at the limits; parsers allow 1,000. `tests/sql/run`

@@ -65,6 +65,10 @@ fn the_commands_of_the_sql_page_run() {
         let script = String::from_utf8(folder.read(file)).unwrap();
         assert!(script.contains(part), "{file}: {script}");
     }
+    let words = run_script(&folder, &block("docs/sql.md", "folded", "sh")).code(0).out;
+    assert!(words.contains("name_folded"), "{words}");
+    let script = String::from_utf8(folder.read("cases.sql")).unwrap();
+    assert!(script.contains("\"tags_folded\" text[]"), "{script}");
     let statements = run_script(&folder, &block("docs/sql.md", "statements", "sh")).code(0).out;
     // A page for each line, and a count for the last.
     assert_eq!(statements.matches("SELECT ").count(), 4, "{statements}");

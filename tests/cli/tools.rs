@@ -151,6 +151,56 @@ fn statements_are_printed_for_programs_and_to_run() {
 }
 
 #[test]
+fn words_need_the_same_folded_columns_everywhere() {
+    let words = ["--where", "name matches \"GARCÍA lopez\""];
+    let sql = |more: &[&str]| run(&[&["sql", "--dialect", "duckdb"], &words[..], more].concat());
+    sql(&[]).code(2).err_has("found `$match` on a field without a folded column in the table");
+    sql(&["--folded=tags"]).code(2).err_has("`--folded` of `casefilter export`, `ddl` and `sql`");
+    for folded in ["--folded", "--folded=name", "--folded=tags, name"] {
+        let printed = sql(&[folded]).code(0).json();
+        assert_eq!(printed["params"], serde_json::json!(["garcia", "lopez"]), "{folded}");
+        assert!(printed["sql"].as_str().unwrap().contains("contains(\"name_folded\", $1::VARCHAR)"));
+    }
+    sql(&["--folded=nam"]).code(2).err_has("--folded: `nam` is not a field; did you mean `name`?");
+    sql(&["--folded=createdAt"]).code(2).err_has("is for string fields");
+
+    let script = run(&["ddl", "--dialect", "clickhouse", "--folded=tags"]).code(0).out;
+    assert!(script.contains("`tags_folded` Array(LowCardinality(String))"), "{script}");
+    assert!(!script.contains("name_folded"), "{script}");
+
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(
+        at("cases.ndjson"),
+        "{\"id\":\"Ä\",\"name\":\"Straße\",\"tags\":[\"É\",\"x\"]}\n{\"id\":\"b\"}\n",
+    )
+    .unwrap();
+    run(&["export", &at("cases.ndjson"), "--folded=name,tags", "-o", &at("cases.tsv")]).code(0);
+    let rows = fs::read_to_string(at("cases.tsv")).unwrap();
+    let ends: Vec<String> =
+        rows.lines().map(|row| row.split('\t').rev().take(2).collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(ends, [r#"{"e","x"} strasse"#, r"{} \N"]);
+    run(&["export", &at("cases.ndjson"), "--flat", "--folded", "-o", &at("cases.parquet")]).code(0);
+    let columns = parquet_columns(&at("cases.parquet"));
+    let place = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    assert!(
+        place("document") < place("id_folded") && place("name_folded") < place("tags_folded"),
+        "{columns:?}"
+    );
+    assert!(!columns.contains(&"created_at_folded".to_owned()));
+    run(&["export", &at("cases.ndjson"), "--folded", "-o", &at("x.ndjson")])
+        .code(2)
+        .err_has("--folded is for rows");
+}
+
+/// Returns the names of the columns of a Parquet file.
+fn parquet_columns(path: &str) -> Vec<String> {
+    let file = fs::File::open(path).unwrap();
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    reader.schema().fields().iter().map(|field| field.name().clone()).collect()
+}
+
+#[test]
 fn rows_are_exported_for_other_engines() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -47,7 +47,7 @@ def check_world(casefilter, running, world, wrong):
     cases.write_text("".join(document + "\n" for document in world.documents))
     requests = casefilter.scratch / f"{world.name}.requests.ndjson"
     requests.write_text("".join(json.dumps(request) + "\n" for request in world.requests))
-    answers = [expected(answer) for answer in casefilter.lines("search", cases, "--requests", requests)]
+    answers = [expected(answer) for answer in casefilter.lines("search", cases, "--requests", requests, *world.extended)]
     assert len(answers) == len(world.requests)
     for answer, vector in zip(answers, world.vectors):
         known = vector.get("ids"), vector.get("totalItems")
@@ -58,20 +58,20 @@ def check_world(casefilter, running, world, wrong):
     exports = {"postgres": casefilter.scratch / f"{world.name}.tsv"}
     for engine in running:
         file = exports.get(engine.name, casefilter.scratch / f"{world.name}.flat.parquet")
-        flat = [] if engine.name == "postgres" else ["--flat"]
+        flat = world.folded + ([] if engine.name == "postgres" else ["--flat"])
         if engine.name == "postgres" and world.has_zeros:
             # If the database cannot hold a value, the export must fail with a message.
-            said = casefilter.run("export", cases, "-o", file, status=3)
+            said = casefilter.run("export", cases, *flat, "-o", file, status=3)
             assert "zero character" in said and not file.exists(), said
             continue
         if not file.exists():
             casefilter.run("export", cases, *flat, "-o", file)
         start = time.time()
-        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file))
+        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file, *world.folded))
         loaded = time.time() - start
         compared, took = 0, []
         for form in [], ["--literal"]:
-            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form]
+            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form, *world.extended, *world.folded]
             if hasattr(engine, "literal"):
                 engine.literal(bool(form))
             statements = casefilter.lines(*arguments)

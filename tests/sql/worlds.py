@@ -11,6 +11,11 @@ STRINGS = [
     "null", "\t", "\n", "\r\n", "a\nb", "\\.", "\n\\.\n", "\b", "a\r\nb", "a\rb", "\r", "a\n-- b\nc", "x\n--", "a;\nb", "\n.quit\n", "\x01", "\x7f", "\u00a0", "\u2028", "\u202e", "{}", "{a,b}", "[1]", "(", "true",
     "t", "0", "low", "medium", "high", "open", "opened", "byApi", "x" * 3000, "\\" * 500, "'" * 500, "ORDER BY", "N'x'", "E'x'", "x'00'",
 ]
+# Strings that differ from others in case, accents and forms, or only seem to.
+FOLDED = [
+    "GARCÍA López", "garcia lopez", "Garci\u0301a-Lopez", "Straße", "STRASSE", "ﬁn", "FIN", "İstanbul", "ISTANBUL", "ısı", "ΣΊΣΥΦΟΣ", "σίσυφος",
+    "Ａ １", "a\u00a01", "\u0301", "\u3000\t", "Йод", "иод", "ﷺ", "각", "\u1100\u1161\u11a8", "𝔊arcia", "Ꭰ", "ꭰ",
+]
 ZEROS = ["\0", "a\0", "\0b", "a\0b", "\0\0", "'\0'", "\\\0", "\0" + "1"]
 NUMBERS = [
     "0", "-0", "-0.0", "1", "-1", "0.1", "0.30000000000000004", "0.3", "1e308", "-1e308", "1.7976931348623157e308", "5e-324", "-5e-324",
@@ -25,11 +30,14 @@ MILLIS = ["0", "-1", "1", "999", "1000", "-62167219200000", "-62167219200001", "
 
 
 class World:
-    def __init__(self, name, documents, requests, vectors=()):
+    def __init__(self, name, documents, requests, vectors=(), extended=False):
         self.name = name
         self.documents = documents
         self.requests = requests
         self.vectors = vectors
+        # Requests with extended operators need a table with folded columns. The others must not need one.
+        self.extended = ["--extended"] if extended else []
+        self.folded = ["--folded"] if extended else []
         # Some requests of the vectors are wrong on purpose.
         self.may_fail = bool(vectors)
         self.has_zeros = any("\\u0000" in document for document in documents)
@@ -37,13 +45,13 @@ class World:
 
 def hard(chance, fields, cases, requests, zeros=False):
     """Generates cases and requests full of hard values."""
-    strings = STRINGS + ZEROS * 3 if zeros else STRINGS
+    strings = STRINGS + FOLDED * 2 + (ZEROS * 3 if zeros else [])
     documents = [case(chance, fields, f"{chance.choice(strings)[:40]}{number}", strings) for number in range(cases)]
     # Some cases are repeated with changes, and keep their place.
     for document in chance.sample(documents, cases // 10):
         documents.append(case(chance, fields, json.loads(document)["id"], strings))
-    wanted = [request(chance, fields, STRINGS + ZEROS) for _ in range(requests)]
-    world = World("zeros" if zeros else "hard", documents, wanted)
+    wanted = [request(chance, fields, STRINGS + FOLDED + ZEROS) for _ in range(requests)]
+    world = World("zeros" if zeros else "hard", documents, wanted, extended=True)
     ids = [json.loads(document)["id"] for document in documents]
     for one in wanted[::7]:
         one["body"]["ids"] = chance.sample(ids, chance.randrange(4)) + ["none such"]
@@ -104,17 +112,42 @@ def request(chance, fields, strings):
 
 def criterion(chance, fields, strings, depth):
     if depth < 5 and chance.random() < 0.45:
-        children = [criterion(chance, fields, strings, depth + 1) for _ in range(chance.randint(1, 4))]
-        return {"op": chance.choice(["$and", "$or"]), "children": children}
+        operator = chance.choice(["$and", "$or", "$not"])
+        count = 1 if operator == "$not" else chance.randint(1, 4)
+        return {"op": operator, "children": [criterion(chance, fields, strings, depth + 1) for _ in range(count)]}
     field = chance.choice(fields)
-    operators = ["=", "<>", "<>", "$contains", "$contains", "$all"]
+    operators = ["=", "<>", "<>", "$contains", "$contains", "$all", "$exists"]
     if field["type"] in ("number", "timestamp"):
         operators += [">", ">=", "<", "<="] * 2
+    if field["type"] == "string":
+        operators += ["$startsWith", "$substring", "$match"] * 2
     operator = chance.choice(operators)
-    count = 1
-    if operator.startswith("$"):
-        count = chance.choice([1, 2, 3, 10, 70]) if operator == "$contains" else chance.choice([1, 1, 2, 3])
-    return {"field": field["name"], "op": operator, "values": [text(chance, field, strings) for _ in range(count)]}
+    if operator in ("$startsWith", "$substring", "$match"):
+        count = 1 if operator == "$match" else chance.choice([1, 1, 2, 3, 10, 70])
+        values = [part(chance, text(chance, field, strings), operator) for _ in range(count)]
+        if operator == "$match" and chance.random() < 0.4:
+            values = [" ".join(values + [part(chance, chance.choice(strings), operator) for _ in range(chance.choice([1, 2, 12]))])]
+    elif operator == "$exists":
+        values = [chance.choice(["true", "false"])]
+    else:
+        count = 1
+        if operator.startswith("$"):
+            count = chance.choice([1, 2, 3, 10, 70]) if operator == "$contains" else chance.choice([1, 1, 2, 3])
+        values = [text(chance, field, strings) for _ in range(count)]
+    one = {"field": field["name"], "op": operator, "values": values}
+    return {"op": "$not", "children": [one]} if chance.random() < 0.15 else one
+
+
+def part(chance, string, operator):
+    """Returns a part of a string, or all of it. It is not empty; for $match it has a word in it."""
+    start, length = chance.randrange(len(string) + 1), chance.choice([1, 1, 2, 3, 5, 4000])
+    found = string[:length] if operator == "$startsWith" and chance.random() < 0.8 else string[start : start + length]
+    if operator == "$match":
+        found = chance.choice([found, found.upper(), found.lower()])
+        # A mark alone folds to nothing.
+        if not any(c.isalnum() for c in found):
+            found += chance.choice("aE1")
+    return found or "a"
 
 
 def text(chance, field, strings):
@@ -149,7 +182,17 @@ def limits(documents):
     for level in range(31):
         other = {"field": fields[level % 5], "op": "=" if level % 2 else "<>", "values": [f"{level}"]}
         deep = {"op": "$and" if level % 2 else "$or", "children": [other, deep]}
+    digits = [f"{number:05}" for number in range(65533)]
+    words = [f"w{number:04}" for number in range(5000)]
+    matches = [{"field": "name", "op": "$match", "values": [" ".join(words[start : start + 500])]} for start in range(0, 5000, 500)]
     bodies = [
+        {"criteria": [{"field": "name", "op": "$startsWith", "values": digits + ["a", "c", "n"]}]},
+        {"criteria": [{"op": "$not", "children": [{"field": "id", "op": "$startsWith", "values": some[:100] + many[-1000:]}]}]},
+        {"criteria": [{"field": "tags", "op": "$startsWith", "values": digits + ["v"]}]},
+        {"criteria": [{"field": "name", "op": "$substring", "values": digits[:20000] + ["a"]}]},
+        {"criteria": [{"op": "$not", "children": [{"field": "tags", "op": "$substring", "values": digits[:3000] + ["ry"]}]}]},
+        {"criteria": [{"op": "$or", "children": [{"op": "$and", "children": matches}, {"field": "tags", "op": "$match", "values": ["A S H"]}]}]},
+        {"criteria": [{"op": "$not", "children": [{"op": "$and", "children": matches}]}]},
         {"ids": many},
         {"criteria": [{"field": "id", "op": "$contains", "values": many}]},
         {"criteria": [{"op": "$or", "children": [{"field": "id", "op": "$contains", "values": many[1:]}, {"field": "priority", "op": "=", "values": ["high"]}]}]},
@@ -161,4 +204,5 @@ def limits(documents):
         {"criteria": [deep]},
         {"criteria": [{"field": "totalAmountInDefaultCurrency", "op": "$contains", "values": [f"{number}.5" for number in range(60000)]}]},
     ]
-    return World("limits", documents, [{"body": body, "limit": 10000, "order": "-createdAt", "countTotalItems": True} for body in bodies])
+    requests = [{"body": body, "limit": 10000, "order": "-createdAt", "countTotalItems": True} for body in bodies]
+    return World("limits", documents, requests, extended=True)

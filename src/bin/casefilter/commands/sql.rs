@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use casefilter::sql::{Datum, Dialect, Statement, Table};
-use casefilter::{Catalog, Error, Limits, SearchRequest};
+use casefilter::{Catalog, Error, ErrorKind, Limits, SearchRequest};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -133,7 +133,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match &args.requests {
         None => {
             let request = args.selection.request(&catalog)?;
-            let answer = args.answer(&table, &request)?;
+            let answer = args.answer(&table, &request).map_err(|error| match error.kind {
+                ErrorKind::NoFoldedColumn => Failure::Usage(error.to_string()),
+                _ => Failure::from(error),
+            })?;
             if args.literal {
                 let statements = std::iter::once(answer.page).chain(answer.count);
                 for statement in statements {
