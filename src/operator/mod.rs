@@ -53,7 +53,7 @@
 //! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
 //! - `predicate/print/body.rs`, which prints sets as criteria;
 //! - `exec/plan_leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
-//! - `sql/condition.rs` and a method of `sql/dialect`.
+//! - `sql/condition.rs` or `sql/pattern.rs`, and a method of `sql/dialect`.
 //!
 //! # Invariants
 //!
