@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -53,6 +54,12 @@ impl PartialEq for CancelToken {
 }
 
 impl Eq for CancelToken {}
+
+impl Hash for CancelToken {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.flag).hash(state);
+    }
+}
 
 /// The time at which a search stops, as a function of the host.
 ///
@@ -107,8 +114,14 @@ impl PartialEq for Deadline {
 
 impl Eq for Deadline {}
 
+impl Hash for Deadline {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.has_passed).cast::<()>().hash(state);
+    }
+}
+
 /// The conditions under which a request is to be stopped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StopConditions {
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) deadline: Option<Deadline>,
