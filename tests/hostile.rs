@@ -725,7 +725,7 @@ fn negations_of_any_depth_take_no_stack() {
 /// Marks by the thousand, code points that no Unicode version has assigned, and a ligature that folds to a sentence.
 #[test]
 fn hostile_unicode_folds_by_the_rules() {
-    let marked: String = "e\u{301}\u{316}".repeat(1) + &"\u{301}\u{316}\u{334}".repeat(20_000);
+    let marked: String = "e\u{301}\u{316}".to_owned() + &"\u{301}\u{316}\u{334}".repeat(20_000);
     let unassigned = "\u{378}\u{e0fff}\u{10fffd}\u{fdd0}\u{ffff}\u{10ffff}";
     let ligature = "\u{fdfa}".repeat(1000);
     let sentence = "صلى الله عليه وسلم";

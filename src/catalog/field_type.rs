@@ -48,6 +48,7 @@ impl FieldType {
     }
 
     /// Returns true for the types that `>`, `>=`, `<` and `<=` apply to.
+    #[cfg(feature = "sql")]
     pub(crate) fn is_ordered(self) -> bool {
         matches!(self, Self::Number | Self::Integer | Self::Timestamp)
     }

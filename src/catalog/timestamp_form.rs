@@ -2,8 +2,8 @@
 
 /// The form in which documents have the values of a timestamp field.
 ///
-/// The form affects documents only. Criteria have the text form of the interface, `yyyy-MM-dd HH:mm:ss` and an offset or none, whatever the
-/// form of the field.
+/// The form affects documents only. In criteria, timestamps are always in the form of the interface, `yyyy-MM-dd HH:mm:ss` with an offset
+/// or without.
 ///
 /// ```
 /// use casefilter::{Catalog, Field, FieldType, Filter, TimestampForm};

@@ -119,7 +119,7 @@ impl FieldName<'_> {
         self.test(Operator::Substring, parts)
     }
 
-    /// Tests that a string of the field contains every word of this text, whatever their case and accents: `$match`.
+    /// Tests that a string of the field contains every word of this text; case and accents do not count: `$match`.
     pub fn matches(self, words: &str) -> Criteria {
         self.test(Operator::Match, [words])
     }

@@ -291,15 +291,12 @@ fn value<'b>(
             let expected = "a finite number such as `12`, `-0.5` or `1e3`";
             Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
         }),
-        FieldType::Integer => {
-            parse_integer(&text.text).map(|integer| Value::Integer(integer).into()).ok_or_else(|| {
-                let is_integer = |meant: &String| parse_integer(meant).is_some();
-                let meant =
-                    Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
-                let expected = "an integer of 64 bits such as `12` or `-5`";
-                Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
-            })
-        }
+        FieldType::Integer => parse_integer(&text.text).map(Value::Integer).ok_or_else(|| {
+            let is_integer = |meant: &String| parse_integer(meant).is_some();
+            let meant = Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
+            let expected = "an integer of 64 bits such as `12` or `-5`";
+            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+        }),
         FieldType::Timestamp => {
             let is_all = operator.is_some_and(|operator| operator.shape().quantifier == Quantifier::All);
             let range = reading.range(OrderedType::Timestamp, &text.text);

@@ -1,6 +1,8 @@
 //! Other text forms of timestamps than that of the interface: RFC 3339, and dates alone.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::DateTime;
+#[cfg(feature = "arrow")]
+use chrono::{SecondsFormat, Utc};
 
 use super::datetime::{ParseTimestampError, Timestamp};
 

@@ -364,7 +364,7 @@ fn bodies_may_use_the_extended_operators_only_with_the_flag() {
         &["check"],
         &["explain", &cases],
         &["why", &cases, "--id", "b"],
-        &["sql", "--dialect", "postgres"],
+        &["sql", "--dialect", "postgres", "--folded"],
         &["export", &cases, "-o", &out],
         &["export", &db, "-o", &out],
     ];
@@ -382,7 +382,7 @@ fn bodies_may_use_the_extended_operators_only_with_the_flag() {
     assert_eq!(run(&["search", &cases, "--body", &body, "--extended", "--format", "ids"]).out, "b\nc\n");
     assert_eq!(String::from_utf8(files.read("out.ndjson")).unwrap().lines().count(), 2);
     for (command, more) in
-        [("search", &[][..]), ("bench", &["--runs", "1"]), ("sql", &["--dialect", "duckdb"])]
+        [("search", &[][..]), ("bench", &["--runs", "1"]), ("sql", &["--dialect", "duckdb", "--folded"])]
     {
         let held: &[&str] = if command == "sql" { &[] } else { &[&cases] };
         let arguments = [&[command], held, &["--requests", &requests], more].concat();

@@ -324,10 +324,9 @@ fn criterion(fields: &[Field], is_extended: bool, value: &Value) -> Result<Crite
     let texts = strings(members.get("values").ok_or(Invalid)?)?;
     let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
     let fits = match op {
-        "=" | "<>" => texts.len() == 1,
+        "=" | "<>" | "$exists" => texts.len() == 1,
         ">" | ">=" | "<" | "<=" => texts.len() == 1 && has_order,
         "$contains" | "$all" => !texts.is_empty(),
-        "$exists" => texts.len() == 1,
         "$startsWith" | "$substring" => {
             !texts.is_empty() && field.kind == Kind::String && texts.iter().all(|text| !text.is_empty())
         }
@@ -450,20 +449,19 @@ pub(crate) fn folded(text: &str) -> String {
         match c {
             '\u{300}'..='\u{36f}' => {}
             'A'..='Z' => result.push(c.to_ascii_lowercase()),
-            '\0'..='\u{7f}' => result.push(c),
+            '\0'..='\u{7f}' | 'о' | 'д' | '日' | '本' | '\u{ffff}' | '\u{10000}' | '\u{feff}' => {
+                result.push(c);
+            }
             'É' | 'é' => result.push('e'),
-            'Í' | 'í' => result.push('i'),
+            'Í' | 'í' | 'İ' => result.push('i'),
             'Ó' | 'ó' | 'Ö' | 'ö' => result.push('o'),
             'Ñ' | 'ñ' => result.push('n'),
-            'İ' => result.push('i'),
             'ß' | 'ẞ' => result.push_str("ss"),
             'ﬁ' => result.push_str("fi"),
             'Σ' | 'σ' | 'ς' => result.push('σ'),
             'Й' | 'й' => result.push('и'),
-            'о' | 'д' => result.push(c),
             'Ａ' => result.push('a'),
             '\u{a0}' | '\u{3000}' => result.push(' '),
-            '日' | '本' | '\u{ffff}' | '\u{10000}' | '\u{feff}' => result.push(c),
             _ => panic!("no folding for {c:?}"),
         }
     }

@@ -341,20 +341,20 @@ mod tests {
         // Strategies that only copy a result of another one have no check of their own.
         let without: Vec<&str> =
             checks.iter().filter(|(_, at)| **at == 0).map(|(name, _)| name.as_str()).collect();
-        assert_eq!(without, ["NotAsked", "WithPage"], "{checks:?}");
+        assert_eq!(without, ["NotRequested", "WithPage"], "{checks:?}");
         let led: Vec<&str> = checks.keys().map(String::as_str).collect();
         let all = [
-            "Beside",
-            "Counting",
-            "Directory",
             "Empty",
-            "Listed",
-            "NotAsked",
+            "Estimated",
+            "Index",
+            "InsertionOrder",
+            "KeyIndex",
+            "NotRequested",
+            "PartlyIndexed",
             "Ranges",
+            "Scan",
             "Seek",
-            "Shares",
             "Sorted",
-            "Stored",
             "TopRows",
             "WithPage",
         ];

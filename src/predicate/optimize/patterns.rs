@@ -10,6 +10,8 @@
 //! single-valued field, and     Any Words {ana}, Any Words {garcia}        becomes  Any Words {ana, garcia}
 //! ```
 
+use compact_str::CompactString;
+
 use super::lists::{Merged, Sorted, Tests, drop_where, intersection, is_point};
 use crate::predicate::set::Set;
 use crate::predicate::text_pattern::{Matcher, TextPattern};
@@ -42,7 +44,7 @@ pub(super) fn is_quick(sorted: &Sorted) -> bool {
     });
     let patterns = || any_patterns.iter().chain(none_patterns);
     let prepared = patterns().map(|pattern| {
-        let bytes = pattern.values().iter().map(|value| value.len()).fold(0, sum);
+        let bytes = pattern.values().iter().map(CompactString::len).fold(0, sum);
         bytes.saturating_mul(PREPARATION).saturating_add(COMPARISON)
     });
     let searched = searched.fold(0, sum);
