@@ -15,12 +15,12 @@ use super::quote::{Quoted, is_whole, write_quoted};
 ///     let errors = Filter::compile_text(&Catalog::cases(), text).unwrap_err();
 ///     errors.as_slice()[0].suggestion.clone().unwrap()
 /// };
-/// let name = suggestion("creatdAt >= \"2024-01-01 00:00:00\"");
+/// let name = suggestion("creatdAt >= 2024-01-01");
 /// assert_eq!((name.replacement(), name.explanation()), (Some("createdAt"), None));
 ///
-/// let day = suggestion("createdAt <= 2024-02-28");
-/// assert_eq!(day.replacement(), Some("< \"2024-02-29 00:00:00\""));
-/// assert_eq!(day.to_string(), "`< \"2024-02-29 00:00:00\"`, all of 2024-02-28 included");
+/// let not = suggestion("totalAmountInDefaultCurrency not > 5");
+/// assert_eq!(not.replacement(), Some("not totalAmountInDefaultCurrency > 5"));
+/// assert_eq!(not.explanation(), Some("which also selects cases without a value"));
 ///
 /// let several = suggestion("tags = (vip, cash)");
 /// assert_eq!(several.replacement(), None);

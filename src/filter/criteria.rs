@@ -25,7 +25,7 @@ use crate::value::Value;
 /// assert_eq!(
 ///     filter.to_text(),
 ///     "caseReview.status = open and tags in (cash, vip) and \
-///      (caseReview.assignee is absent or totalAmountInDefaultCurrency >= 10000)"
+///      (totalAmountInDefaultCurrency >= 10000 or caseReview.assignee is absent)"
 /// );
 /// # Ok::<(), casefilter::Errors>(())
 /// ```

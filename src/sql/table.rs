@@ -93,7 +93,7 @@ impl Table {
     /// let filter = Filter::compile_text(&catalog, "name matches garcia")?;
     /// assert!(Table::new(&catalog).count(Dialect::DuckDb, &filter).is_err());
     /// assert_eq!(
-    ///     Table::new(&catalog).with_folded().count(Dialect::DuckDb, &filter)?.sql(),
+    ///     Table::new(&catalog).with_folded().count(Dialect::DuckDb, &filter)?.to_sql(),
     ///     r#"SELECT count(*) FROM "cases" WHERE contains("name_folded", $1::VARCHAR)"#
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())

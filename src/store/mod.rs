@@ -111,13 +111,13 @@ mod write;
 
 pub use atomic::AtomicFile;
 #[cfg(feature = "service")]
-#[cfg(feature = "service")]
 pub(crate) use atomic::unnamed_in;
 pub use compact::CompactReport;
 pub use database::Store;
 pub use error::{StoreError, StoreErrorKind};
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
+#[cfg(feature = "service")]
 pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
