@@ -48,7 +48,8 @@ fn check(catalog: &Catalog, input: &[u8], compiled: Result<Filter, Errors>) {
 fn check_filter(catalog: &Catalog, filter: &Filter) {
     let json = filter.to_json();
     let text = filter.to_text();
-    let from_json = Filter::compile(&catalog.extended(), json.as_bytes()).unwrap_or_else(|fault| panic!("{json}\n{fault}"));
+    let from_json = Filter::compile(&catalog.extended(), json.as_bytes())
+        .unwrap_or_else(|fault| panic!("{json}\n{fault}"));
     let from_text = Filter::compile_text(catalog, &text).unwrap_or_else(|fault| panic!("{text}\n{fault}"));
     for again in [&from_json, &from_text] {
         assert!(again == filter, "{json}\n{again:?}");
