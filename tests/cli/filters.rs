@@ -393,3 +393,33 @@ fn bodies_may_use_the_extended_operators_only_with_the_flag() {
         assert!(!done.contains("Invalid parameters") && !done.contains("error"), "{command}: {done}");
     }
 }
+
+#[test]
+fn days_of_a_text_begin_at_the_offset_and_now_is_the_present() {
+    let text = |arguments: &[&str]| {
+        let checked = run(&[&["check"], arguments].concat()).code(0).json();
+        checked["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        text(&["--where", "createdAt on 2025-12-01"]),
+        "createdAt >= \"2025-12-01 00:00:00\" and createdAt < \"2025-12-02 00:00:00\""
+    );
+    for offset in ["+02:00", "+0200"] {
+        let shifted = text(&["--where", "createdAt < 2025-12-01", "--utc-offset", offset]);
+        assert_eq!(shifted, "createdAt < \"2025-11-30 22:00:00\"");
+    }
+    assert_eq!(
+        text(&["--where", "createdAt < 2025-12-01", "--utc-offset", "-05:30"]),
+        "createdAt < \"2025-12-01 05:30:00\""
+    );
+    let wrong = run(&["check", "--where", "createdAt < today", "--utc-offset", "CET"]).code(2);
+    assert!(wrong.err.contains("--utc-offset"), "{wrong:?}");
+
+    let files = Folder::new();
+    let old = r#"{"id":"old","createdAt":"2020-01-01 00:00:00"}"#;
+    let far = r#"{"id":"far","createdAt":"9990-01-01 00:00:00"}"#;
+    let cases = files.write("cases.ndjson", format!("{old}\n{far}\n"));
+    let search = |text: &str| run(&["search", &cases, "--where", text, "--format", "ids"]).code(0).out;
+    assert_eq!(search("createdAt < now - 7d"), "old\n");
+    assert_eq!(search("createdAt >= today + 1w"), "far\n");
+}

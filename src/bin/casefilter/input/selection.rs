@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use casefilter::internal::check_text;
-use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, SearchRequest};
+use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, SearchRequest, Timestamp};
+use chrono::{DateTime, FixedOffset, Utc};
 
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
@@ -48,6 +49,16 @@ pub(crate) struct Criteria {
     /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
     #[arg(long = "where", value_name = "TEXT")]
     text: Option<String>,
+
+    /// The offset from UTC at which the days of --where begin, such as +02:00, also those of `today`
+    #[arg(
+        long,
+        value_name = "±HH:MM",
+        default_value = "+00:00",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    utc_offset: FixedOffset,
 
     /// Let JSON filters use $not, $exists, $startsWith, $substring and $match too; --where always may
     #[arg(long)]
@@ -107,7 +118,13 @@ impl Selection {
 
     /// Returns true if no argument was given that selects cases.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { criteria: Criteria { body, text, extended: _ }, order, offset, limit, count } = self;
+        let Self {
+            criteria: Criteria { body, text, utc_offset: _, extended: _ },
+            order,
+            offset,
+            limit,
+            count,
+        } = self;
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
@@ -132,7 +149,10 @@ impl Selection {
     fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
         let limits = unpaged();
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
-        let builder = FilterBuilder::new(catalog).with_limits(limits.clone());
+        let builder = FilterBuilder::new(catalog)
+            .with_limits(limits.clone())
+            .now(Timestamp::from(DateTime::<Utc>::from(SystemTime::now())))
+            .utc_offset(self.criteria.utc_offset);
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
             (Some(body), _) => check_text(body).map_err(Errors::from).and_then(|()| builder.json(body)),
