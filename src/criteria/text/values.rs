@@ -141,15 +141,15 @@ impl<'a> Parser<'a, '_> {
                     if is_relative_time(word) { Unsupported::RelativeTime } else { Unsupported::Function };
                 Err(self.unexpected(&format!("{or}a value; {}", unsupported.note(Language::Text))))
             }
-            Token::Word(_)
-                if self.holds.is_some_and(Holds::is_timestamp)
-                    && let Some((stop, after)) = shifted(&self.lexer) =>
-            {
-                let start = self.lexer.start;
-                let time = self.lexer.text.get(start..stop).unwrap_or_default();
-                self.lexer = after;
-                Ok(self.short(Cow::Borrowed(time), start))
-            }
+            Token::Word(_) if self.holds.is_some_and(Holds::is_timestamp) => match shifted(&self.lexer) {
+                Some((stop, after)) => {
+                    let start = self.lexer.start;
+                    let time = self.lexer.text.get(start..stop).unwrap_or_default();
+                    self.lexer = after;
+                    Ok(self.short(Cow::Borrowed(time), start))
+                }
+                None => self.text(),
+            },
             Token::Word(_) | Token::Quoted(_) => self.text(),
             Token::Other('*' | '%' | '?') => Err(self
                 .unexpected(&format!("{or}a value; {}", self.unsupported_wildcard().note(Language::Text)))),
