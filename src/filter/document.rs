@@ -27,7 +27,7 @@ use crate::value::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// With the feature `serde`, [`of`](Self::of) makes a document of any value that can be serialised, such as a struct of the host or a
+/// With the feature `serde`, `Document::of` makes a document of any value that can be serialised, such as a struct of the host or a
 /// `serde_json::Value`.
 #[derive(Clone)]
 pub struct Document {
