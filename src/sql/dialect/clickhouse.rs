@@ -125,10 +125,8 @@ impl Syntax for ClickHouse {
         format!("notEmpty({column})")
     }
 
-    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
-        out.push_str(&format!("startsWith({text}, "));
-        prefix.write(self, out);
-        out.push(')');
+    fn starts_with_name(&self) -> &'static str {
+        "startsWith"
     }
 
     fn first(&self, text: &str, length: usize) -> String {

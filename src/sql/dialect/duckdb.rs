@@ -134,16 +134,6 @@ impl Syntax for DuckDb {
         format!("len({column}) > 0")
     }
 
-    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
-        out.push_str(&format!("starts_with({text}, "));
-        prefix.write(self, out);
-        out.push(')');
-    }
-
-    fn first(&self, text: &str, length: usize) -> String {
-        format!("left({text}, {length})")
-    }
-
     fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String) {
         out.push_str(&format!("contains({text}, "));
         substring.write(self, out);

@@ -104,17 +104,6 @@ impl Syntax for Postgres {
         format!("cardinality({column}) > 0")
     }
 
-    /// Writes `starts_with`, which compares bytes. B-tree indexes of the collation `C` support it from PostgreSQL 15 on.
-    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
-        out.push_str(&format!("starts_with({text}, "));
-        prefix.write(self, out);
-        out.push(')');
-    }
-
-    fn first(&self, text: &str, length: usize) -> String {
-        format!("left({text}, {length})")
-    }
-
     /// Returns a pattern of `LIKE`, with escapes. `LIKE` compares the bytes between wildcards in every collation that a column can have
     /// here. Unlike `strpos` it is supported by trigram indexes, and it takes lists of patterns.
     fn substring(&self, substring: &str) -> String {

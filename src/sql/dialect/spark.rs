@@ -111,10 +111,8 @@ impl Syntax for Spark {
         format!("size({column}) > 0")
     }
 
-    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
-        out.push_str(&format!("startswith({text}, "));
-        prefix.write(self, out);
-        out.push(')');
+    fn starts_with_name(&self) -> &'static str {
+        "startswith"
     }
 
     fn first(&self, text: &str, length: usize) -> String {

@@ -66,10 +66,22 @@ pub(in crate::sql) trait Syntax: Sync {
     fn has_elements(&self, column: &str) -> String;
 
     /// Appends a test whether a text starts with the operand, which is not empty. Compares code points, as do all tests of texts.
-    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String);
+    fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("{}({text}, ", self.starts_with_name()));
+        prefix.write(self, out);
+        out.push(')');
+    }
+
+    /// Returns the name of the function that tests a prefix, by bytes or code points. In PostgreSQL, B-tree indexes of the collation `C`
+    /// support `starts_with` from version 15 on.
+    fn starts_with_name(&self) -> &'static str {
+        "starts_with"
+    }
 
     /// Returns the first part of a text, of this length in the unit of [`length`](Self::length).
-    fn first(&self, text: &str, length: usize) -> String;
+    fn first(&self, text: &str, length: usize) -> String {
+        format!("left({text}, {length})")
+    }
 
     /// Returns the length of a text in the unit of [`first`](Self::first): code points, unless the dialect counts otherwise.
     fn length(&self, text: &str) -> usize {
