@@ -1,4 +1,4 @@
-//! A stack of open brackets that needs one bit of memory for each.
+//! A stack of open brackets that uses one bit of memory for each bracket.
 
 /// A stack of the open brackets around a position. Each bracket is one bit: 1 for `{` and 0 for `[`.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 //!
 //! It accepts exactly the grammar of RFC 8259, with one restriction: a lone surrogate in a string is an error.
 //!
-//! The engine reads hostile input, and needs three properties that `serde_json` does not have:
+//! The engine reads hostile input and needs three properties that `serde_json` does not have:
 //!
 //! - Every token has an offset.
-//! - The input cannot make the call stack grow.
-//! - The caller sees repeated keys.
+//! - Nested input does not make the call stack grow.
+//! - The caller sees a key that is repeated in an object.
 
 mod brackets;
 mod paths;

@@ -1,4 +1,4 @@
-//! Paths such as `criteria[0].op`, computed from byte offsets in a JSON text.
+//! Computes paths such as `criteria[0].op` from byte offsets in a JSON text.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use crate::error::escaped;
 
 /// Returns the path of each offset in `text`, such as `criteria[0].children[2].op`. `offsets` must be in ascending order.
 ///
-/// The path of an offset names the innermost member or element that contains the offset. It is empty if there is none. A member
-/// extends from the first byte of its key to the last byte of its value. An element extends from the first to the last byte of its
-/// value. So the brackets of a value belong to the value. Commas and the whitespace between members or elements belong to the
-/// array or object around them.
+/// The path of an offset names the innermost member or element that contains the offset. The path is empty if no member or element
+/// contains it. A member extends from the first byte of its key to the last byte of its value. An element extends from the first to
+/// the last byte of its value. So the brackets of a value belong to the value. Commas, and the whitespace between members or
+/// elements, belong to the surrounding array or object.
 ///
-/// If the text is truncated or malformed, offsets after the error have the path of the innermost member or element that is open
-/// at the error. A member is open after its key was read. An element is open after its first byte was seen, even if that byte
-/// is wrong.
+/// If the text is truncated or malformed, each offset after the syntax error has the path of the innermost member or element that
+/// is open at the error. A member is open after its key was read. An element is open after its first byte was read, even if that
+/// byte is wrong.
 ///
-/// The function parses the text a second time, which happens only for requests with errors.
+/// The function parses the text a second time. This happens only for requests with errors.
 pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     let mut walk = PathWalk {
         reader: Reader::new(text),
@@ -40,14 +40,14 @@ enum Segment<'a> {
     Index(usize),
 }
 
-/// A parse of a text that assigns a path to each wanted offset.
+/// A parser that walks through a text and assigns a path to each wanted offset.
 struct PathWalk<'a, I: Iterator<Item = usize>> {
     reader: Reader<'a>,
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The segments of the current path. Members and elements inside more than [`LONGEST_PATH_BYTES`] brackets have no segment,
-    /// since longer paths are cut.
+    /// The segments of the current path. A member or element inside more than [`LONGEST_PATH_BYTES`] open brackets has no segment,
+    /// because paths are cut at that length.
     segments: Vec<Segment<'a>>,
 }
 
@@ -82,7 +82,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         while self.wanted.peek().is_some() {
             // The next token is a value.
             let kind = self.reader.peek()?;
-            // The index of the next element. For members, 0 before the first member and 1 after every member.
+            // The index of the next element. For members: 0 before the first member, 1 after any member.
             let mut next: usize = 0;
             if let JsonType::Object | JsonType::Array = kind {
                 self.reader.open();
@@ -109,7 +109,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
 
     /// Enters the next member or element of the innermost bracket. Returns false at the end of that bracket.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Beyond the depth that paths can have, elements have no segment, so `next` is 1 after each element.
+        // Inside more than [`LONGEST_PATH_BYTES`] brackets, elements have no segment, so there `next` is 1 after each element.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);
@@ -145,7 +145,8 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
                     path.push(']');
                 }
             }
-            // A longer path helps no reader, and a hostile request could make it as long as its body.
+            // Longer paths do not make an error message more useful. Without this limit, a hostile request could make the path as
+            // long as its body.
             if path.len() > LONGEST_PATH_BYTES {
                 path.push('…');
                 break;
@@ -155,6 +156,6 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
     }
 }
 
-/// The maximum length of a path in bytes; longer paths are cut. It also limits the number of segments, since each segment but
-/// the first has at least one byte.
+/// The maximum length of a path in bytes. Longer paths are cut. This constant also limits the number of segments, because each
+/// segment except the first adds at least one byte to the path.
 const LONGEST_PATH_BYTES: usize = 2000;

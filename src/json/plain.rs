@@ -1,12 +1,12 @@
-//! A search for the first byte of a string that ends it or needs special handling, sixteen bytes at a time.
+//! Finds the first byte that ends a string or needs special handling (an escape or an invalid byte). Reads sixteen bytes at a time.
 
 use wide::u8x16;
 
-/// Returns the number of bytes before the first quote, backslash or control character, or the length of `bytes` if there is
-/// none.
+/// Returns the number of bytes before the first quote, backslash or control character. Returns the length of `bytes` if it contains
+/// no such byte.
 #[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
-    // Most strings end in the first sixteen bytes; dates and ids end in the second sixteen.
+    // Most strings end in the first sixteen bytes. Dates and ids end in the second sixteen bytes.
     let Some((first, rest)) = bytes.split_first_chunk() else { return long_plain_len(bytes) };
     match plain_in_sixteen(first) {
         16 => {}
@@ -48,7 +48,8 @@ fn plain_in_sixteen(bytes: &[u8; 16]) -> usize {
     let bytes = u8x16::new(*bytes);
     let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
     let ends = controls | bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
-    // One bit for each byte that ends the plain part, and a sentinel bit after the sixteen.
+    // One bit for each byte that ends the plain part. The bit after these sixteen bits is always set, so that a wholly plain chunk
+    // gives 16.
     (ends.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
@@ -58,8 +59,9 @@ fn plain_in_eight(bytes: [u8; 8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     let word = u64::from_le_bytes(bytes);
-    // `ends` has the high bit of each byte that ends the plain part. It is exact up to the first such byte, since only that byte and
-    // later ones borrow. Flipping bit 1 turns a quote (0x22) into 0x20, so that one subtraction finds quotes and control characters.
+    // In `ends`, the high bit of a byte is set if the byte ends the plain part. Only the bits up to the first such byte are
+    // reliable: the subtraction carries into the bytes after it. Flipping bit 1 turns a quote (0x22) into 0x20, so one subtraction
+    // finds quotes and control characters.
     let quotes_and_controls = (word ^ ONES.wrapping_mul(2)).wrapping_sub(ONES.wrapping_mul(0x21));
     let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
     let ends = (quotes_and_controls | backslashes) & !word & HIGHS;

@@ -1,4 +1,4 @@
-//! The reader of objects, arrays and syntax errors.
+//! The pull parser: values, keys, elements, and the errors for unexpected characters.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         Self { text, at: 0 }
     }
 
-    /// Creates a reader that starts at `offset`. Its offsets still count from the start of `text`.
+    /// Creates a reader that starts at `offset`. The offsets that it returns are still relative to the start of `text`.
     pub(crate) fn starting_at(text: &'a str, offset: usize) -> Self {
         Self { text, at: offset }
     }
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the error for an unexpected character at the current offset.
+    /// Returns the error for an unexpected character at the current offset, with a description of the input that is allowed there.
     pub(super) fn unexpected<T>(&self, expected: &str) -> Result<T> {
         let found: Found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "the end of the text".into(),
@@ -60,14 +60,14 @@ impl<'a> Reader<'a> {
         Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
     }
 
-    /// Returns the letters and digits at the current offset, at most 64.
+    /// Returns the letters and digits that start at the current offset, at most 64 characters.
     fn letters(&self) -> String {
         const LONGEST: usize = 64;
         let rest = self.text.get(self.at..).unwrap_or_default();
         rest.chars().take_while(|c| c.is_alphanumeric()).take(LONGEST).collect()
     }
 
-    /// Returns the error for a token that is not a value. Suggests a literal such as `true` if the token is similar to it.
+    /// Returns the error for a token that does not begin a value. Suggests a literal such as `true` if the token is similar to it.
     #[cold]
     fn no_value<T>(&self) -> Result<T> {
         let letters = self.letters().to_lowercase();
@@ -78,8 +78,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips whitespace and returns the type of the next value, without reading the value. The current offset is then its first
-    /// byte.
+    /// Skips whitespace and returns the type of the next value, without reading the value. Afterwards the current offset is the
+    /// first byte of the value.
     pub(crate) fn peek(&mut self) -> Result<JsonType> {
         self.skip_space();
         match self.byte() {
@@ -99,8 +99,8 @@ impl<'a> Reader<'a> {
         self.bump();
     }
 
-    /// Returns true if the open array has another element. Otherwise reads the end of the array and returns false. `first` must
-    /// be true before the first element.
+    /// Returns true if the open array has another element. Otherwise reads the closing bracket of the array and returns false.
+    /// `first` must be true before the first element, and false afterwards.
     pub(crate) fn next_element(&mut self, first: bool) -> Result<bool> {
         self.skip_space();
         match self.byte() {
@@ -118,8 +118,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next key of the open object and its colon. Returns the key and its offset. At the end of the object, reads the
-    /// closing bracket and returns `None`. `first` must be true before the first key.
+    /// Reads the next key of the open object and the colon after the key. Returns the key and its offset. At the end of the object,
+    /// reads the closing bracket and returns `None`. `first` must be true before the first key, and false afterwards.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         if let Some((key, offset)) = self.plain_key(first) {
             return Ok(Some((Cow::Borrowed(key), offset)));
@@ -131,8 +131,8 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// Reads a key in compact form, without whitespace or escapes. If the key has another form, reads nothing and returns
-    /// `None`.
+    /// Reads a key that has no escapes, no whitespace before it, and the colon directly after it. If the next key has another form,
+    /// reads nothing and returns `None`.
     #[inline]
     fn plain_key(&mut self, first: bool) -> Option<(&'a str, usize)> {
         let offset = self.at.saturating_add(usize::from(!first));
@@ -147,8 +147,8 @@ impl<'a> Reader<'a> {
         Some((key, offset))
     }
 
-    /// Returns the string whose opening quote is at `offset`, and the offset after its closing quote. Returns `None` if there
-    /// is no quote, or if the string has escapes or an error.
+    /// Returns the string whose opening quote is at `offset`, and the offset after its closing quote. Returns `None` if there is no
+    /// quote at `offset`, or if the string has escapes or an error.
     #[inline]
     pub(super) fn plain_string(&self, offset: usize) -> Option<(&'a str, usize)> {
         let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         Some((self.text.get(start..end)?, end.saturating_add(1)))
     }
 
-    /// Reads the next key as [`next_key`](Self::next_key) does, but not its colon.
+    /// Reads the next key as [`next_key`](Self::next_key) does, but does not read the colon after the key.
     pub(super) fn key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         self.skip_space();
         match self.byte() {
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word))
     }
 
-    /// Skips one value of any type and depth. Needs one bit of memory for each open bracket.
+    /// Skips one value of any type and depth. Uses one bit of memory for each open bracket.
     pub(crate) fn skip_value(&mut self) -> Result<()> {
         let mut open = Brackets::default();
         let mut first = false;
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks that only whitespace follows.
+    /// Checks that the rest of the text is only whitespace.
     pub(crate) fn end(&mut self) -> Result<()> {
         self.skip_space();
         match self.byte() {

@@ -1,4 +1,4 @@
-//! Parsing of strings, numbers, booleans and `null`.
+//! Parses strings, numbers, booleans and `null`.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::types::{JsonType, Result};
 use crate::error::{Error, ErrorKind, quote};
 
 impl<'a> Reader<'a> {
-    /// Reads a string. The result is borrowed from the text unless the string has escapes.
+    /// Reads a string. The result borrows from the text, unless the string has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
         if let Some((text, end)) = self.plain_string(self.at) {
             self.at = end;
@@ -17,7 +17,7 @@ impl<'a> Reader<'a> {
         self.unusual_string()
     }
 
-    /// Reads a string that has whitespace before it, escapes, or an error.
+    /// Reads a string that has whitespace before it, or contains escapes or an error.
     fn unusual_string(&mut self) -> Result<Cow<'a, str>> {
         self.skip_space();
         if self.byte() != Some(b'"') {
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         self.string_behind_quote()
     }
 
-    /// Reads the rest of a string whose opening quote was already read. The result is borrowed from the text unless the string
+    /// Reads the rest of a string whose opening quote has already been read. The result borrows from the text, unless the string
     /// has escapes.
     pub(crate) fn string_behind_quote(&mut self) -> Result<Cow<'a, str>> {
         let mut start = self.at;
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an escape sequence, starting at its backslash.
+    /// Reads an escape sequence. The current offset is at its backslash.
     fn escape(&mut self) -> Result<char> {
         let start = self.at;
         self.bump();
@@ -80,7 +80,8 @@ impl<'a> Reader<'a> {
         Ok(plain)
     }
 
-    /// Reads the rest of a `\u` escape, and the next one if both are a surrogate pair. `start` is the offset of the backslash.
+    /// Reads the rest of a `\u` escape. If it is the first half of a surrogate pair, also reads the second half. `start` is the
+    /// offset of the backslash.
     fn unicode_escape(&mut self, start: usize) -> Result<char> {
         let high = self.hex4()?;
         let paired = (0xd800..0xdc00).contains(&high)
@@ -88,7 +89,7 @@ impl<'a> Reader<'a> {
         let code = if paired {
             self.at = self.at.saturating_add(2);
             let low = self.hex4()?;
-            // An invalid low surrogate must not combine with the high one into another character.
+            // An invalid low surrogate must not be combined with the high surrogate into another character.
             if (0xdc00..0xe000).contains(&low) {
                 0x10000_u32.saturating_add((high & 0x3ff) << 10).saturating_add(low & 0x3ff)
             } else {
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Skips a value that is neither an object nor an array. The caller has checked this with [`peek`](Self::peek).
+    /// Skips a value that is neither an object nor an array. The caller has tested this with [`peek`](Self::peek).
     pub(crate) fn skip_scalar(&mut self) -> Result<()> {
         match self.peek()? {
             JsonType::String => self.string().map(drop),

@@ -1,4 +1,4 @@
-//! Tests of the JSON reader, partly against `serde_json`, and of paths in JSON.
+//! Tests of the JSON reader and of paths in JSON. Some tests compare the reader with `serde_json`.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn accepts_what_serde_json_accepts() {
         "{\"a\":1]",
         "\"\\/\"",
     ] {
-        // `from_str::<IgnoredAny>` accepts lone surrogates; these texts have none.
+        // `from_str::<IgnoredAny>` accepts lone surrogates. These texts do not contain lone surrogates.
         let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
         assert_eq!(skips(text), theirs, "{text}");
     }
@@ -112,8 +112,8 @@ fn nesting_takes_bits_and_no_call_stack() {
     assert!(!skips(&"{\"a\":[".repeat(deep)));
 }
 
-/// Checks the path of every offset of `text`. `marks` has a digit for each character of `text`, and one for its end. The digit
-/// is an index into `paths`.
+/// Checks the path of every offset of `text`. `marks` has one digit for each character of `text`, and one digit for the end of
+/// `text`. Each digit is an index into `paths`.
 #[track_caller]
 fn paths(text: &str, marks: &str, paths: &[&str]) {
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();

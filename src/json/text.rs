@@ -1,9 +1,9 @@
-//! Conversion of bytes to text, and trimming of whitespace.
+//! Converts bytes to text, and trims whitespace.
 
-/// Converts bytes to text. The error is the offset of the first byte that is not UTF-8.
+/// Converts bytes to text. If they are not UTF-8, the error is the offset of the first invalid byte.
 pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
-    /// The length in bytes from which vector instructions are faster. Below it, checking the bytes after the last whole vector
-    /// costs more than checking all bytes word by word.
+    /// The minimum length, in bytes, for which vector instructions are faster. In a shorter text, the check of the bytes after the
+    /// last whole vector costs more than a check of all bytes word by word.
     const MANY: usize = 256;
     if bytes.len() < MANY {
         return std::str::from_utf8(bytes).map_err(|fault| fault.valid_up_to());
@@ -11,7 +11,7 @@ pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
     simdutf8::compat::from_utf8(bytes).map_err(|fault| fault.valid_up_to())
 }
 
-/// Returns true if `byte` is whitespace as JSON allows it between tokens.
+/// Returns true if `byte` is whitespace that JSON allows between tokens.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

@@ -26,5 +26,5 @@ impl JsonType {
     }
 }
 
-/// The result type of the reader. Errors are boxed to keep results small, since functions return a result for every token.
+/// The result type of the reader. Errors are boxed to keep results small, because the reader returns a result for every token.
 pub(crate) type Result<T> = std::result::Result<T, Box<Error>>;
