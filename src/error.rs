@@ -1,4 +1,5 @@
-//! Errors in requests and documents, with their positions. Also the search for similar names (`nearest`, `nearest_two`).
+//! Errors in requests and documents, with their positions. Also finds the names most similar to a misspelt one (`nearest`,
+//! `nearest_two`).
 
 mod found;
 mod quote;
@@ -14,9 +15,9 @@ pub use self::found::Found;
 pub(crate) use self::quote::{escaped, quote, quote_all, quote_whole};
 pub use self::suggestion::Suggestion;
 
-/// The stable kind of an [`Error`].
+/// The kind of an [`Error`].
 ///
-/// Programs may depend on its [`code`](ErrorKind::code), which never changes.
+/// Its [`code`](ErrorKind::code) never changes, so programs can depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -30,23 +31,23 @@ pub enum ErrorKind {
     Syntax,
     /// A JSON value of an unexpected type.
     WrongType,
-    /// A body with neither `ids` nor `criteria`.
+    /// A body that has neither `ids` nor `criteria`.
     EmptyBody,
     /// An unknown key.
     UnknownKey,
-    /// A key that is repeated in its object.
+    /// A key that occurs twice in its object.
     DuplicateKey,
     /// A criterion without a required key.
     MissingKey,
-    /// A criterion with keys of both a complex and a field criterion.
+    /// A criterion that has keys of both a complex criterion and a field criterion.
     MixedCriterion,
-    /// An empty array that needs at least one element.
+    /// An empty array where at least one element is required.
     EmptyList,
-    /// An operator that does not exist, or that this kind of criterion does not have.
+    /// An operator that does not exist, or that this kind of criterion does not support.
     UnknownOperator,
-    /// A field that is not in the catalogue, or that the catalogue hides.
+    /// A field that is not in the catalogue, or that the catalogue hides from requests.
     UnknownField,
-    /// An operator that this type of field does not have.
+    /// An operator that the type of the field does not support.
     OperatorNotForType,
     /// More than one value for an operator that takes exactly one.
     TooManyOperands,
@@ -56,7 +57,7 @@ pub enum ErrorKind {
     BadTimestamp,
     /// A value that is not `true` or `false`.
     BadBoolean,
-    /// A string that is empty or has no word in it, where the operator needs one.
+    /// A string that is empty or contains no word, where the operator needs a word.
     EmptyText,
     /// Criteria, or a document, nested too deeply.
     TooDeep,
@@ -68,7 +69,7 @@ pub enum ErrorKind {
     TooManyIds,
     /// A string longer than the limit.
     StringTooLong,
-    /// An order by a field with many values.
+    /// An order by a multi-valued field.
     OrderByMany,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,
@@ -85,13 +86,14 @@ pub enum ErrorKind {
     TooManyBatches,
     /// A value that is not allowed, or that contradicts other values.
     BadValue,
-    /// A file that has an unknown format or encoding, or columns that do not fit the catalogue.
+    /// A file that has an unknown format or encoding, or whose columns do not match the catalogue.
     BadFile,
-    /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
+    /// A filter, an order or a field that was built with a different catalogue. This is a bug in the host program, not in a
+    /// request.
     CatalogMismatch,
-    /// A filter with words (`$match`) on a field for which a table of another database has no folded column.
+    /// A filter with `$match` on a field whose folded column is missing in the table of another database.
     NoFoldedColumn,
-    /// A search that its [`CancelToken`](crate::CancelToken) stopped.
+    /// A search that was stopped by its [`CancelToken`](crate::CancelToken).
     SearchCancelled,
     /// A search that was stopped at its [`Deadline`](crate::Deadline).
     DeadlineExceeded,
@@ -155,20 +157,20 @@ impl serde::Serialize for ErrorKind {
 
 /// An error in a request or a document.
 ///
-/// Displays as one line: the position, the text found, the text expected and, if there is a similar name, a suggestion.
+/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Error {
-    /// The stable kind.
+    /// The kind, which programs can depend on.
     pub kind: ErrorKind,
-    /// The position as a path, such as `criteria[0].children[2].op`; empty for the whole input.
+    /// The position as a path, such as `criteria[0].children[2].op`. Empty if the error is about the whole input.
     pub path: String,
     /// The position in bytes from the start of the input.
     pub offset: usize,
-    /// The text found, or a description of it.
+    /// The part of the input that is wrong, or a description of it.
     pub found: Found,
-    /// A description of the allowed input.
+    /// A description of the input that is allowed there.
     pub expected: String,
     /// A suggested correction.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -176,7 +178,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error at a byte offset of the input. Hosts use it for their own checks. A string as `found` is a description.
+    /// Creates an error at a byte offset of the input. Host programs can use it for their own checks. A string that is given as
+    /// `found` becomes a description.
     ///
     /// ```
     /// use casefilter::{Error, ErrorKind, Found, Suggestion};
@@ -214,18 +217,18 @@ impl Error {
         self
     }
 
-    /// Returns true for the error of a search that was stopped: by its [`CancelToken`](crate::CancelToken) or at its
+    /// Returns true if the error is that of a stopped search: stopped by its [`CancelToken`](crate::CancelToken) or at its
     /// [`Deadline`](crate::Deadline).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self.kind, ErrorKind::SearchCancelled | ErrorKind::DeadlineExceeded)
     }
 
-    /// Returns the message without the position: found, expected and suggestion.
+    /// Returns the message without the position: the input found, the input expected and the suggestion.
     #[must_use]
     pub fn message(&self) -> String {
         if self.is_stop() {
-            // The error is not about an input.
+            // A stopped search is not an error in an input.
             return self.found.to_string();
         }
         let mut message = format!("found {}, expected {}", self.found, self.expected);
@@ -245,7 +248,7 @@ impl fmt::Display for Error {
             f.write_str(&self.path)?;
         }
         match self.kind {
-            // The error is not about a text, so it has no position.
+            // These errors are not about a part of the input, so they have no position.
             ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn => {}
             _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
             _ => write!(f, " (byte {})", self.offset)?,
@@ -262,16 +265,17 @@ impl From<Box<Error>> for Error {
     }
 }
 
-/// The maximum number of errors that are reported for one request.
+/// The maximum number of errors that one request reports.
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
-/// The errors of one request or document: at least one, at most ten, in document order.
+/// The errors of one request or document, in document order. There is at least one error, and at most ten.
 ///
-/// The type does not tell whose mistake it is: see [the guide](crate::guide::embedding#errors-for-your-own-clients).
+/// The type does not say whether the client or the host made the mistake: see [the
+/// guide](crate::guide::embedding#errors-for-your-own-clients).
 ///
-/// With the feature `serde`, it serialises as an array of objects with the members `kind` (the [code](ErrorKind::code)), `path`, `offset`,
-/// `found`, `expected` and, if there is one, `suggestion`. `found` and `suggestion` are texts as messages display them: what a client can
-/// copy is in backquotes.
+/// With the feature `serde`, it serialises as an array of objects with the members `kind` (the [code](ErrorKind::code)), `path`,
+/// `offset`, `found`, `expected` and, if there is one, `suggestion`. The strings `found` and `suggestion` are the same as in the
+/// message. Text that a client can copy is in backquotes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -284,7 +288,7 @@ impl Errors {
         Self::in_order(errors)
     }
 
-    /// Creates a list of the first ten errors, which must be sorted. Returns `None` if `errors` is empty.
+    /// Creates a list of the first ten errors of `errors`, which must be sorted by position. Returns `None` if `errors` is empty.
     pub(crate) fn in_order(mut errors: Vec<Error>) -> Option<Self> {
         errors.truncate(REPORTED_ERRORS);
         (!errors.is_empty()).then_some(Self(errors))
@@ -298,7 +302,7 @@ impl Errors {
         self
     }
 
-    /// Applies `reword` to each error.
+    /// Replaces each error by the result of `reword`.
     pub(crate) fn map(self, reword: impl FnMut(Error) -> Error) -> Self {
         Self(self.0.into_iter().map(reword).collect())
     }
@@ -309,7 +313,7 @@ impl Errors {
         &self.0
     }
 
-    /// Returns the first error. There is always one.
+    /// Returns the first error. Every list has a first error.
     pub(crate) fn into_first(self) -> Error {
         let none = || Error::new(ErrorKind::Syntax, 0, "no error", "an error");
         self.0.into_iter().next().unwrap_or_else(none)
@@ -320,10 +324,10 @@ impl Errors {
         self.0.iter()
     }
 
-    /// Returns both values, or up to ten errors of both results, in this order.
+    /// Returns both values, or the errors of the results that failed: those of `first`, then those of `second`, ten in total.
     ///
     /// # Errors
-    /// Returns the errors of both results.
+    /// Returns the errors of the results that failed.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Ok(first), Ok(second)) => Ok((first, second)),
@@ -332,7 +336,7 @@ impl Errors {
         }
     }
 
-    /// Appends the errors of a later part of the same request, up to ten in all.
+    /// Appends the errors of a later part of the same request. Keeps at most ten errors.
     #[must_use]
     pub fn followed_by(mut self, other: Self) -> Self {
         self.0.extend(other.0);
@@ -340,7 +344,7 @@ impl Errors {
         self
     }
 
-    /// Returns the `description` of the error envelope: `Invalid parameters: ` and all errors.
+    /// Returns the `description` of the error envelope: `Invalid parameters: `, then all errors.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -358,7 +362,7 @@ impl Errors {
 
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for Errors {
-    /// Reads a list of at least one error.
+    /// Reads a list of errors. An empty list is an error.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let none = || serde::de::Error::custom("expected at least one error");
         let errors = <Vec<Error> as serde::Deserialize>::deserialize(deserializer)?;
@@ -419,17 +423,18 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// Returns the candidate most similar to `word`: equal except for case, with the same last path segment, or a few edits away.
+/// Returns the candidate most similar to `word`, if one is similar enough. A candidate that differs only in case is
+/// preferred. The second choice is a candidate with the same last path segment, the third is the smallest edit distance.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     nearest_two(word, candidates).first().copied()
 }
 
-/// Returns at most two candidates: the [`nearest`] candidate, and the second nearest if it is at most one edit further away.
+/// Returns at most two candidates: the [`nearest`] candidate, and the second nearest if its edit distance is at most one greater.
 pub(crate) fn nearest_two<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> SmallVec<[&'a str; 2]> {
-    // A longer word is not a typing error, and the edit distance takes quadratic time.
+    // A longer word is not a misspelt name. The time for the edit distance is quadratic in the length.
     const LONGEST: usize = 64;
     if word.is_empty() || word.len() > LONGEST {
         return SmallVec::new();

@@ -1,10 +1,10 @@
-//! A guide in chapters: one task after another, with programs that run.
+//! A guide in chapters. Each chapter covers one task, with example programs that run.
 //!
-//! Read the [front page](crate) first: it has a first program and the five nouns. Then:
+//! Read the [front page](crate) first. It has a first program and defines the five main terms. Then:
 //!
 //! | chapter | read it to |
 //! |---|---|
-//! | [`criteria`] | write filters, and know the truth of each operator for absent, single and many values |
+//! | [`criteria`] | write filters, and know the result of each operator for absent, single and multiple values |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
 //! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, an HTTP handler, tests |
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |

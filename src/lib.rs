@@ -1,7 +1,8 @@
 //! An embedded query engine that filters compliance cases by nested JSON criteria.
 //!
-//! Your program gives it JSON documents and the filters that its clients send. It returns the documents that match, ordered, paged and
-//! counted, from memory or from one file. Cases have a built-in catalogue of fields; any other documents take a catalogue of your own.
+//! Your program stores JSON documents in the engine, and passes it the filters that clients send. The engine returns the documents
+//! that match, ordered, paged and counted. It keeps the documents in memory or in one file. The fields of compliance cases are
+//! built in as a catalogue. For other documents, you describe the fields in a catalogue of your own.
 //!
 //! # A first program
 //!
@@ -23,52 +24,58 @@
 //! let params = SearchParams::new().order("-openedAt").limit("20").count("true");
 //! match FilterBuilder::new(engine.catalog()).request(body, &params) {
 //!     Ok(request) => println!("{}", engine.search(&request)?.to_json()),
-//!     Err(errors) => println!("{errors}"), // Each with its place, and with what was probably meant.
+//!     Err(errors) => println!("{errors}"), // Each error has its position and, if possible, a correction.
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The five nouns
+//! # The five main terms
 //!
-//! | noun | meaning |
+//! | term | meaning |
 //! |---|---|
 //! | document | one JSON object with an `id`; a case is one kind of document |
 //! | catalogue ([`Catalog`]) | the fields of a document that can be filtered, and their types |
-//! | filter ([`Filter`]) | compiled criteria; it cannot fail, and does not depend on an engine |
+//! | filter ([`Filter`]) | compiled criteria; a filter does not depend on an engine, and evaluating it cannot fail |
 //! | request ([`SearchRequest`]) | a filter with an order and a page |
-//! | engine ([`Engine`]) | holds the documents and answers requests; a `Store` does the same with a file |
+//! | engine ([`Engine`]) | keeps the documents in memory and answers requests; a `Store` does the same for documents in a file |
 //!
 //! # Features
 //!
-//! The default is the in-memory engine alone. Features add; none changes an answer.
+//! Without features, the crate contains only the in-memory engine. A feature only adds functions. No feature changes the result of
+//! a search.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `parallel` | imports and long counts on several threads |
-//! | `store` | `Store`: documents in one file, durably |
+//! | `store` | `Store`: documents in one file, which survive a crash |
 //! | `arrow` | Parquet files and Arrow record batches |
 //! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |
-//! | `postgres` | requests answered by a PostgreSQL table |
-//! | `service` | the HTTP service of the compliance domain, and its records |
-//! | `serde` | `Serialize` and `Deserialize`: catalogues, limits, filters, orders, parameters, errors, reports, explanations |
-//! | `sample` | sample cases, the same for the same seed |
-//! | `cli`, `jemalloc`, `full` | the command line, its allocator, and everything |
+//! | `postgres` | searches in a table of a PostgreSQL database |
+//! | `service` | the HTTP service of the compliance domain, and the domain's records (applicants, AML cases and others) |
+//! | `serde` | `Serialize` and `Deserialize` for catalogues, limits, filters, orders, parameters, errors, reports, explanations |
+//! | `sample` | generated sample cases; the same seed gives the same cases |
+//! | `cli`, `jemalloc`, `full` | the command line, an allocator for it, all features together |
 //!
 //! # Limits and non-goals
 //!
-//! - **Criteria** have no regular expressions, no arithmetic and no comparison of two fields. [`<>`](guide::criteria#truth-table) is true
-//!   for absent values. Bodies have *not*, absence and search inside strings only with an [extended](Catalog::extended) catalogue.
-//! - **Types** are strings, doubles, timestamps and booleans. The `id` is a string. Integers beyond 2^53 are rounded.
-//! - **Arrays of objects** are flattened: each member is a set of values, and two elements may satisfy criteria on two members.
+//! - **Criteria** have no regular expressions, no arithmetic and no comparison of two fields. The operator
+//!   [`<>`](guide::criteria#truth-table) is true for absent values. In request bodies, the operators *not*, *exists* and search
+//!   inside strings need an [extended](Catalog::extended) catalogue.
+//! - **Types** are strings, doubles, integers of 64 bits, timestamps and booleans. In a field of doubles, integers beyond 2^53 are
+//!   rounded. The `id` is a string.
+//! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
+//!   elements.
 //! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
-//! - **One process** writes a file or an engine. Documents that do not fit into one process go to a [database](guide::scaling_out).
-//! - **Sizes** are bounded by [`Limits`]; each limit names its default.
-//! - **No I/O**, clock or threads of its own, except by the features `store`, `service`, `postgres` and `parallel`. A [`Deadline`] takes the
-//!   clock of the host.
+//! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
+//!   [database](guide::scaling_out).
+//! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
+//! - **The core** does no I/O, reads no clock and starts no threads. Only the features `store`, `service`, `postgres` and
+//!   `parallel` do. For a [`Deadline`], the host program supplies the clock.
 //!
 //! # Debug builds
 //!
-//! A debug build of a host is 20 to 40 times slower than a release build, unless the host's `Cargo.toml` optimises this crate:
+//! If your program uses this crate in a debug build, searches are 20 to 40 times slower than in a release build. To avoid this, let
+//! your `Cargo.toml` optimise this crate:
 //!
 //! ```toml
 //! [profile.dev.package.casefilter]
@@ -77,8 +84,8 @@
 //!
 //! # Where to read next
 //!
-//! - [`guide::criteria`]: the language of filters, with truth tables.
-//! - [`guide::catalogues`]: fields of your own, and the formats that documents must have.
+//! - [`guide::criteria`]: the filter language, with truth tables.
+//! - [`guide::catalogues`]: your own fields, and the formats that documents must have.
 //! - [`guide::embedding`]: threads, async, limits, updates, tenants, saved filters, errors for your clients, an axum handler, tests.
 //! - `examples/` in the repository: complete programs, each under 80 lines.
 //! - [`guide`]: all chapters. [`Engine`], [`Filter`] and [`Catalog`] are the types to start with.
@@ -156,7 +163,7 @@ pub use store::{
 };
 pub use value::{Number, ParseNumberError, ParseTimestampError, Timestamp, TimestampRangeError, Value};
 
-/// Functions for the command line and the fuzz targets of this package. Not part of the public API.
+/// Functions for the command line and the fuzz targets of this package. They are not part of the public API.
 #[doc(hidden)]
 pub mod internal {
     #[cfg(feature = "store")]

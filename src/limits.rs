@@ -1,9 +1,9 @@
-//! The configurable limits (`Limits`) and their defaults. The parsers check them.
+//! The configurable limits on requests and documents (`Limits`), and their defaults.
 
 /// Limits on requests and documents.
 ///
-/// A value equal to a limit is accepted. A greater value is an error that names the limit and the value. With the feature `serde`,
-/// missing limits are read as their defaults.
+/// A value equal to a limit is accepted. A greater value causes an error that names the limit and the value. With the feature
+/// `serde`, limits that are missing in the input get their defaults.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};
@@ -26,7 +26,7 @@ pub struct Limits {
     pub depth: usize,
     /// The maximum number of criteria in a body, including complex criteria. Default: 4,096.
     pub criteria: usize,
-    /// The maximum number of values of all criteria of a body together. Default: 65,536.
+    /// The maximum total number of values in all criteria of a body. Default: 65,536.
     pub values: usize,
     /// The maximum number of entries of `ids` in a body. Default: 65,536.
     pub ids: usize,
@@ -39,8 +39,8 @@ pub struct Limits {
     pub document_bytes: usize,
     /// The maximum nesting depth of a document. The document itself has depth 1. Default: 128.
     pub document_depth: usize,
-    /// The maximum number of batches of an engine. A batch has at most 65,536 documents. Default, and the greatest value that
-    /// an engine allows: 65,536.
+    /// The maximum number of batches of an engine. A batch has at most 65,536 documents. Default: 65,536. An engine does not allow
+    /// a greater limit.
     ///
     /// Small batches are merged, so an engine has about one batch for every 32,768 documents, plus about 20.
     pub batches: usize,

@@ -1,4 +1,4 @@
-//! A mutual exclusion lock whose guard may move between threads.
+//! A mutex whose guard may move to another thread.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,21 +6,22 @@ use parking_lot::{Condvar, Mutex};
 
 /// A mutex with a `Send` guard.
 ///
-/// The guard of a [`Mutex`] must be dropped by the thread that created it, so a type that contains one is not `Send`. This lock
-/// instead moves the value into the guard. The guard returns the value when it is dropped, on any thread. (`parking_lot` has
-/// `Send` guards with its feature `send_guard`, but then no program that links this crate could use `deadlock_detection`.)
+/// The guard of a [`Mutex`] must be dropped by the thread that created it, so a type that contains a guard is not `Send`. In
+/// contrast, this lock moves the value into the guard. The guard returns the value to the lock when it is dropped, on any thread.
+/// (`parking_lot` also has `Send` guards, with its feature `send_guard`. But then no program that links this crate could use
+/// `deadlock_detection`.)
 ///
 /// The lock uses the mutex of `parking_lot` because of the thread sanitizer. The standard library is compiled without the
-/// instrumentation of the sanitizer. With its mutex, the sanitizer would report a race when a value moves to another thread.
+/// instrumentation of the sanitizer. With the mutex of the standard library, the sanitizer would report a race when a value moves
+/// to another thread.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
-    /// `None` while a guard has the value.
+    /// `None` while the value is in a guard.
     slot: Mutex<Option<T>>,
     put_back: Condvar,
 }
 
-/// The guard of a [`Lock`]. It gives access to the value, and returns the value to the lock when it is dropped, even in a
-/// panic.
+/// The guard of a [`Lock`]. It holds the value, and returns the value to the lock when it is dropped, even during a panic.
 #[derive(Debug)]
 pub(crate) struct Held<'l, T: Default> {
     lock: &'l Lock<T>,
@@ -32,7 +33,7 @@ impl<T: Default> Lock<T> {
         Self { slot: Mutex::new(Some(value)), put_back: Condvar::new() }
     }
 
-    /// Waits until no other guard has the value, and takes it.
+    /// Waits until the value is not in a guard, and moves it into a new guard.
     pub(crate) fn lock(&self) -> Held<'_, T> {
         let mut slot = self.slot.lock();
         loop {
@@ -43,13 +44,13 @@ impl<T: Default> Lock<T> {
         }
     }
 
-    /// Takes the value, or returns `None` if a guard has it.
+    /// Moves the value into a new guard. Returns `None` if the value is in another guard.
     pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
         let value = self.slot.lock().take()?;
         Some(Held { lock: self, value })
     }
 
-    /// Consumes the lock and returns the value. `self` is owned, so no guard exists.
+    /// Consumes the lock and returns the value. Since the caller owns the lock, no guard exists.
     #[cfg(feature = "store")]
     pub(crate) fn into_inner(self) -> T {
         self.slot.into_inner().unwrap_or_default()

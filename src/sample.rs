@@ -1,4 +1,4 @@
-//! Sample cases and matching records: realistic, skewed and deterministic.
+//! Generates realistic sample cases and records that match them. The same seed gives the same data.
 //!
 //! ```
 //! use casefilter::sample;
@@ -16,9 +16,10 @@
 //! assert!(ndjson.starts_with(&again));
 //! ```
 //!
-//! All fields of the Case resource occur, and most of them are sometimes absent. The skew is similar to real cases: most old cases are
-//! resolved, a few tags and countries are in most cases, amounts are heavy-tailed, and some applicants have many cases. The generator uses
-//! only integer arithmetic, so the bytes are the same on all machines and with all versions of its dependencies.
+//! Every field of the Case resource occurs, and most fields are sometimes absent. The values are distributed similarly to those of
+//! real cases. Most old cases are resolved. A few tags and countries are in most cases. A few amounts are very large, and some
+//! applicants have many cases. The generator uses only integer arithmetic. So the bytes are the same on all machines and with all
+//! versions of the dependencies.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,5 @@
-//! Immutable slices of plain values. A slice owns its memory, or shares one memory region with the other slices of its batch.
+//! An immutable slice of plain values (`Slice`), which owns its memory or shares one memory region with the other slices of its
+//! batch.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
@@ -12,15 +13,15 @@ pub(crate) trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy +
 
 impl<T: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static> Plain for T {}
 
-/// An immutable slice of plain values. A clone shares the memory.
+/// An immutable slice of plain values. A clone shares the memory of the original.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<T> {
-    /// The bytes of the values. They are aligned for `T`, and their number is a multiple of the size of `T`.
+    /// The bytes of the values. They are aligned for `T`. Their length is a multiple of the size of `T`.
     bytes: Bytes,
     values: PhantomData<T>,
 }
 
-/// A vector as the owner of the memory of a [`Bytes`].
+/// A vector that owns the memory of a [`Bytes`].
 struct Own<T>(Vec<T>);
 
 impl<T: Plain> AsRef<[u8]> for Own<T> {
@@ -29,9 +30,9 @@ impl<T: Plain> AsRef<[u8]> for Own<T> {
     }
 }
 
-/// The alignment of packed slices in bytes: one cache line, so that vector loads do not cross a line boundary.
+/// The alignment in bytes of the slices in a memory region: one cache line, so that vector loads do not cross a line boundary.
 const ALIGNMENT: usize = 64;
-/// The size of a large page in bytes. [`pack`] does not move slices whose total size is smaller.
+/// The size of a large page in bytes. [`pack`] does not move slices that are smaller than this in total.
 const LARGE_PAGE: usize = 2 << 20;
 
 impl<T: Plain> Deref for Slice<T> {
@@ -74,11 +75,11 @@ impl<T: Plain + Send> FromIterator<T> for Slice<T> {
     }
 }
 
-/// A slice of any type whose bytes [`pack`] can move to other memory.
+/// A slice of any type whose values [`pack`] can move to another memory region.
 pub(crate) trait Move {
     /// Returns the values as bytes.
     fn bytes(&self) -> &[u8];
-    /// Replaces the memory of the slice by `bytes`, which must have the same content.
+    /// Makes the slice use the memory of `bytes`, which must have the same content as the slice.
     fn settle(&mut self, bytes: Bytes);
 }
 
@@ -92,11 +93,11 @@ impl<T: Plain> Move for Slice<T> {
     }
 }
 
-/// Copies slices one after the other into one memory region from the system, with pages of 2 MiB if the system supports them.
-/// Does nothing if the slices are smaller than one such page, or if the system has no memory.
+/// Copies slices one after the other into one memory region from the system. The region has pages of 2 MiB if the system supports
+/// them. Does nothing if the slices are smaller than one such page in total, or if the system has no memory.
 ///
-/// A search of ten million cases reads about a thousand bitmaps of 8 KiB from all over the heap. With pages of 4 KiB, each
-/// bitmap costs two or three TLB misses, and the processor stops prefetching at the end of each page.
+/// A search of ten million cases reads about a thousand bitmaps of 8 KiB, which are otherwise scattered over the heap. With pages
+/// of 4 KiB, each bitmap costs two or three TLB misses, and the processor stops prefetching at the end of each page.
 pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
     let padded = |slice: &dyn Move| slice.bytes().len().next_multiple_of(ALIGNMENT);
     let size = slices.iter().map(|slice| padded(&**slice)).fold(0, usize::saturating_add);
@@ -104,7 +105,7 @@ pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
         return;
     }
     let Ok(mut map) = MmapMut::map_anon(size) else { return };
-    // An error means that the system has no large pages. The region then has small pages.
+    // An error here means that the system has no large pages. The region then has small pages.
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
     let mut start: usize = 0;
@@ -142,7 +143,7 @@ mod tests {
                 .iter()
                 .all(|place| place.is_multiple_of(ALIGNMENT))
         );
-        // The region lives as long as one of its slices.
+        // The region is freed when the last of its slices is dropped.
         let copy = rows.clone();
         drop((words, bytes, rows));
         assert_eq!(*copy, [7; 77]);

@@ -1,4 +1,4 @@
-//! The part of the input that an error is about.
+//! The part of the input that an error is about (`Found`).
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use std::fmt;
 use super::quote::escaped;
 use super::quote::{Quoted, write_quoted};
 
-/// The longest text that an error keeps, in characters.
+/// The maximum number of characters of the input that an error keeps.
 const KEPT_CHARS: usize = 256;
 
 /// The part of the input that an [`Error`](crate::Error) is about.
 ///
-/// It displays as in messages: a text in backquotes, clipped to 60 characters, with control characters escaped; a description as it
-/// is. With the feature `serde`, it is serialised in that form.
+/// It displays as in error messages. A part of the input is in backquotes, clipped to 60 characters, with control characters
+/// escaped. A description is displayed unchanged. With the feature `serde`, it is serialised in the same form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Found};
@@ -27,14 +27,14 @@ const KEPT_CHARS: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Found {
-    /// A text of the input as written, or its first 256 characters.
+    /// A part of the input, unchanged, but at most its first 256 characters.
     Text(String),
     /// A description, such as `a number`. It may quote parts of the input.
     Description(String),
 }
 
 impl Found {
-    /// Creates the text of an input, clipped to 256 characters.
+    /// Creates a `Found` from a part of the input, clipped to 256 characters.
     ///
     /// ```
     /// use casefilter::{Error, ErrorKind, Found};
@@ -51,7 +51,7 @@ impl Found {
         Self::Text(text)
     }
 
-    /// Returns the text of the input; `None` for a description.
+    /// Returns the part of the input, or `None` for a description.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -60,7 +60,7 @@ impl Found {
         }
     }
 
-    /// Returns the value that displays as `shown`.
+    /// Returns the `Found` whose displayed form is `shown`.
     #[cfg(any(test, feature = "serde"))]
     pub(crate) fn from_displayed(shown: String) -> Self {
         let inner = shown.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
@@ -86,14 +86,14 @@ impl From<Quoted> for Found {
     }
 }
 
-/// Converts a description.
+/// Converts a string to a description.
 impl From<String> for Found {
     fn from(description: String) -> Self {
         Self::Description(description)
     }
 }
 
-/// Converts a description.
+/// Converts a string to a description.
 impl From<&str> for Found {
     fn from(description: &str) -> Self {
         Self::Description(description.to_owned())

@@ -1,16 +1,17 @@
-//! Texts of the input in messages: in backquotes, clipped, with control characters escaped.
+//! Quotes parts of the input in error messages: puts them in backquotes, clips them, and escapes control characters.
 
 use std::fmt;
 
-/// The longest echo of the input in a message, in characters.
+/// The maximum length of a quoted part of the input in a message, in characters. Longer parts are clipped.
 const ECHO_CHARS: usize = 60;
 
-/// The longest text that a suggestion shows whole, in bytes.
+/// The maximum length of a replacement that a suggestion shows without clipping, in bytes.
 const WHOLE_BYTES: usize = 200;
 
-/// A text that displays in backquotes, clipped and [escaped](escaped). It holds the text itself.
+/// A part of the input that displays in backquotes, clipped and [escaped](escaped). The value itself is neither clipped nor
+/// escaped.
 ///
-/// In an error, it converts to a [`Found`](super::Found) or a [`Suggestion`](super::Suggestion) with the same text.
+/// It converts to a [`Found`](super::Found) or a [`Suggestion`](super::Suggestion) of an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Quoted(pub(super) String);
 
@@ -20,22 +21,23 @@ impl fmt::Display for Quoted {
     }
 }
 
-/// Returns `text` in a form that displays in backquotes, clipped, with control characters escaped, safe for a terminal.
+/// Wraps `text` so that it displays in backquotes, clipped, with control characters escaped. The displayed form is safe for a
+/// terminal.
 pub(crate) fn quote(text: &str) -> Quoted {
     Quoted(text.to_owned())
 }
 
-/// Like [`quote`], for a suggested replacement. Returns `None` for a text that would display as another text.
+/// Wraps a suggested replacement like [`quote`]. Returns `None` if clipping or escaping would change the replacement.
 pub(crate) fn quote_whole(text: &str) -> Option<Quoted> {
     is_whole(text).then(|| quote(text))
 }
 
-/// Returns these texts, each displayed as [`quote`] does, joined by commas.
+/// Returns the texts, each displayed as by [`quote`], joined by commas.
 pub(crate) fn quote_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     texts.into_iter().map(|text| quote(text).to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns `text` clipped, with control characters escaped, without backquotes around it.
+/// Returns `text` clipped and with control characters escaped, without backquotes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -57,12 +59,12 @@ pub(super) fn write_quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Resul
     write!(f, "`{}`", escaped(text))
 }
 
-/// Returns true if a suggestion displays `text` as it is written.
+/// Returns true if a suggestion can display all of `text` unchanged.
 pub(super) fn is_whole(text: &str) -> bool {
     text.len() <= WHOLE_BYTES && !text.chars().any(is_unprintable) && !text.contains('`')
 }
 
-/// Returns true for control characters, and for characters that reorder or hide the text around them.
+/// Returns true for control characters, and for characters that hide or reorder the text around them.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

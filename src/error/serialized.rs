@@ -1,4 +1,4 @@
-//! Serialised forms of texts in errors: as messages display them.
+//! Serialises the parts of an error (`Found`, `Suggestion`) as the strings that its message shows.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

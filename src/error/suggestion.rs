@@ -1,13 +1,13 @@
-//! The correction that an error suggests.
+//! The correction that an error suggests (`Suggestion`).
 
 use std::fmt;
 
 use super::quote::{Quoted, is_whole, write_quoted};
 
-/// A correction that an [`Error`](crate::Error) suggests: a text to write instead, an explanation, or both.
+/// A correction that an [`Error`](crate::Error) suggests: a replacement for the wrong part of the input, an explanation, or both.
 ///
-/// It displays as in messages: the text in backquotes, then the explanation after a comma. With the feature `serde`, it is
-/// serialised in that form.
+/// It displays as in error messages: the replacement in backquotes, then a comma and the explanation. With the feature `serde`, it
+/// is serialised in the same form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter};
@@ -28,7 +28,7 @@ use super::quote::{Quoted, is_whole, write_quoted};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Suggestion {
-    /// Boxed, so that an error stays small.
+    /// Boxed to keep errors small.
     parts: Box<Parts>,
 }
 
@@ -39,7 +39,7 @@ struct Parts {
 }
 
 impl Suggestion {
-    /// Creates the suggestion to write `text` instead of the text found.
+    /// Creates the suggestion to write `text` instead of the part of the input that is wrong.
     ///
     /// ```
     /// use casefilter::Suggestion;
@@ -50,7 +50,8 @@ impl Suggestion {
         Self { parts: Box::new(Parts { replacement: Some(text.into()), explanation: None }) }
     }
 
-    /// Creates a suggestion that one replacement cannot express, such as a choice between two.
+    /// Creates a suggestion with an explanation and no replacement. Used where one replacement is not enough, such as for a choice
+    /// between two operators.
     ///
     /// ```
     /// use casefilter::Suggestion;
@@ -68,19 +69,19 @@ impl Suggestion {
         self
     }
 
-    /// Returns the text to write instead of the text found, without quotes; `None` if there is only an explanation.
+    /// Returns the replacement for the wrong part of the input, without backquotes. Returns `None` if there is only an explanation.
     #[must_use]
     pub fn replacement(&self) -> Option<&str> {
         self.parts.replacement.as_deref()
     }
 
-    /// Returns the explanation. It may quote texts in backquotes.
+    /// Returns the explanation. It may quote parts of the input in backquotes.
     #[must_use]
     pub fn explanation(&self) -> Option<&str> {
         self.parts.explanation.as_deref()
     }
 
-    /// Returns the value that displays as `shown`.
+    /// Returns the suggestion whose displayed form is `shown`.
     #[cfg(any(test, feature = "serde"))]
     pub(crate) fn from_displayed(shown: String) -> Self {
         let parts = shown.strip_prefix('`').and_then(|rest| rest.split_once('`'));
@@ -132,7 +133,7 @@ mod tests {
         ] {
             assert_eq!(Suggestion::from_displayed(suggestion.to_string()), suggestion);
         }
-        // These display as another text, which is read back as it is displayed.
+        // Clipping or escaping changes these replacements when they are displayed. Deserialising returns the displayed form.
         for text in ["a\u{1b}".to_owned(), "a`b".to_owned(), "x".repeat(300)] {
             let shown = Suggestion::replace_by(text).to_string();
             assert_eq!(Suggestion::from_displayed(shown.clone()).to_string(), shown);
