@@ -1,4 +1,4 @@
-//! Encodes statement parameters in PostgreSQL's binary format.
+//! Encodes the parameters of statements in PostgreSQL's binary format.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ use crate::sql::Datum;
 
 /// A parameter of a statement.
 ///
-/// Every parameter of a statement has a cast, so the server expects the type that the value has.
+/// In the SQL text, every parameter has a cast. So the server expects exactly the type of the value.
 #[derive(Debug)]
 pub(super) struct Bound<'d>(pub(super) &'d Datum<'static>);
 

@@ -1,4 +1,4 @@
-//! Checks that the table on the server matches the data definition, and finds its folded columns.
+//! Checks that the table on the server has the columns of the data definition, and finds its folded columns.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ impl ColumnDef {
         }
     }
 
-    /// Reads the name and the definition of a column from a row of [`COLUMNS`].
+    /// Reads the name and the definition of a column from one row of the result of [`COLUMNS`].
     fn read(row: &Row) -> Result<(String, Self), tokio_postgres::Error> {
         let own = Self { kind: row.try_get(1)?, is_not_null: row.try_get(2)?, collation: row.try_get(3)? };
         Ok((row.try_get(0)?, own))
@@ -53,7 +53,7 @@ impl ColumnDef {
         format!("{}{collation}{}", self.kind, if self.is_not_null { " NOT NULL" } else { "" })
     }
 
-    /// Returns true if statements that are written for `expected` also work on a column of this definition.
+    /// Returns true if statements that are written for a column `expected` also work on this column.
     fn satisfies(&self, expected: &Self) -> bool {
         self.kind == expected.kind
             && (self.is_not_null || !expected.is_not_null)
@@ -62,8 +62,8 @@ impl ColumnDef {
     }
 }
 
-/// Compares the table on the server with the table that the statements are written for. Returns it with the folded columns that the
-/// server has.
+/// Compares the table on the server with `table`, for which the statements are written. Returns `table` with those folded columns that
+/// the server has.
 ///
 /// # Errors
 /// Returns [`Table`](PostgresErrorKind::Table) if the tables differ. The message describes the first difference.

@@ -1,4 +1,4 @@
-//! Opens connections, configures TLS, and closes connections that are no longer usable.
+//! Opens connections, configures TLS, and closes connections that can no longer be used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,8 @@ impl Manager {
         }
         let tls = tls(&config, options)?;
         let timeout_ms = options.statement_timeout.as_millis().clamp(1, i32::MAX.unsigned_abs().into());
-        // Values are skewed, so each search gets a plan for its own values. JIT compilation takes longer than most searches.
+        // The values of a column have very different frequencies, so the server plans each search for the values of that search.
+        // JIT compilation takes longer than most searches.
         let session_setup = format!(
             "SET default_transaction_read_only = on; SET statement_timeout = {timeout_ms}; \
              SET idle_in_transaction_session_timeout = {timeout_ms}; SET plan_cache_mode = force_custom_plan; SET jit = off"
@@ -73,14 +74,14 @@ impl Manager {
     }
 }
 
-/// Returns a message about an invalid connection string. The message contains nothing of the string but names of options.
+/// Returns a message about an invalid connection string. Of the string itself, the message contains only the name of an option.
 fn parse_message(error: &tokio_postgres::Error) -> String {
     const EXPECTED: &str = "expected such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require";
     let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     if reason.starts_with("invalid value for option") {
         return format!("the connection string has an {reason}; {EXPECTED}");
     }
-    // Only known option names may be repeated: any other text could be the end of a password.
+    // Only the names of known options are echoed. Any other text could be the end of a password.
     let unsupported = UNSUPPORTED_OPTIONS.iter().find(|name| reason == format!("unknown option `{name}`"));
     match unsupported {
         Some(name) => {
@@ -110,7 +111,7 @@ const UNSUPPORTED_OPTIONS: [&str; 16] = [
     "sslrootcert",
 ];
 
-/// Creates the TLS connector with the root certificates of the options or of the system.
+/// Creates the TLS connector. It trusts the root certificates of the options, or those of the system.
 fn tls(config: &Config, options: &PostgresOptions) -> Result<MakeRustlsConnect, PostgresError> {
     let wrong = |message: String| PostgresError::new(PostgresErrorKind::Options, message);
     let is_local = |host: &Host| !matches!(host, Host::Tcp(_));
@@ -163,10 +164,10 @@ impl managed::Manager for Manager {
     }
 }
 
-/// A connection from the pool, returned to it only by [`release`](Self::release).
+/// A connection from the pool. Only [`release`](Self::release) returns the connection to the pool.
 ///
-/// Dropping it without a release, for example with the future of a search, closes the connection and cancels the running statement on the
-/// server.
+/// If it is dropped without a release, for example because the future of a search is dropped, the connection is closed. The
+/// statement that runs on the server is then cancelled.
 pub(super) struct PooledConnection(Option<Object<Manager>>);
 
 impl PooledConnection {

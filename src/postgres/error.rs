@@ -1,4 +1,4 @@
-//! Errors of PostgreSQL searches.
+//! The errors of searches in PostgreSQL.
 
 use std::error::Error as _;
 use std::fmt;
@@ -19,13 +19,13 @@ pub enum PostgresErrorKind {
     Unavailable,
     /// The statement took too long.
     Timeout,
-    /// All connections were in use for too long, or too many searches were waiting for one.
+    /// All connections were in use for too long, or too many searches were waiting for a connection.
     Exhausted,
-    /// The table differs from the data definition, or the role may not read it.
+    /// The table differs from the data definition, or the database role may not read the table.
     Table,
     /// The server rejected a statement, or sent an invalid response.
     Rejected,
-    /// The filter or the order belongs to another catalogue than the table. This is a bug of the host.
+    /// The filter or the order was built with a different catalogue than that of the table. This is a bug in the host program.
     Request,
     /// The filter needs a folded column that the table does not have.
     Unsupported,
@@ -63,7 +63,7 @@ impl PostgresErrorKind {
         }
     }
 
-    /// Returns true if the same search may succeed a moment later.
+    /// Returns true if the same search may succeed when it is repeated a moment later.
     ///
     /// ```
     /// use casefilter::postgres::PostgresErrorKind;
@@ -76,10 +76,10 @@ impl PostgresErrorKind {
     }
 }
 
-/// An error of a [`PostgresSource`](super::PostgresSource): a kind, and a message for the operator.
+/// An error of a [`PostgresSource`](super::PostgresSource). It has a kind, and a message for the operator of the program.
 ///
-/// The message includes the message of the server, and never the connection string. [`source`](std::error::Error::source) returns the
-/// error of the driver or of the request, if there is one.
+/// The message includes the message of the server, if there is one. It never includes the connection string.
+/// [`source`](std::error::Error::source) returns the error of the database driver or of the request, if there is one.
 #[derive(Clone, Debug)]
 pub struct PostgresError {
     kind: PostgresErrorKind,
@@ -94,7 +94,7 @@ impl PostgresError {
 
     /// Converts an error of the server or of the connection.
     ///
-    /// A function instead of `From`, because the driver is not a part of the public API.
+    /// This is a function and not a `From` implementation, because the driver is not part of the public API.
     pub(super) fn of_driver(error: tokio_postgres::Error) -> Self {
         let kind = kind_of(&error);
         let message = match error.as_db_error() {
@@ -107,7 +107,7 @@ impl PostgresError {
         Self { source: Some(Arc::new(error)), ..Self::new(kind, message) }
     }
 
-    /// Converts an error of the pool of connections.
+    /// Converts an error of the connection pool.
     pub(super) fn of_pool(error: PoolError<Self>) -> Self {
         let (kind, message) = match error {
             PoolError::Backend(error) => return error,
@@ -122,7 +122,8 @@ impl PostgresError {
         Self::new(kind, message)
     }
 
-    /// Converts the error of a request for another catalogue, or of one that needs a folded column that the table lacks.
+    /// Converts an error of SQL generation. The request was built with a different catalogue, or it needs a folded column that the
+    /// table does not have.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
             ErrorKind::NoFoldedColumn => PostgresErrorKind::Unsupported,
@@ -151,7 +152,8 @@ impl std::error::Error for PostgresError {
     }
 }
 
-/// Classifies an error by its SQLSTATE code. An error without a code is a connection error, unless a column could not be deserialised.
+/// Classifies an error by its SQLSTATE code. An error without a code is a connection error, unless a column could not be
+/// deserialised.
 fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
     let Some(state) = error.code() else {
         let is_bad_value = error.to_string().starts_with("error deserializing column");
@@ -160,13 +162,14 @@ fn kind_of(error: &tokio_postgres::Error) -> PostgresErrorKind {
     if *state == SqlState::QUERY_CANCELED {
         return PostgresErrorKind::Timeout;
     }
-    // The table was altered after the statement was prepared. The next connection prepares it again.
+    // The table was altered after the statement was prepared. This connection is closed, so the next search prepares the statement
+    // again.
     if *state == SqlState::FEATURE_NOT_SUPPORTED {
         return PostgresErrorKind::Unavailable;
     }
     match state.code().get(..2) {
-        // Connections, authorisation, rollbacks (also on a standby), resources, locks, shutdown, system errors, and a
-        // missing database.
+        // In this order: connection errors, authorisation, rollbacks (also on a standby), insufficient resources, locks, operator
+        // intervention such as a shutdown, system errors, and an unknown database.
         Some("08" | "28" | "40" | "53" | "55" | "57" | "58" | "3D") => PostgresErrorKind::Unavailable,
         Some("42") => PostgresErrorKind::Table,
         _ => PostgresErrorKind::Rejected,

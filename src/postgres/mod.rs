@@ -1,12 +1,13 @@
 //! Searches cases in a PostgreSQL table.
 //!
 //! A [`PostgresSource`] answers a [`SearchRequest`](crate::SearchRequest) from the table that `casefilter ddl --dialect postgres` creates.
-//! The response is the same as from [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same documents byte
-//! for byte, and the same count. Bodies, orders and pages are compiled before anything is sent to the server, so errors and limits are the
-//! same too. `tests/postgres/run` verifies this on a real server, with the conformance vectors, random data, and every test of the service.
+//! The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same
+//! count, and the same documents byte for byte. Bodies, orders and pages are compiled before a statement is sent to the server, so
+//! errors and limits are also the same. `tests/postgres/run` verifies this on a real server, with the conformance vectors, random
+//! data, and every test of the service.
 //!
-//! `casefilter serve --source postgres://…` runs a service that searches cases in PostgreSQL; its four other operations use the
-//! file of `--db`. `casefilter search --source postgres://…` searches from the command line.
+//! `casefilter serve --source postgres://…` runs a service that searches cases in PostgreSQL. The four other operations of the
+//! service use the file of `--db`. `casefilter search --source postgres://…` searches from the command line.
 //!
 //! # The table
 //!
@@ -17,18 +18,20 @@
 //! casefilter ddl --dialect postgres | psql -v ON_ERROR_STOP=1 compliance
 //! ```
 //!
-//! A source checks the table when it connects. An error names the first column that is missing, has another type or collation,
-//! or is nullable although the script has `NOT NULL`. Additional columns and another order of columns are allowed. Indexes are not checked,
-//! because they affect only speed. The indexes of the script support every operator; the indexes in its comments support less common orders
-//! and values. `id` must be unique, as by the primary key of the script.
+//! A source checks the table when it connects. It reports the first column that is missing, has a different type or collation, or
+//! is nullable although the script has `NOT NULL`. The table may have additional columns, and its columns may be in any order.
+//! Indexes are not checked, because they affect only speed. The indexes that the script creates support every operator. The indexes
+//! in the script's comments support less common orders and values. `id` must be unique, for example by the primary key of the
+//! script.
 //!
-//! Folded columns, which `$match` needs, are optional: give `--folded` to both commands. A source finds them by their names when it
-//! connects. Without one, `$match` on the field is [`Unsupported`](PostgresErrorKind::Unsupported), and a service answers 400.
+//! `$match` needs folded columns, which are optional. To create them, pass `--folded` to both commands. A source finds the folded
+//! columns by their names when it connects. If a field has no folded column, `$match` on the field is
+//! [`Unsupported`](PostgresErrorKind::Unsupported), and a service responds with status 400.
 //!
-//! Only casefilter may write rows ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
-//! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store U+0000 in a text, so the export rejects
-//! cases with it in a field. To update the table, export the changed and new cases, and run this script. It replaces cases in place and
-//! appends new cases:
+//! Rows must be written only by casefilter ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
+//! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store the character U+0000 in a text. So the export
+//! rejects cases that have this character in a field. To update the table, export the changed and new cases, and run the following
+//! script. It replaces existing cases without changing their order, and appends new cases:
 //!
 //! ```sql
 //! BEGIN;
@@ -42,49 +45,49 @@
 //! COMMIT;
 //! ```
 //!
-//! Alternatively, load all cases into a second table and swap the names of both in one transaction.
+//! Alternatively, load all cases into a second table, and swap the names of the two tables in one transaction.
 //!
 //! # Consistency
 //!
-//! Page and count of a search come from one snapshot of the table, taken when the search begins. Two searches may see different
-//! states. On a standby, both may be out of date.
+//! The page and the count of a search come from one snapshot of the table, which is taken when the search begins. Two searches may
+//! see different states of the table. On a standby server, both the page and the count may be out of date.
 //!
 //! # Connections
 //!
-//! All limits are in [`PostgresOptions`].
+//! [`PostgresOptions`] contains all limits.
 //!
-//! - At most [`max_connections`](PostgresOptions::max_connections) are open. They are opened on demand.
-//! - Each connection is a read-only session that ends statements after [`statement_timeout`](PostgresOptions::statement_timeout).
-//! - Each connection keeps its last [`cached_statements`](PostgresOptions::cached_statements) prepared, except statements over 4 KiB, so that varying
-//!   criteria cannot fill the memory of the server.
-//! - Plans are made for the values of each search: the best plan for a rare status is the worst for a common one.
+//! - At most [`max_connections`](PostgresOptions::max_connections) connections are open. They are opened on demand.
+//! - Each connection is a read-only session. The server ends a statement after
+//!   [`statement_timeout`](PostgresOptions::statement_timeout).
+//! - Each connection keeps its last [`cached_statements`](PostgresOptions::cached_statements) statements prepared. Statements over
+//!   4 KiB are not kept. So varying criteria cannot fill the memory of the server.
+//! - The server plans each search for the values of that search. The best plan for a rare status is the worst plan for a common one.
 //! - A connection is closed after any error.
 //! - At most [`max_waiting_searches`](PostgresOptions::max_waiting_searches) searches wait for a connection. Further searches fail at once.
 //! - A search is cancelled when its future is dropped.
-//! - While the server is unavailable, searches fail at once or after [`connect_timeout`](PostgresOptions::connect_timeout). When
-//!   it is available again, the next search connects.
-//! - A connection pooler in between must use session pooling.
+//! - While the server is unavailable, searches fail immediately or after [`connect_timeout`](PostgresOptions::connect_timeout).
+//!   When the server is available again, the next search connects.
+//! - A connection pooler between casefilter and the server must use session pooling.
 //!
 //! # Performance
 //!
-//! Measured on a million sample cases in memory, over a Unix socket, one search at a time, with
-//! `casefilter search --source … --requests FILE`: 0.3 ms for a body that matches nothing, 1.2 ms for the newest 100 of
-//! `status = open`, 13 ms with `countTotalItems`. PostgreSQL counts row by row; the embedded engine counts in microseconds
-//! (`benches/README.md`).
+//! Measured on a million sample cases in memory, over a Unix socket, one search at a time, with `casefilter search --source …
+//! --requests FILE`. A body that matches no case takes 0.3 ms. The newest 100 cases of `status = open` take 1.2 ms, and 13 ms with
+//! `countTotalItems`. PostgreSQL counts row by row; the embedded engine counts in microseconds (`benches/README.md`).
 //!
 //! # Connection strings
 //!
-//! The format is that of `libpq`: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=…`, or `host=… user=…`. A Unix socket is
-//! `postgres:///DATABASE?host=/run/postgresql&user=…`. The known options are the options of
-//! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html), including `sslmode`,
-//! `connect_timeout`, `application_name`, `target_session_attrs`, and several hosts to try in turn. No files and no environment variables
-//! are read. Logs and errors never contain a connection string.
+//! The format is that of `libpq`: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=…`, or `host=… user=…`. The form for a Unix
+//! socket is `postgres:///DATABASE?host=/run/postgresql&user=…`. The known options are those of
+//! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html). They include
+//! `sslmode`, `connect_timeout`, `application_name` and `target_session_attrs`. A list of hosts is tried in turn. No files and no
+//! environment variables are read. Logs and errors never contain a connection string.
 //!
 //! | `sslmode` | meaning |
 //! |---|---|
-//! | `require` | TLS 1.2 or 1.3 with a certificate for the host, as `verify-full` in `libpq`; issued by one of the [`root_certificates`](PostgresOptions::root_certificates), or of the system's if none are given |
-//! | `prefer` (default) | the same if the server offers TLS, otherwise plain text: use it only for Unix sockets and the local machine |
-//! | `disable` | never TLS |
+//! | `require` | TLS 1.2 or 1.3, with a certificate for the host, as `verify-full` in `libpq`. The certificate must be issued by one of the [`root_certificates`](PostgresOptions::root_certificates), or of the system's root certificates if the option is not set |
+//! | `prefer` (default) | the same if the server offers TLS; otherwise plain text. Use it only for Unix sockets and the local machine |
+//! | `disable` | no TLS |
 
 mod bound;
 mod check;

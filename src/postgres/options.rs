@@ -1,4 +1,4 @@
-//! The options of a source: all limits and timeouts.
+//! The options of a PostgreSQL source: the table, limits and timeouts.
 
 use std::time::Duration;
 
@@ -13,19 +13,20 @@ use std::time::Duration;
 pub struct PostgresOptions {
     /// The name of the table, as `casefilter ddl --dialect postgres` names it.
     pub table: String,
-    /// The maximum number of simultaneous connections. 0 counts as 1.
+    /// The maximum number of simultaneous connections. 0 is treated as 1.
     pub max_connections: usize,
-    /// The maximum number of searches that wait for a free connection at a time. Further searches fail at once.
+    /// The maximum number of searches that wait for a free connection at the same time. Further searches fail immediately.
     pub max_waiting_searches: usize,
-    /// The timeout for waiting for a free connection.
+    /// The maximum time to wait for a free connection.
     pub acquire_timeout: Duration,
-    /// The timeout for opening a connection.
+    /// The maximum time to open a connection.
     pub connect_timeout: Duration,
-    /// The timeout of a statement on the server; at least one millisecond.
+    /// The maximum time of a statement on the server. A value below one millisecond is treated as one millisecond.
     pub statement_timeout: Duration,
     /// The maximum number of prepared statements per connection. The most recently used statements are kept.
     pub cached_statements: usize,
-    /// The certificates of the authorities that may sign the server's certificate, as PEM. `None` for the certificates of the system.
+    /// The certificates of the authorities that may sign the server's certificate, as PEM. With `None`, the system's root
+    /// certificates are used.
     pub root_certificates: Option<Vec<u8>>,
 }
 

@@ -2,15 +2,15 @@
 
 use tokio_postgres::{Client, Error, Statement};
 
-/// The maximum length of a cached statement in bytes. Longer statements are rarely repeated and use much memory of the server.
+/// The maximum length of a cached statement in bytes. Longer statements are rarely repeated, and use much memory on the server.
 const MAX_BYTES: usize = 4 << 10;
 
-/// A cache of prepared statements by their texts, with least-recently-used eviction.
+/// A cache of prepared statements, by their SQL text. It evicts the least recently used statement.
 ///
-/// Clients can cause any number of different statements, so the cache is bounded. Evicted statements are also closed on the
-/// server.
+/// Clients can cause an unlimited number of different statements, so the size of the cache is bounded. An evicted statement is also
+/// closed on the server.
 pub(super) struct Prepared {
-    /// The statements, the most recently used statement first.
+    /// The statements. The most recently used statement is first.
     cached: Vec<(String, Statement)>,
     capacity: usize,
 }
@@ -20,7 +20,7 @@ impl Prepared {
         Self { cached: Vec::new(), capacity }
     }
 
-    /// Returns the prepared statement of a text, and true if it was in the cache.
+    /// Returns the prepared statement for an SQL text, and true if the statement was in the cache.
     pub(super) async fn get(&mut self, client: &Client, text: String) -> Result<(Statement, bool), Error> {
         if let Some(at) = self.cached.iter().position(|(known, _)| *known == text)
             && let Some(known) = self.cached.get_mut(..=at)

@@ -1,4 +1,4 @@
-//! Searches in the table: connections, statements, pages and counts.
+//! Runs searches on the PostgreSQL table: takes a connection, prepares statements, and reads pages and counts.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -26,9 +26,9 @@ use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 use crate::stop::StopConditions;
 
-/// A PostgreSQL table of cases that is searched like an [`Engine`](crate::Engine).
+/// A table of cases in PostgreSQL that is searched like an [`Engine`](crate::Engine).
 ///
-/// Cloning is cheap. Clones share their connections.
+/// Cloning is cheap. Clones share one pool of connections.
 #[derive(Clone)]
 pub struct PostgresSource {
     inner: std::sync::Arc<Inner>,
@@ -37,9 +37,9 @@ pub struct PostgresSource {
 struct Inner {
     table: Table,
     pool: Pool<Manager>,
-    /// A permit for each search that has a connection or waits for one.
+    /// Permits for searches. Each search that uses a connection or waits for a connection holds a permit.
     permits: Semaphore,
-    /// The timeout of a search on its connection, in case the server does not respond at all.
+    /// The maximum time that a search may use its connection. It ends the search if the server does not respond at all.
     timeout: Duration,
     counts: Counts,
 }
@@ -64,15 +64,15 @@ pub struct PostgresStats {
     pub waiting: usize,
     /// The number of successful searches.
     pub answered: u64,
-    /// The number of statements that had to be prepared.
+    /// The number of statements that were not in the cache and had to be prepared.
     pub prepared: u64,
-    /// The number of statements that were already prepared.
+    /// The number of statements that were in the cache, already prepared.
     pub reused: u64,
-    /// The number of failed searches by kind of error.
+    /// The number of failed searches, by kind of error.
     pub failed: [(PostgresErrorKind, u64); PostgresErrorKind::ALL.len()],
 }
 
-/// The maximum number of cases for which memory is reserved before they arrive.
+/// The maximum number of cases for which an answer reserves memory before the cases arrive.
 const RESERVED_CASES: usize = 128;
 
 /// The statement that starts a read-only transaction on one snapshot.
@@ -81,8 +81,8 @@ const BEGIN: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONL
 impl PostgresSource {
     /// Connects to a server and checks its table against the catalogue.
     ///
-    /// The connection string has the format of `libpq`, `postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require` or
-    /// `host=… dbname=…`. The [module docs](super#connection-strings) list the supported options.
+    /// The connection string has the format of `libpq`: `postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require` or `host=…
+    /// dbname=…`. The [module docs](super#connection-strings) list the supported options.
     ///
     /// ```no_run
     /// use casefilter::postgres::{PostgresOptions, PostgresSource};
@@ -100,11 +100,12 @@ impl PostgresSource {
     /// # Errors
     /// - [`Options`](PostgresErrorKind::Options) if the connection string or another option is invalid.
     /// - [`Unavailable`](PostgresErrorKind::Unavailable) if the server cannot be reached.
-    /// - [`Table`](PostgresErrorKind::Table) if the table is missing, may not be read, or differs from [`Table::script`]. The message names
-    ///   the first differing column. Folded columns are optional: the source uses those that the table has.
+    /// - [`Table`](PostgresErrorKind::Table) if the table does not exist, may not be read, or differs from [`Table::script`]. The
+    ///   message names the first column that differs. Folded columns are optional: the source uses the folded columns that the
+    ///   table has.
     ///
     /// # Panics
-    /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that connect.
+    /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that open connections.
     pub async fn connect(
         url: &str,
         catalog: &Catalog,
@@ -117,12 +118,12 @@ impl PostgresSource {
             create: Some(options.connect_timeout),
             recycle: Some(options.connect_timeout),
         };
-        // LIFO: the most recently used connections have the most frequent statements prepared.
+        // LIFO order prefers the connections that were used most recently. They have the most frequent statements prepared.
         let config =
             PoolConfig { max_size: options.max_connections.max(1), timeouts, queue_mode: QueueMode::Lifo };
         let pool = Pool::builder(Manager::new(url, options)?).config(config).runtime(Runtime::Tokio1);
         let pool = pool.build().map_err(|error| wrong(error.to_string()))?;
-        // Two statements, and the connect timeout as a margin for the network.
+        // A search runs at most two statements. The connect timeout is added as a margin for the network.
         let timeout = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
         let permits = options
             .max_connections
@@ -135,7 +136,7 @@ impl PostgresSource {
         let table = source
             .with_connection(async |connection| check(&connection.client, &source.inner.table).await)
             .await?;
-        // There are no clones yet.
+        // The source has not been cloned yet, so this always succeeds.
         if let Some(inner) = std::sync::Arc::get_mut(&mut source.inner) {
             inner.table = table;
         }
@@ -149,18 +150,18 @@ impl PostgresSource {
         self.inner.table.catalog()
     }
 
-    /// Returns a page of cases, and the total if requested, both from one snapshot of the table.
+    /// Returns a page of cases, and the total if it is requested. Page and total come from one snapshot of the table.
     ///
-    /// If the future is dropped, the statement is also cancelled on the server (best effort).
+    /// If the future is dropped, the server is also asked to cancel the statement, without a guarantee.
     ///
     /// # Errors
-    /// - A [transient](PostgresErrorKind::is_transient) kind if a retry may succeed.
+    /// - A [transient](PostgresErrorKind::is_transient) kind if a repetition of the search may succeed.
     /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the table must be repaired.
-    /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the table's, or hides
-    ///   the field of the order.
+    /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
+    ///   of the table, or if it hides the field of the order.
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded column.
-    /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. They are checked every
-    ///   two milliseconds, and the statement is cancelled on the server.
+    /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are
+    ///   tested every two milliseconds. The statement is then cancelled on the server.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
@@ -176,7 +177,7 @@ impl PostgresSource {
         Ok(answer.finish())
     }
 
-    /// Calls `take` with the id and the document of each case as it arrives, and returns the total if requested.
+    /// Calls `take` with the id and the document of each case when the case arrives. Returns the total if it is requested.
     ///
     /// If `take` breaks, no more cases are read.
     pub(crate) async fn search_each(
@@ -244,12 +245,12 @@ impl PostgresSource {
         tokio::select! {
             biased;
             error = stopped(&request.stop) => Err(PostgresError::new(PostgresErrorKind::Stopped, error.to_string())),
-            // A dropped search cancels its statement.
+            // If the search is stopped, `work` is dropped, which cancels its statement.
             found = work => found,
         }
     }
 
-    /// Runs `work` on a connection from the pool. After an error or a timeout the connection is closed.
+    /// Runs `work` on a connection from the pool. After an error or a timeout, the connection is closed.
     async fn with_connection<T>(
         &self,
         work: impl AsyncFnOnce(&mut Connection) -> Result<T, PostgresError>,
@@ -280,10 +281,10 @@ impl PostgresSource {
     }
 }
 
-/// The time between two checks whether a search must stop.
+/// The time between two calls of the stop check of a search.
 const STOP_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Waits until a search must stop, and returns its error.
+/// Waits until a search must stop, and returns the error of the stopped search.
 async fn stopped(conditions: &StopConditions) -> Error {
     if conditions.check().is_none() {
         return std::future::pending().await;
@@ -313,7 +314,8 @@ impl PreparedStatement {
         client.query(&self.prepared, &params).await
     }
 
-    /// Calls `take` with ids and documents as they arrive, until it breaks. The driver then discards the remaining rows.
+    /// Calls `take` with the id and the document of each row when the row arrives, until `take` breaks. The driver then discards
+    /// the remaining rows.
     async fn each(
         &self,
         client: &Client,
@@ -331,7 +333,8 @@ impl PreparedStatement {
     }
 }
 
-/// Runs the page and the count in one transaction. All four messages are pipelined, in this order.
+/// Runs the page and the count in one transaction. The four messages are sent in this order, without waiting for the responses in
+/// between.
 async fn page_and_count(
     client: &Client,
     page: &PreparedStatement,
