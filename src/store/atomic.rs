@@ -1,8 +1,8 @@
-//! Atomic files: a file appears under its name whole, or not at all.
+//! Writes files atomically: a file appears under its name complete, or not at all.
 //!
-//! A file is written without a name if the system supports that (`O_TMPFILE` of Linux). If the process ends before the file has its name,
-//! nothing is left of it. On other systems the file is written under a temporary name in the folder of its target. Either way it is synced
-//! before it gets its name, and the folder afterwards.
+//! If the system supports it (`O_TMPFILE` on Linux), the file is written without a name. If the process ends before the file gets
+//! its name, the system frees the file. On other systems, the file is written under a temporary name in the folder of its target.
+//! In both cases the file is synced before it gets its name, and the folder is synced afterwards.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -10,24 +10,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The mode of a new file: only its owner can read and write it.
+/// The mode of a new file: only the owner can read and write it.
 #[cfg(unix)]
 const PRIVATE_MODE: u32 = 0o600;
 
 /// The paths of the temporary files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The number of the next temporary name.
+/// The number in the next temporary name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that appears under its name whole and synced, or not at all.
+/// A file that appears under its name complete and synced, or not at all.
 ///
-/// Write to it through [`file`](Self::file); [`finish`](Self::finish) gives it its name. If it is dropped before, nothing is left of it.
-/// Only its owner can read it (mode 0600). A file that replaces another gets the mode of the other before its name.
+/// Write to it through [`file`](Self::file). [`finish`](Self::finish) gives the file its name. If the value is dropped before that,
+/// the file is removed. Only the owner can read the file (mode 0600). A file that replaces another file gets the mode of that file
+/// before it gets its name.
 ///
 /// ```
 /// use std::io::Write as _;
@@ -44,18 +45,18 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
-    /// The temporary name; `None` for a file without a name.
+    /// The temporary name, or `None` for a file without a name.
     temporary: Option<Temporary>,
     target: PathBuf,
     replaces: bool,
 }
 
-/// A temporary name. Dropping it removes the file.
+/// A temporary name. Dropping the value removes the file that has this name.
 #[derive(Debug)]
 struct Temporary(PathBuf);
 
 impl AtomicFile {
-    /// Creates a file whose name must be free.
+    /// Creates a file with a name that no other file has.
     ///
     /// # Errors
     /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name is in use. Returns an error if the folder cannot be written.
@@ -67,10 +68,10 @@ impl AtomicFile {
         Self::begin(path.to_owned(), false)
     }
 
-    /// Creates a file that replaces the file at `path`, if there is one.
+    /// Creates a file that replaces the file at `path`, if that file exists.
     ///
-    /// It gets the mode of the replaced file, and its owner and group if this process may set them. If `path` is a symbolic link, the
-    /// target of the link is replaced.
+    /// The new file gets the mode of the replaced file. It also gets its owner and group, if this process may set them. If `path`
+    /// is a symbolic link, the target of the link is replaced.
     ///
     /// # Errors
     /// Returns an error if the folder cannot be written, or if `path` is not a file.
@@ -90,8 +91,8 @@ impl AtomicFile {
         Ok(own)
     }
 
-    /// Returns the path that [`replace`](Self::replace) writes: follows symbolic links at the end of `path`, even if the last target does
-    /// not exist.
+    /// Returns the path that [`replace`](Self::replace) writes. Follows symbolic links at the end of `path`, even if the target of
+    /// the last link does not exist.
     ///
     /// ```
     /// use casefilter::AtomicFile;
@@ -102,9 +103,9 @@ impl AtomicFile {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a link cannot be read, or if there are more links than the system follows.
+    /// Returns an error if a link cannot be read, or if `path` leads through more links than the system follows.
     pub fn target_of(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-        /// The number of links that Linux follows.
+        /// The maximum number of links that Linux follows.
         const MOST_LINKS: usize = 40;
         let mut path = path.as_ref().to_owned();
         for _ in 0..MOST_LINKS {
@@ -134,22 +135,22 @@ impl AtomicFile {
         &self.file
     }
 
-    /// Returns the path that the file gets.
+    /// Returns the path that the file will have.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Syncs the file, gives it its name, and makes the name durable.
+    /// Syncs the file, gives it its name, and syncs the folder, so that the name survives a crash.
     ///
     /// # Errors
-    /// Returns an error if the disk fails, or if the name of a [new](Self::create_new) file is in use by now. Nothing of this file is left
-    /// then. If only syncing the folder fails, the complete file keeps its name.
+    /// Returns an error if the disk fails, or if the name of a [new](Self::create_new) file is now in use. The file is then
+    /// removed. If only the sync of the folder fails, the complete file keeps its name.
     pub fn finish(self) -> io::Result<()> {
         self.file.sync_all()?;
         match (&self.temporary, self.replaces) {
             (None, false) => link(&self.file, &self.target)?,
             (None, true) => {
-                // A link cannot replace a file; a rename can, but needs a name to rename from.
+                // A link cannot replace a file. A rename can replace a file, but needs a name to rename from.
                 let temporary = Temporary::next(&self.target);
                 link(&self.file, &temporary.0)?;
                 fs::rename(&temporary.0, &self.target)?;
@@ -160,7 +161,7 @@ impl AtomicFile {
         sync_folder(&self.target)
     }
 
-    /// Removes the temporary files of this process, which is about to be ended by a signal. Calls `end` while no file can get its name.
+    /// Removes the temporary files of this process, which a signal is about to end. Calls `end` while no file can get its name.
     ///
     /// ```
     /// casefilter::AtomicFile::abandon_all(|| {});
@@ -168,7 +169,7 @@ impl AtomicFile {
     pub fn abandon_all(end: impl FnOnce()) {
         let names = unfinished();
         for name in names.iter() {
-            // A name that cannot be removed stays.
+            // If a file cannot be removed, its temporary name remains.
             let _ = fs::remove_file(name);
         }
         end();
@@ -180,7 +181,8 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
-    /// Returns a name in the folder of the target that this process has not used yet. Adds it to the list before the file exists.
+    /// Returns a name in the folder of the target that this process has not used yet. Adds the name to the list before the file is
+    /// created.
     fn next(target: &Path) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".casefilter-{}-{number}.part", std::process::id());
@@ -190,7 +192,7 @@ impl Temporary {
     }
 
     fn create(target: &Path) -> io::Result<(File, Self)> {
-        /// The maximum number of attempts. An earlier process with the same id may have left files with such names.
+        /// The maximum number of attempts. An earlier process with the same process id may have left files with such names.
         const MOST_TRIES: usize = 100;
         let mut tries = 0_usize;
         loop {
@@ -202,7 +204,7 @@ impl Temporary {
             match options.open(&own.0) {
                 Ok(file) => return Ok((file, own)),
                 Err(error) => {
-                    // A file with this name belongs to another process.
+                    // The file with this name belongs to another process, so it is not removed.
                     own.forget();
                     tries = tries.saturating_add(1);
                     if error.kind() != io::ErrorKind::AlreadyExists || tries >= MOST_TRIES {
@@ -220,7 +222,7 @@ impl Temporary {
         }
     }
 
-    /// Drops the name without removing its file.
+    /// Drops the value without removing the file.
     fn forget(mut self) {
         self.unlist();
         self.0 = PathBuf::new();
@@ -232,20 +234,20 @@ impl Drop for Temporary {
         if self.0.as_os_str().is_empty() {
             return;
         }
-        // After a rename there is no such file.
+        // After a rename, no file has this name.
         let _ = fs::remove_file(&self.0);
         self.unlist();
     }
 }
 
-/// Creates a file without a name in a folder. Only its owner can read it, and closing it frees its space.
+/// Creates a file without a name in a folder. Only the owner can read the file. Closing the file frees its space.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be written.
 pub(crate) fn unnamed_in(folder: &Path) -> io::Result<File> {
     match unnamed(folder) {
         Some(file) => Ok(file),
-        // The name is removed at once.
+        // The name is removed immediately, when `_name` is dropped.
         None => Temporary::create(&folder.join("unnamed")).map(|(file, _name)| file),
     }
 }
@@ -255,25 +257,25 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a file without a name in a folder. Returns `None` if the system or the file system does not support such files.
+/// Creates a file without a name in a folder. Returns `None` if the system or the file system does not support it.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = i32::try_from(rustix::fs::OFlags::TMPFILE.bits()).ok()?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(PRIVATE_MODE).custom_flags(flags);
-    // The file gets its name by a link through /proc, which may not be mounted.
+    // The file gets its name through a link from /proc, which may not be mounted.
     options.open(folder).ok().filter(|file| fs::metadata(own_path(file)).is_ok())
 }
 
-/// Returns the path of an open file of this process below /proc.
+/// Returns the path under /proc of a file that this process has open.
 #[cfg(target_os = "linux")]
 fn own_path(file: &File) -> String {
     use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Gives a file without a name a name that is free.
+/// Gives a file without a name the name `name`, which must not exist.
 #[cfg(target_os = "linux")]
 fn link(file: &File, name: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -302,19 +304,19 @@ fn make_private(_file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies the mode of the replaced file, and its owner and group if that is permitted.
+/// Copies the mode of the replaced file to the new file. Also copies the owner and the group, if the system permits it.
 #[cfg(unix)]
 fn keep_rights(file: &File, found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
     let own = file.metadata()?;
     let mut mode = found.mode() & 0o777;
-    // Only root may change the owner of a file. Its owner may change the group to another group of theirs.
+    // Only root may change the owner of a file. The owner may change the group only to a group that the owner is a member of.
     if own.uid() != found.uid() {
         let _ = fchown(file, Some(found.uid()), None);
     }
     if own.gid() != found.gid() && fchown(file, None, Some(found.gid())).is_err() {
-        // Members of another group get no more rights than all other users have.
+        // The new file has another group than the replaced file. So the group gets no more rights than all other users have.
         mode &= 0o707 | (mode & 0o007) << 3;
     }
     if own.mode() & 0o777 == mode {
@@ -328,9 +330,9 @@ fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a new name in a folder durable.
+/// Syncs the folder of `path`, so that a new name in it survives a crash.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    // Some systems cannot open folders. There is nothing to sync then.
+    // Some systems cannot open folders. Then there is nothing to sync.
     match File::open(folder_of(path)) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),
         _ => Ok(()),

@@ -1,4 +1,5 @@
-//! Storage backends of redb: the whole pages of a file, an overlay that keeps all changes in memory, and a flag for failed syncs.
+//! Storage backends of redb: the whole pages of a file, an overlay that keeps all changes in memory, and a wrapper that records
+//! failed syncs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,14 +17,14 @@ pub(super) const PAGE_BYTES: u64 = 4096;
 
 /// Returns the length of a file without the bytes after its last whole page.
 ///
-/// redb files consist of whole pages, and redb reports any other length as damage. An editor or a copying tool may add a few bytes at the
-/// end; cutting them off makes them harmless. The length of a file shorter than a page is kept: redb would create a new database in an
-/// empty file.
+/// redb files consist of whole pages, and redb reports any other length as damage. An editor or a copying tool may have added a few
+/// bytes at the end. They are ignored. If the file is shorter than a page, its length is returned unchanged, because redb would
+/// create a new database in an empty file.
 fn whole_pages(len: u64) -> u64 {
     if len < PAGE_BYTES { len } else { len.saturating_sub(len.checked_rem(PAGE_BYTES).unwrap_or(0)) }
 }
 
-/// The whole pages of a file.
+/// A storage backend over the whole pages of a file. Bytes after the last whole page are ignored.
 #[derive(Debug)]
 pub(super) struct WholePages(FileBackend);
 
@@ -83,10 +84,10 @@ impl StorageBackend for WholePages {
     }
 }
 
-/// The whole pages of a file that is only read: a copy-on-write overlay. Pages that redb writes, such as repairs after a crash, stay in
-/// memory.
+/// A storage backend over the whole pages of a file that is only read. It is a copy-on-write overlay: pages that redb writes stay
+/// in memory, for example repairs after a crash.
 ///
-/// It takes the lock of a reader: other processes may read the file at the same time, but not write it.
+/// It takes a reader's lock on the file. So other processes may read the file at the same time, but must not write it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: FileBackend,
@@ -96,9 +97,9 @@ pub(super) struct Overlay {
 #[derive(Debug)]
 struct Changes {
     len: u64,
-    /// The length of the part of the file that was never cut off. Bytes after it that are in no page of `pages` are zero.
+    /// The length of the start of the file that was never cut off. Bytes after this length that are in no page of `pages` are zero.
     from_file: u64,
-    /// The written pages, by page number.
+    /// The pages that were written, by page number.
     pages: HashMap<u64, Box<[u8]>>,
 }
 
@@ -113,7 +114,7 @@ impl Overlay {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads from the file, and zeros after `from_file` bytes.
+    /// Fills `out` with bytes of the file from `offset` on. Bytes after the first `from_file` bytes of the file are read as zeros.
     fn read_file(&self, from_file: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = usize::try_from(from_file.saturating_sub(offset)).unwrap_or(usize::MAX).min(out.len());
         let (from, zeros) = out.split_at_mut(there);
@@ -121,7 +122,8 @@ impl Overlay {
         if from.is_empty() { Ok(()) } else { self.file.read(offset, from) }
     }
 
-    /// Splits a range at page boundaries. Passes to `take` the page number, the offset in the page, and the length of each part.
+    /// Splits a range at page boundaries. For each part, passes the page number, the offset in the page, and the length of the part
+    /// to `take`.
     fn each_page(
         offset: u64,
         len: usize,
@@ -142,7 +144,8 @@ impl Overlay {
     }
 }
 
-/// Returns the range that a reader locks: the range of a writer without the last byte. Other readers probe that byte for writers.
+/// Returns the range that a reader locks: the range of a writer without its last byte. Readers test this last byte to find out if a
+/// writer has the file open.
 fn reader_range(start: Bound<u64>, end: Bound<u64>) -> (Bound<u64>, Bound<u64>) {
     match end {
         Bound::Included(last) => (start, Bound::Excluded(last)),
@@ -244,9 +247,10 @@ impl StorageBackend for Overlay {
     }
 }
 
-/// A flag that is set after a failed sync of a file.
+/// A flag that is set when a sync of a file fails.
 ///
-/// The system may drop the data that it could not write, and still show it to readers. A later sync does not report it again.
+/// After a failed sync, the system may have dropped data that it could not write, and still show this data to readers. A later sync
+/// does not report the error again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SyncFailed(Arc<AtomicBool>);
 
@@ -260,7 +264,7 @@ impl SyncFailed {
     }
 }
 
-/// A wrapper of a backend that sets a flag when a sync fails.
+/// A storage backend that wraps another backend, and sets a flag when a sync fails.
 pub(super) struct Watched<B> {
     inner: B,
     sync_failed: SyncFailed,

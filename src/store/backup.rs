@@ -1,4 +1,4 @@
-//! Backups: consistent copies of the store, made while searches and writes continue.
+//! Backups: makes a consistent copy of the store while searches and writes continue.
 
 use std::path::Path;
 
@@ -11,27 +11,30 @@ use super::record_table;
 use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED};
 
 impl Store {
-    /// Copies the store at this moment into a new file, while searches and writes continue. After a failed write, it copies the contents of
-    /// the file.
+    /// Copies the current state of the store into a new file, while searches and writes continue. After a failed write, the copy
+    /// has the state that is in the file.
     ///
-    /// Only the process that has the store open for writing can make a backup of it while it is in use. The copy appears under its name
-    /// whole and synced, or not at all, and only its owner can read it. Copying the file by other means is
-    /// only safe while no store has it open.
+    /// While a store is open for writing, only the process that has it open can make a backup. The copy appears under its name
+    /// complete and synced, or not at all. Only its owner can read it. Copying the file by other means is safe only while no store
+    /// has the file open.
     ///
     /// # Errors
-    /// Returns the errors of [`create`](Self::create) for the new file, and an error if either file cannot be read or written.
+    /// Returns the errors of [`create`](Self::create) for the new file. Returns an error if the store or the new file cannot be
+    /// read or written.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
         self.backup_while(path.as_ref(), &|| true)
     }
 
-    /// Like [`backup`](Self::backup), but stops when `goes_on` returns false. `goes_on` is called for each entry.
+    /// Makes a [`backup`](Self::backup), but stops when `goes_on` returns false. `goes_on` is called before each entry of a table
+    /// is copied.
     pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
         let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
         self.copy(copy, &name, goes_on)
     }
 
-    /// Like [`backup_while`](Self::backup_while), but writes to an empty `file`, which may be unnamed. Error messages use `name` for it.
+    /// Like [`backup_while`](Self::backup_while), but writes to the empty file `file`, which may be unnamed. In error messages, the
+    /// file has the name `name`.
     #[cfg(all(feature = "service", unix))]
     pub(crate) fn copy_while(
         &self,
@@ -62,7 +65,7 @@ impl Store {
     }
 }
 
-/// Copies every table as of the last commit.
+/// Copies every table in the state of the last commit.
 pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
     let read = from.read()?;
     let write = to.write(true)?;

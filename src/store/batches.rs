@@ -1,4 +1,4 @@
-//! The tables of sealed batches and their live rows.
+//! Stores sealed batches in the file: cuts their parts into pieces, and stores their live rows.
 
 use redb::{ReadableTable, WriteTransaction};
 
@@ -9,19 +9,19 @@ use crate::batch::codec::{self, Part};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
 
-/// The number of rows and the live rows of a stored batch.
+/// The number of rows of a stored batch, and its live rows.
 #[derive(Debug, PartialEq)]
 pub(super) struct StoredBatch {
     pub(super) rows: usize,
     pub(super) live: Selection,
 }
 
-/// Returns the key of the first piece of a part.
+/// Returns the table key of the first piece of a part.
 fn first_piece(batch: u64, part: Part) -> (u64, u16, u32) {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch. One part is in memory at a time.
+/// Stores a batch. Only one part at a time is in memory.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
@@ -50,7 +50,7 @@ pub(super) fn write_live(
     Ok(())
 }
 
-/// Removes a batch.
+/// Removes a batch and its live rows.
 pub(super) fn remove(transaction: &WriteTransaction, number: u64) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     table.retain_in((number, 0, 0)..=(number, u16::MAX, u32::MAX), |_, _| false)?;
@@ -58,10 +58,10 @@ pub(super) fn remove(transaction: &WriteTransaction, number: u64) -> Result<(), 
     Ok(())
 }
 
-/// Returns the numbers of the stored batches, ascending.
+/// Returns the batch numbers of the stored batches, in ascending order.
 pub(super) fn numbers(live: &impl ReadableTable<u64, &'static [u8]>) -> Result<Vec<u64>, Fault> {
     let count = usize::try_from(live.len()?).unwrap_or(usize::MAX);
-    // The pages of a damaged file may form a cycle.
+    // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
     live.iter()?.take(count.saturating_add(1)).map(|entry| Ok(entry?.0.value())).collect()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn read(
                     part.number()
                 )));
             }
-            // No key follows the last piece number.
+            // The range ends at the greatest piece number, so saturation does no harm.
             expected.2 = expected.2.saturating_add(1);
             bytes.extend_from_slice(piece.value());
         }

@@ -1,4 +1,5 @@
-//! The end of a write: documents, released documents, a checkpoint if one is due, the commit, and the snapshot that shows it.
+//! Finishes a write: stores the new documents, removes the released documents, makes a checkpoint if one is due, commits, and
+//! publishes the new snapshot.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::tables::{DOCUMENTS, META, RELEASED, STATE, State, Stored, released_ch
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
-/// A document that a write stores.
+/// A document that a write adds.
 pub(super) struct Added<'d> {
     pub(super) number: u64,
     pub(super) place: u64,
@@ -23,7 +24,7 @@ pub(super) struct Added<'d> {
 }
 
 impl Store {
-    /// Marks the store as failed if the result is a fault.
+    /// Returns the result. If it is a fault, first marks the store as failed.
     pub(super) fn settle<T>(&self, log: &mut Log, result: Result<T, Fault>) -> Result<T, StoreError> {
         result.map_err(|fault| {
             log.failed = true;
@@ -31,7 +32,7 @@ impl Store {
         })
     }
 
-    /// Commits a staged write with its documents, and publishes it.
+    /// Commits a staged write with its documents, and publishes its snapshot.
     pub(super) fn commit(
         &self,
         log: &mut Log,
@@ -61,8 +62,8 @@ impl Store {
         log.since_checkpoint.saturating_add(changes) >= self.options.checkpoint_every
     }
 
-    /// Ends a transaction that has the new documents of a write: removes released documents, makes a checkpoint if one is due, commits, and
-    /// publishes the snapshot.
+    /// Finishes a transaction to which the new documents have been added. Removes the released documents, makes a checkpoint if one
+    /// is due, commits, and publishes the snapshot. Released documents are those of replaced and deleted cases.
     pub(super) fn finish(
         &self,
         log: &mut Log,
@@ -114,8 +115,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a checkpoint: stores new batches and changed live rows, and removes batches that no longer exist. The rows of the head, the
-    /// buffer of recent single writes, are not stored; their documents are the log.
+    /// Makes a checkpoint: stores new batches and changed live rows, and removes batches that no longer exist. The rows of the head
+    /// (the buffer of recent single writes) are not stored. Their documents are the log.
     fn write_checkpoint(
         &self,
         transaction: &WriteTransaction,
@@ -130,7 +131,7 @@ impl Store {
             let number = slot.id.0;
             let rows = slot.batch.rows();
             let before = stored.get(&number);
-            // A batch that heads were merged into has more rows than its stored version.
+            // If the rows of a head were merged into a batch, it has more rows than its stored version.
             if before.is_none_or(|before| before.rows != rows) {
                 if before.is_some() {
                     batches::remove(transaction, number)?;

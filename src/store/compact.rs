@@ -1,9 +1,9 @@
-//! Compaction of a store, with exclusive access or concurrently with searches.
+//! Compaction of the file of a store: in place with exclusive access, or by a copy while searches continue.
 //!
-//! Concurrently with searches, a copy without free pages replaces the file. The copy is a file without a name in the folder of the
-//! database. It is compacted, synced, and renamed to the database in one step: a crash leaves either the complete old file or the complete
-//! new file. Earlier searches read from the old file, whose space is freed when the last of these searches ends. Until then the disk needs
-//! space for both files. Writes wait until the copy has replaced the file.
+//! While searches continue, a copy without free pages replaces the file. The copy is a file without a name in the folder of the
+//! database. It is compacted, synced, and renamed to the path of the database in one step. So a crash leaves either the complete
+//! old file or the complete new file. Earlier searches read from the old file. The space of the old file is freed when the last of
+//! these searches ends. Until then, the disk needs space for two files. Writes wait until the copy has replaced the file.
 
 use std::fs;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 
-/// The length of a file before and after compaction, in bytes.
+/// The length of the file before and after a compaction, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactReport {
@@ -28,8 +28,9 @@ pub struct CompactReport {
 impl Store {
     /// Replaces the file with a copy that has no free pages. Searches continue, and writes wait.
     ///
-    /// The copy is created in the same folder, whose disk needs space for it. It becomes the database in one step: a crash leaves either
-    /// the old file or the new file. The inode changes. [`compact`](Self::compact) needs no second file, but exclusive access to the store.
+    /// The copy is created in the folder of the file, so its disk needs space for two files. The copy replaces the file in one
+    /// step: a crash leaves either the old file or the new file. The inode changes. In contrast, [`compact`](Self::compact) needs
+    /// no second file, but needs exclusive access to the store.
     ///
     /// ```
     /// # use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -42,8 +43,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if the folder has no space or cannot be written. Returns an error if the file has a
-    /// second name (a hard link), which would keep the old contents. The database is then unchanged.
+    /// Returns an error if the file cannot be read, if the disk has no space, or if the folder cannot be written. Also returns an
+    /// error if the file has a second name (a hard link), because this name would keep the old contents. After an error, the
+    /// database is unchanged.
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -57,16 +59,16 @@ impl Store {
         Ok(compacted)
     }
 
-    /// Moves all pages to the front of the file and cuts off the rest. Returns false if there was nothing to move.
+    /// Moves all pages to the front of the file and cuts off the rest. Returns false if no page had to be moved.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.
     pub fn compact(&mut self) -> Result<bool, StoreError> {
         self.checkpoint()?;
-        // A reader of documents borrows the store, so there is none now.
+        // A reader of documents borrows the store, so `&mut self` proves that no reader exists.
         self.engine.detach();
         let compacted = self.file.compact();
-        // Without them, the next reader of documents gets an error.
+        // If `Documents::of` fails, no documents are attached, and the next reader of documents gets an error.
         let documents = guarded(|| Documents::of(&self.file));
         let result = match documents {
             Ok(documents) => {
@@ -82,22 +84,22 @@ impl Store {
         })
     }
 
-    /// Replaces the file with a compacted copy. No write may be in progress.
+    /// Replaces the file with a compacted copy. No write may be in progress during the call.
     fn exchange(&self) -> Result<CompactReport, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
         };
-        // A rename would replace a symbolic link.
+        // The rename must replace the file itself, and not a symbolic link to it.
         let path = fs::canonicalize(path)?;
         let own = fs::metadata(&path)?;
         refuse_links(&own)?;
-        // The copy has no name until it is whole, so that a crash leaves nothing of it.
+        // The copy gets its name when it is complete. A crash before that leaves nothing of the copy.
         let new = AtomicFile::replace(&path)?;
         check_owner(&new.file().metadata()?, &own)?;
         let mut copy = File::prepare_exchange(&new, self.catalog(), self.options.cache_bytes)?;
         let bytes_after = guarded(|| {
             copy_into(&self.file, &copy, &|| true)?;
-            // One pass may not move all pages.
+            // A single pass may not move all pages.
             while copy.compact()? {}
             Ok(new.file().metadata()?.len())
         })?;
@@ -105,13 +107,14 @@ impl Store {
             Err(error) if !copy.is_at(&path) => return Err(error.into()),
             finished => finished,
         };
-        // From here on the new file is the database.
+        // From here on, the new file is the database.
         self.file.exchange(&copy);
         if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
             self.engine.attach(Arc::new(documents));
         }
         finished.map_err(|error| {
-            // After a crash, the old file may be back, without later writes.
+            // The rename may not be on disk. After a crash, the path may refer to the old file again, without later writes. So no
+            // further write is accepted.
             self.file.sync_failed().set();
             Fault::from(error)
         })?;
@@ -119,7 +122,7 @@ impl Store {
     }
 }
 
-/// Rejects a file that has a second name.
+/// Returns an error if the file has a second name.
 #[cfg(unix)]
 fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;
@@ -130,7 +133,7 @@ fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Rejects a copy that does not have the owner and the group of the file.
+/// Returns an error if the copy does not have the owner and the group of the file.
 #[cfg(unix)]
 fn check_owner(copy: &fs::Metadata, own: &fs::Metadata) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;

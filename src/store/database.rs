@@ -1,4 +1,4 @@
-//! The store: its parts, and how it is created and opened.
+//! The type `Store`: its parts, and the functions that create and open it.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::engine::{Engine, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 
-/// A durable collection of documents: their texts in a file, columns and indexes in memory.
+/// A durable collection of documents. The texts of the documents are in a file; their columns and indexes are in memory.
 ///
-/// It is `Send + Sync`, and searches never wait for writes. The [module](super) describes durability.
+/// The type is `Send + Sync`, and searches never wait for writes. The [module](super) describes durability.
 pub struct Store {
-    /// The name of the file in errors.
+    /// The name of the file in error messages.
     pub(super) name: String,
-    /// The state that one write passes to the next. Only the writer holds this lock.
+    /// The state of the file that each write takes from the previous write. Only a writer holds this lock.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
     pub(super) file: File,
@@ -39,8 +39,8 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
-    /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process ends
-    /// before, nothing is left of it.
+    /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process
+    /// ends before that, the file is removed.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -56,7 +56,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns the errors of [`create`](Self::create). [`close`](Self::close) fails with
-    /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file took the name.
+    /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file has the name by then.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -66,8 +66,8 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
-    /// Opens the store in `file`, which is open for reading and may be unnamed. Error messages use `name` for it. Nothing is written to the
-    /// file: repairs after a crash are made in memory.
+    /// Opens the store in `file`, which is open for reading and may be unnamed. In error messages, the file has the name `name`.
+    /// Nothing is written to the file: repairs after a crash are made in memory.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -92,26 +92,27 @@ impl Store {
         Self::load(name.to_owned(), file, &catalog, options)
     }
 
-    /// Opens the store in a file. The catalogue must have the fields of the file; its known values and aliases may differ. See
-    /// [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
+    /// Opens the store in the file at `path`. The catalogue must have the same fields as the file. Known values and aliases may
+    /// differ. See [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
     ///
-    /// To create the file if there is none, call [`create`](Self::create) after an error of the kind
+    /// To create the file if it does not exist, call [`create`](Self::create) after an error of the kind
     /// [`NotFound`](super::StoreErrorKind::NotFound).
     ///
     /// # Errors
-    /// Returns an error if the file does not exist, is in use, is damaged, is not a database of this library, or has another version or
-    /// catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
+    /// Returns an error if the file does not exist, is in use, is damaged, or is not a database of this library. Also returns an
+    /// error if the file has another format version or another catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
 
-    /// Opens the store in a file for reading only. Nothing is written to the file: the user needs no permission to write it, and other
-    /// processes may read it at the same time. Writes fail with [`StoreErrorKind::ReadOnly`](super::StoreErrorKind::ReadOnly).
+    /// Opens the store in the file at `path` for reading only. Nothing is written to the file. So the user needs no permission to
+    /// write it, and other processes may read it at the same time. Writes fail with
+    /// [`StoreErrorKind::ReadOnly`](super::StoreErrorKind::ReadOnly).
     ///
     /// # Errors
-    /// Returns the errors of [`open`](Self::open). Returns [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) if the file is open for
-    /// writing. Returns [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) if its last writer did not close it, as after a crash: a
-    /// process that may write the file has to open it once.
+    /// Returns the errors of [`open`](Self::open). Returns [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) if a store has
+    /// the file open for writing. Returns [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) if the last writer did not
+    /// close the file, for example after a crash. Then a process that may write the file must open it once.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -150,9 +151,9 @@ impl Store {
         self.file.identity()
     }
 
-    /// Returns true if the file at a path begins with the magic number of a database.
+    /// Returns true if the file at `path` begins with the magic number of a database.
     ///
-    /// False does not mean that there is no file: it may be damaged, or of another program.
+    /// If the result is false, the file may still exist: it may be damaged, or not be a database.
     ///
     /// ```
     /// assert!(!casefilter::Store::exists("no such file"));
@@ -162,10 +163,11 @@ impl Store {
         is_store(path.as_ref())
     }
 
-    /// Returns true while this thread runs code whose panics a store turns into errors.
+    /// Returns true while this thread runs code whose panics the store catches and converts to errors.
     ///
-    /// redb panics on some damage of a file. A host's panic hook runs before such a panic is caught and can ignore it: the
-    /// caller gets a [`StoreError`] of the kind [`Corrupt`](super::StoreErrorKind::Corrupt).
+    /// redb panics on some damage of a file. A panic hook of the host program runs before such a panic is caught, and can use this
+    /// function to ignore the panic. The caller of the store gets a [`StoreError`] of the kind
+    /// [`Corrupt`](super::StoreErrorKind::Corrupt).
     ///
     /// ```
     /// let default = std::panic::take_hook();
@@ -180,13 +182,13 @@ impl Store {
         catches_panics()
     }
 
-    /// Returns the fields that are stored and can be filtered.
+    /// Returns the catalogue: the fields that are stored and that filters can use.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.engine.catalog()
     }
 
-    /// Returns the bounds on documents and pages.
+    /// Returns the limits on documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.engine.limits()
@@ -198,24 +200,24 @@ impl Store {
         self.engine.len()
     }
 
-    /// Returns true if there is no document.
+    /// Returns true if the store contains no document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.engine.is_empty()
     }
 
-    /// Returns the memory usage: that of columns and indexes. The documents are in the file.
+    /// Returns the memory usage of columns and indexes. The documents are in the file, so they are not included.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
         self.engine.memory()
     }
 
     pub(super) fn lock_log(&self) -> Held<'_, Log> {
-        // A write changes the log in one step at its end. An earlier panic leaves it consistent.
+        // A write changes the log in one step at its end. So an earlier panic during a write leaves the log consistent.
         self.log.lock()
     }
 
-    /// Returns the error for a rejected record.
+    /// Returns the error for a record that was rejected.
     #[cfg(feature = "service")]
     pub(crate) fn refuse(&self, refusal: crate::engine::ImportError) -> StoreError {
         StoreError::refused(&self.name, refusal)

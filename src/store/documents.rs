@@ -1,4 +1,4 @@
-//! The documents of a snapshot, read from the file.
+//! Reads the documents of a snapshot from the file.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use super::error::{Fault, Guarded};
 use super::file::{File, Opened};
 use super::tables::{DOCUMENTS, Stored};
 
-/// The documents of a snapshot: a read transaction that was opened with the snapshot.
+/// A reader of the documents of one snapshot. It holds a read transaction that was opened together with the snapshot.
 ///
-/// While it exists, the file is not compacted, and the pages of the documents are not reused.
+/// While the reader exists, the file is not compacted, and the pages of the documents are not reused.
 #[derive(Debug)]
 pub(crate) struct Documents {
     table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
-    /// The generation of the file that the documents are read from.
+    /// The generation of the file that the documents are read from: the count of earlier reopenings and exchanges.
     pub(super) generation: u64,
-    /// Keeps the database open. Dropped last.
+    /// Keeps the database open. This field is dropped last.
     _opened: Option<Arc<Opened>>,
 }
 
 impl Documents {
-    /// Returns the documents as of the last commit.
+    /// Creates a reader of the documents in the state of the last commit.
     pub(super) fn of(file: &File) -> Result<Self, Fault> {
         let reading = file.read()?;
         let table = Guarded::new(reading.open_table(DOCUMENTS)?);
         Ok(Self { table, generation: reading.generation(), _opened: reading.keep() })
     }
 
-    /// Passes the document with a number to `take`.
+    /// Reads the document with this number, and passes it to `take`.
     pub(super) fn read<T>(&self, number: Option<u64>, take: impl FnOnce(&str) -> T) -> Result<T, Fault> {
         let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
         let bytes =

@@ -1,4 +1,4 @@
-//! Errors of the store, and the guard around redb.
+//! The errors of the store, and `guarded`, which converts panics of redb into errors.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,36 +12,37 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// There is no such file.
+    /// The file does not exist.
     NotFound,
-    /// The file to create exists already.
+    /// A file with the name of the new file already exists.
     Exists,
-    /// Another store has the file open, in this process or in another, or readers have it open.
+    /// Another store has the file open for writing, in this process or another process. Or readers have the file open.
     InUse,
     /// The file is not a database of this library.
     NotADatabase,
     /// The file has a format version that this library does not know.
     UnknownVersion,
-    /// The file has documents of another catalogue: other fields, fields with another path, type, default value, `key` or
-    /// `unix_millis`, or an allow-list. Known values and aliases may differ.
+    /// The file has documents of another catalogue. The fields of the catalogues differ, or their order, or which fields are
+    /// hidden. Or a field has another path, type, timestamp form or default value, or is a `key` in only one catalogue. Known
+    /// values and aliases may differ.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,
-    /// The system could not read or write: disk full, no permission.
+    /// The system could not read or write the file, for example because the disk is full or the user has no permission.
     Io,
     /// An earlier write failed, or the last writer did not close the file. Open the file again for writing to find out what is on disk.
     Failed,
     /// The store was opened for reading only.
     ReadOnly,
-    /// A document, or a record of the domain, was rejected. Nothing was stored.
+    /// A document, or a record of the domain, was rejected. Nothing of the write was stored.
     RejectedDocument,
-    /// The request does not fit the store: its filter or order is of another catalogue, or its page is too large. Or the search was stopped
-    /// by its [token](crate::CancelToken) or its [deadline](crate::Deadline); see [`StoreError::request_error`].
+    /// The request does not match the store: its filter or order was built with another catalogue, or its page is too large. Or the
+    /// search was stopped by its [token](crate::CancelToken) or its [deadline](crate::Deadline). See [`StoreError::request_error`].
     Request,
 }
 
 impl StoreErrorKind {
-    /// Returns a stable name.
+    /// Returns the stable name of this kind, in snake case.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -61,7 +62,7 @@ impl StoreErrorKind {
     }
 }
 
-/// An error of a store. Its message names the file.
+/// An error of a store. Its message begins with the name of the file, except for rejected documents and requests.
 #[derive(Clone, Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
@@ -81,13 +82,13 @@ impl StoreError {
         Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::RejectedDocument, file, detail) }
     }
 
-    /// Returns the error of a request that does not fit the store.
+    /// Creates the error for a request that does not match the store, or whose search was stopped.
     pub(super) fn request(file: &str, error: Error) -> Self {
         let detail = error.to_string();
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, file, detail) }
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
@@ -125,12 +126,12 @@ impl std::error::Error for StoreError {
     }
 }
 
-/// An error without the name of its file.
+/// An error to which the name of the file has not been added yet.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) kind: StoreErrorKind,
     pub(super) detail: String,
-    /// The error of a search that was stopped.
+    /// The error of a search that was stopped, if the fault is such an error.
     request: Option<Box<Error>>,
 }
 
@@ -139,12 +140,12 @@ impl Fault {
         Self { kind, detail: detail.into(), request: None }
     }
 
-    /// Returns the fault of bytes that cannot be decoded or contradict each other.
+    /// Creates the fault for bytes that cannot be decoded or that contradict each other.
     pub(super) fn corrupt(detail: impl Into<String>) -> Self {
         Self::new(StoreErrorKind::Corrupt, detail)
     }
 
-    /// Returns the fault of a search that was stopped while its documents were read.
+    /// Creates the fault for a search that was stopped while its documents were read.
     pub(super) fn stopped(error: Error) -> Self {
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, "stopped") }
     }
@@ -157,7 +158,7 @@ impl Fault {
     }
 }
 
-/// Converts the description of a decoding error.
+/// Converts the description of a decoding error to a fault.
 impl From<String> for Fault {
     fn from(detail: String) -> Self {
         Self::corrupt(detail)
@@ -169,7 +170,7 @@ impl From<io::Error> for Fault {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => StoreErrorKind::NotFound,
             io::ErrorKind::AlreadyExists => StoreErrorKind::Exists,
-            // A page number beyond the end of the file, or a truncated file.
+            // redb read after the end of the file, because a page number is wrong or the file is truncated.
             io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => StoreErrorKind::Corrupt,
             _ => StoreErrorKind::Io,
         };
@@ -198,19 +199,19 @@ impl From<redb::Error> for Fault {
             Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {}", of_pages(detail))),
             Error::TransactionInProgress => StoreErrorKind::InUse,
             Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,
-            // Tables with other names or types, or values out of range. An undamaged file causes no such errors.
+            // The names or types of tables differ, or values are out of range. An undamaged file does not cause such errors.
             _ => return Self::corrupt(of_pages(error.to_string())),
         };
         Self::new(kind, error.to_string())
     }
 }
 
-/// Returns a text of redb about damage, or a general one if that text is about the internals of redb.
+/// Returns the description of damage by redb. Returns a general description if redb's text mentions internals of redb.
 fn of_pages(text: String) -> String {
     if text.contains("redb") || text.contains("::") { CONTRADICTION.to_owned() } else { text }
 }
 
-/// The description of damage that redb does not describe.
+/// The description of damage for which redb has no suitable description.
 const CONTRADICTION: &str = "its pages contradict each other";
 
 macro_rules! from_redb {
@@ -234,32 +235,32 @@ from_redb!(
 );
 
 thread_local! {
-    /// The number of nested calls of [`guarded`] on this thread.
+    /// The current nesting depth of calls of [`guarded`] on this thread.
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns true while this thread runs code in [`guarded`].
+/// Returns true while this thread runs code inside [`guarded`].
 pub(super) fn catches_panics() -> bool {
     GUARDED.try_with(|depth| depth.get() > 0).unwrap_or(false)
 }
 
-/// Runs code that calls redb, and converts a panic into a [`Fault`]: redb panics on some damage.
+/// Runs code that calls redb, and converts a panic into a [`Fault`]. redb panics on some damage of a file.
 ///
-/// Unwind safety: values that a panic leaves inconsistent are dropped with the closure or not used again. The caller abandons the
-/// transaction, and after a failed write the whole store.
+/// Unwind safety: values that a panic leaves inconsistent are dropped with the closure, or are not used again. After a fault, the
+/// caller abandons the transaction, and after a failed write the whole store.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     let count = |change: fn(u32) -> u32| {
-        // The counter is not available while the thread ends.
+        // The counter cannot be accessed while the thread ends.
         let _ = GUARDED.try_with(|depth| depth.set(change(depth.get())));
     };
     count(|depth| depth.saturating_add(1));
     let result = catch_unwind(AssertUnwindSafe(call));
     count(|depth| depth.saturating_sub(1));
-    // The text of the panic is about the internals of redb.
+    // The message of the panic is not used, because it is about the internals of redb.
     result.unwrap_or_else(|_panic| Err(Fault::corrupt(format!("damaged: {CONTRADICTION}"))))
 }
 
-/// A value of redb, such as a transaction or a table. A panic while it is dropped is caught.
+/// A value of redb, such as a transaction or a table. If dropping the value panics, the panic is caught.
 #[derive(Debug)]
 pub(super) struct Guarded<T>(Option<T>);
 

@@ -1,4 +1,4 @@
-//! The database file: creating, opening, reopening and closing, without a panic.
+//! The database file: creates, opens, reopens and closes it. Panics of redb are converted into errors.
 
 mod new;
 mod opened;
@@ -26,30 +26,30 @@ pub(super) use opened::{Opened, Reading};
 pub(super) use origin::Identity;
 pub(super) use origin::is_store;
 
-/// An open database. Its callers run in [`guarded`].
+/// An open database. The callers run its methods inside [`guarded`].
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
-    /// The flag of the file that is currently open.
+    /// The flag for a failed sync of the file that is currently open.
     sync_failed: RwLock<SyncFailed>,
-    /// A new file that gets its name when it is closed.
+    /// A new file, which gets its name when it is closed.
     new: Option<AtomicFile>,
 }
 
 impl File {
-    /// Creates a new file, which appears under its name complete, or not at all.
+    /// Creates a new database file, which appears under its name complete, or not at all.
     pub(super) fn create(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
         let sync_failed = SyncFailed::default();
         let database = create_in(new.file().try_clone()?, catalog, cache_bytes, &sync_failed)?;
         let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
-        // The identity is read before the file gets its name: later, another file may have that name.
+        // The identity is read before the file gets its name. Later, another file may have that name.
         own.origin = Origin::of(path, cache_bytes, identity_of(&new.file().metadata()?));
         new.finish()?;
         Ok(own)
     }
 
-    /// Creates a new file that gets its name when it is closed.
+    /// Creates a new database file that gets its name when it is closed.
     pub(super) fn prepare(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
         let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
@@ -68,7 +68,7 @@ impl File {
         Ok(own)
     }
 
-    /// Returns true if `path` is known to be this file. Returns false if the system has no file identities.
+    /// Returns true if `path` is known to lead to this file. Returns false if the system has no file identities.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         let Origin::File { identity, .. } = &self.origin else { return false };
         let own = *identity.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,13 +112,14 @@ impl File {
         })
     }
 
-    /// Opens an existing file for reading only, as other readers may at the same time. It must have been closed properly.
+    /// Opens an existing file for reading only. Other readers may have it open at the same time. The last writer must have closed
+    /// it properly.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         let (mut own, identity) = settled(path, || {
             let file = fs::File::open(path)?;
             check_start(&file)?;
-            // redb reports a length that is not a multiple of the page size as damage.
+            // redb reports a length that is not a multiple of the page size as damage. So such a file is opened as an overlay.
             if file.metadata()?.len().checked_rem(PAGE_BYTES) != Some(0) {
                 return Self::of_file(file, cache_bytes);
             }
@@ -131,13 +132,13 @@ impl File {
         Ok(own)
     }
 
-    /// Opens a file for reading only. A file that was not closed properly is repaired in memory.
+    /// Opens a file for reading only. If the last writer did not close it properly, it is repaired in memory.
     pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         Ok(settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))?.0)
     }
 
-    /// Like [`open_overlay`](Self::open_overlay), for a file that is open for reading.
+    /// Like [`open_overlay`](Self::open_overlay), but for a file that has already been opened for reading.
     pub(super) fn of_file(file: fs::File, cache_bytes: usize) -> Result<Self, Fault> {
         check_start(&file)?;
         guarded(|| {
@@ -173,7 +174,7 @@ impl File {
     }
 
     fn handle(&self) -> RwLockReadGuard<'_, Handle> {
-        // The handle changes in one step.
+        // Each change of the handle is a single assignment, so a panic of another thread leaves it consistent.
         self.handle.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,12 +183,12 @@ impl File {
         matches!(&*self.handle(), Handle::ReadOnly(_) | Handle::Overlay { .. })
     }
 
-    /// Returns the number of times that the file has been reopened or exchanged.
+    /// Returns the number of times that the file has been reopened or exchanged since it was opened.
     pub(super) fn generation(&self) -> u64 {
         self.handle().generation()
     }
 
-    /// Returns the flag that is set after a failed sync. The contents may then not be on disk.
+    /// Returns the flag that is set when a sync fails. After a failed sync, the contents may not be on disk.
     pub(super) fn sync_failed(&self) -> SyncFailed {
         self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -201,12 +202,13 @@ impl File {
         }
     }
 
-    /// Returns the current path of the file, or the path that it gets on closing; `None` if the database is not in a file.
+    /// Returns the current path of the file, or the path that it will have after closing. Returns `None` if the database is not in
+    /// a file.
     pub(super) fn target(&self) -> Option<&Path> {
         self.new.as_ref().map(AtomicFile::target).or_else(|| self.path())
     }
 
-    /// Returns the path of the file; `None` if it has no name yet, or if the database is not in a file.
+    /// Returns the path of the file. Returns `None` if the file has no name yet, or if the database is not in a file.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File { path, .. } => Some(path),
@@ -214,17 +216,17 @@ impl File {
         }
     }
 
-    /// Closes the file and opens it again, which redb requires after a failed read or write. Returns the state that it contains. No write
-    /// may be in progress. The file stays closed if it cannot be opened.
+    /// Closes the file and opens it again, which redb requires after a failed read or write. Returns the counters that the file
+    /// contains. No write may be in progress. If the file cannot be opened, it stays closed.
     ///
-    /// Earlier read transactions can no longer be used.
+    /// Read transactions that were started before can no longer be used.
     pub(super) fn reopen(&self, catalog: &Catalog) -> Result<State, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
             let generation = handle.generation();
             match &*handle {
                 Handle::ReadOnly(_) | Handle::Overlay { .. } => return Err(read_only()),
-                // The fault that is the reason for reopening was returned before.
+                // The fault that caused this reopening has already been returned.
                 Handle::Open(opened) => drop(opened.close()),
                 Handle::Closed { .. } => {}
             }
@@ -246,7 +248,8 @@ impl File {
         }
     }
 
-    /// Takes over the database of `other`, whose file was renamed to the path of this file. Readers of the old file continue.
+    /// Takes over the database of `other`, whose file was renamed to the path of this file. Current readers continue to read the
+    /// old file.
     pub(super) fn exchange(&self, other: &Self) {
         let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
         let own = handle.generation();
@@ -281,7 +284,8 @@ impl File {
         }
     }
 
-    /// Starts the only write transaction. If it is `synced`, it is on disk when its commit returns; otherwise with the next synced commit.
+    /// Starts the only write transaction. If `synced` is true, the transaction is on disk when its commit returns. Otherwise, it is
+    /// on disk after the next synced commit.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
             Handle::Open(opened) => opened.with(|database| Ok(database.begin_write()?))?,
@@ -294,7 +298,7 @@ impl File {
         Ok(transaction)
     }
 
-    /// Checks the checksum of every page, and repairs the file, by redb. Returns false if a repair was necessary.
+    /// Tests the checksum of every page, and repairs the file. redb does both. Returns false if a repair was necessary.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.check_integrity()?)),
@@ -304,7 +308,7 @@ impl File {
         })
     }
 
-    /// Moves all pages to the front and shortens the file. No read transaction may be open.
+    /// Moves all pages to the front of the file, and shortens the file. No read transaction may be open.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.compact()?)),
@@ -316,15 +320,15 @@ impl File {
     /// Closes the file. A new file then gets its name.
     ///
     /// # Errors
-    /// Returns an error if the last write of redb failed, so that the next opening has to repair the file. Returns an error if a new file
-    /// cannot get its name.
+    /// Returns an error if the last write of redb failed, so that the next opening has to repair the file. Returns an error if a
+    /// new file cannot get its name.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let is_written = matches!(handle, Handle::Open(_));
         close_handle(handle)?;
         let closed = match (&self.new, &self.origin) {
             (Some(new), _) => Some(new.file().try_clone()?),
-            // Its name may belong to another file by now.
+            // Another file may have this path by now. Then it is not read.
             (None, Origin::File { path, identity, .. }) if is_written => {
                 let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
                 let file = fs::File::open(path).ok();

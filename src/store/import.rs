@@ -1,24 +1,25 @@
-//! Imports into a store: one transaction of any size, which starts when the import is committed.
+//! Imports into a store. Each import is one transaction, which may be of any size and starts when the import is committed.
 //!
 //! # Design
 //!
-//! An import may be open for as long as its source takes, or be leaked, so it must not keep other writes waiting. It therefore
-//! takes neither the [log](super::log), which only one writer has at a time, nor redb's one write transaction before its commit.
+//! An import may stay open for as long as its source takes, or be leaked. So it must not keep other writes waiting. Before its
+//! commit, it takes neither the [log](super::log), which only one writer at a time can have, nor redb's only write transaction.
 //!
-//! | | before the commit | at the commit, with the right to write |
+//! | | before the commit | at the commit, while the import holds the log |
 //! |---|---|---|
-//! | rows | parsed into batches by the [`Import`] of the engine | looked up again after another write: replaced rows, insertion order |
-//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, inserted with their insertion order |
-//! | file | not touched | one redb transaction, with the documents, what they replace, a checkpoint if one is due, and the counters |
+//! | rows | parsed into batches by the [`Import`] of the engine | replaced rows and insertion order are looked up again if another write was made in between |
+//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, and inserted with their places |
+//! | file | not changed | one redb transaction: adds the documents, removes the documents that they replace, makes a checkpoint if one is due, and updates the counters |
 //!
-//! So an import replaces the documents that are stored at its commit, as an import of an engine does. Documents are numbered at the commit
-//! because a document must not have a smaller number than a checkpoint that was made in between. The documents of a batch are numbered in
-//! order, so that only the first number of a batch changes, as a rule.
+//! So an import replaces the documents that are stored at the time of its commit, like an import into an engine. Documents are
+//! numbered at the commit, because their numbers must not be less than the number of a checkpoint that was made during the import.
+//! The documents of a batch are numbered in order. So usually only the first number of a batch changes.
 //!
-//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written, as on a full disk, the
-//! import fails, and the database is unchanged. The columns of the import are in memory, as in an engine, and up to 1 MiB of documents.
+//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written, for example on a
+//! full disk, the import fails and the database is unchanged. The columns of the import are in memory, as in an engine. Up to 1 MiB
+//! of its documents is also in memory.
 //!
-//! Documents are written twice: once to the spool, which is not synced and often stays in the system's cache, and once to the database.
+//! Documents are written twice: to the spool and to the database. The spool is not synced, and often stays in the system's cache.
 //! `benches/store.rs` measures imports.
 
 use std::fmt;
@@ -30,13 +31,16 @@ use super::spool::Spool;
 use super::tables::State;
 use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
-/// A running import into a [`Store`]. Nothing of it is visible, or in the database, until [`commit`](Self::commit).
+/// A running import into a [`Store`]. Before [`commit`](Self::commit), the import is not visible, and nothing of it is in the
+/// database.
 ///
-/// Add documents through this type or through [`import_mut`](Self::import_mut). They are written to an unnamed temporary file in the
-/// folder of the database, of about their total size. The file is freed when the import is dropped or the process ends.
+/// Add documents through this type or through [`import_mut`](Self::import_mut). They are written to an unnamed temporary file in
+/// the folder of the database. The file needs about as much space as the documents. It is freed when the import is dropped or the
+/// process ends.
 ///
-/// It is `Send`, and blocks no other write or import before its commit. The commit writes all documents to the database; other writes wait
-/// for it, and searches continue. The documents replace the documents that are stored at that moment.
+/// The type is `Send`. Before its commit, an import blocks no other write and no other import. The commit writes all documents to
+/// the database. Meanwhile other writes wait, and searches continue. The documents replace the documents that are stored at that
+/// moment.
 ///
 /// ```
 /// use casefilter::{Catalog, Durability, ImportMode, Store, StoreOptions};
@@ -53,17 +57,17 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 pub struct StoreImport<'s> {
     store: &'s Store,
     import: Import<'s>,
-    /// The spool. The import has a clone, and writes documents to it.
+    /// The spool. The import of the engine has a clone, through which it writes documents to the spool.
     spool: Arc<Mutex<Option<Spool>>>,
 }
 
 impl Store {
-    /// Starts an import. It blocks no other write until it is [committed](StoreImport::commit).
+    /// Starts an import. Before it is [committed](StoreImport::commit), it blocks no other write.
     ///
     /// # Errors
-    /// Returns [`ReadOnly`](StoreErrorKind::ReadOnly) if the store was opened for reading only. Returns [`Failed`](StoreErrorKind::Failed)
-    /// if an earlier write failed, and the file cannot be written yet. While another write is in progress, the commit reports that failure
-    /// instead.
+    /// Returns [`ReadOnly`](StoreErrorKind::ReadOnly) if the store was opened for reading only. Returns
+    /// [`Failed`](StoreErrorKind::Failed) if an earlier write failed and the file still cannot be written. If another write is in
+    /// progress, this is not tested here, and the commit returns the error instead.
     pub fn import(&self, mode: ImportMode) -> Result<StoreImport<'_>, StoreError> {
         if self.file.is_read_only() {
             return Err(self.error(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")));
@@ -74,7 +78,7 @@ impl Store {
         Ok(self.import_over(mode, Spool::beside(self.file.target())))
     }
 
-    /// Starts an import with this spool.
+    /// Starts an import that uses this spool.
     pub(super) fn import_over(&self, mode: ImportMode, spool: Spool) -> StoreImport<'_> {
         let spool = Arc::new(Mutex::new(Some(spool)));
         let own = Arc::clone(&spool);
@@ -107,7 +111,7 @@ impl<'s> StoreImport<'s> {
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
-    /// Adds the next bytes of the source, which may be split anywhere; see [`Import::push`].
+    /// Adds the next bytes of the source. A chunk may begin and end at any byte; see [`Import::push`].
     ///
     /// # Errors
     /// Returns an error if a document is malformed, or if documents cannot be written to the temporary file.
@@ -117,11 +121,12 @@ impl<'s> StoreImport<'s> {
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
-    /// Returns early the error of a failed write to the temporary file. [`commit`](Self::commit) returns it as well.
+    /// Returns the error of an earlier failed write to the temporary file. [`commit`](Self::commit) would also return it, but
+    /// later.
     ///
     /// # Errors
-    /// Returns [`Io`](StoreErrorKind::Io) if documents could not be written, as on a full disk. The database is unchanged and accepts other
-    /// writes.
+    /// Returns [`Io`](StoreErrorKind::Io) if documents could not be written to the temporary file, for example on a full disk. The
+    /// database is unchanged and accepts other writes.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let spool = lock(&self.spool);
         match spool.as_ref().and_then(Spool::fault) {
@@ -130,11 +135,11 @@ impl<'s> StoreImport<'s> {
         }
     }
 
-    /// Waits for running writes, then makes all documents durable and visible at once.
+    /// Waits for running writes. Then writes all documents to disk, and makes them visible together.
     ///
     /// # Errors
-    /// Returns an error if the last source ends with a malformed document, if the temporary file could not be written, or if the database
-    /// cannot be written. No document of the import is visible then.
+    /// Returns an error if the last source ends with a malformed document, if the temporary file could not be written, or if the
+    /// database cannot be written. Then no document of the import is visible.
     pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);
@@ -150,8 +155,8 @@ impl<'s> StoreImport<'s> {
         let next_document = first.saturating_add(documents.next_number());
         let (state, added) = (State { next_document, ..log.state }, documents.documents());
         let begun = guarded(|| {
-            // redb reuses the pages that a write freed only after the next write has ended. Without an empty write here, the pages that the
-            // previous import freed would stay unused.
+            // redb can reuse the pages that a write freed only after the next write has ended. Without this empty write, the pages
+            // that the previous import freed could not be used for this import.
             store.file.write(true)?.commit()?;
             let transaction = Guarded::new(store.file.write(true)?);
             documents.store(transaction.get()?, first, txn.documents())?;

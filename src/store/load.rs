@@ -1,4 +1,4 @@
-//! Loading a file into an engine: the sealed batches, and the documents stored since the last checkpoint.
+//! Loads a file into an engine: the sealed batches, and the documents that were stored since the last checkpoint.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::engine::{BatchId, Engine, Parts};
 use crate::ingest::read_case;
 use crate::limits::Limits;
 
-/// The engine and the state that were loaded.
+/// The engine that was loaded from a file, and the state of the file.
 pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: State,
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// The number of documents that were parsed because they are in no stored batch.
+    /// The number of documents that had to be parsed, because they are in no stored batch.
     pub(super) replayed: u64,
 }
 
-/// Reads everything but the documents of stored batches. `hasher` is the hasher of the engine whose cases will be replaced, if there is
-/// one.
+/// Reads everything except the documents of stored batches. If the result will replace the cases of an engine, `hasher` is the
+/// hasher of that engine.
 pub(super) fn load(
     file: &File,
     catalog: &Catalog,
@@ -63,7 +63,7 @@ pub(super) fn load(
             let gone: Vec<usize> = released_rows(&batch, &released).filter(|row| live.get(*row)).collect();
             found = found.saturating_add(gone.len());
             let live = live.without(gone);
-            // The engine drops a batch without rows, so a store never has one; plans divide by the number of rows.
+            // The engine drops batches without rows, so a store never contains such a batch. Plans divide by the number of rows.
             let last_place = batch.place_range().map_or(0, |(_, last)| last);
             if batch.rows() == 0
                 || batch.document_number(0).is_none()
@@ -92,7 +92,7 @@ pub(super) fn load(
             }
         };
         let count = usize::try_from(documents.len()?).unwrap_or(usize::MAX);
-        // The pages of a damaged file may form a cycle.
+        // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
         for entry in documents.range(state.checkpoint..)?.take(count.saturating_add(1)) {
             let (number, bytes) = entry?;
             let number = number.value();
@@ -139,7 +139,7 @@ pub(super) fn load(
     })
 }
 
-/// Returns the numbers of the documents released since the last checkpoint, ascending.
+/// Returns the numbers of the documents that were released since the last checkpoint, in ascending order.
 fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<Vec<u64>, Fault> {
     let count = table.len()?;
     if count != state.released {
@@ -157,7 +157,7 @@ fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<
     Ok(released)
 }
 
-/// Returns the rows of a batch whose documents were released.
+/// Returns the rows of a batch whose documents have been released.
 fn released_rows<'b>(batch: &'b Batch, released: &'b [u64]) -> impl Iterator<Item = usize> + 'b {
     let rows = if released.is_empty() { 0 } else { batch.rows() };
     (0..rows).filter(|row| {

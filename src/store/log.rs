@@ -1,4 +1,4 @@
-//! The log: the state of the file that one write passes to the next.
+//! The state of the file that each write takes from the previous write.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -7,24 +7,25 @@ use super::batches::StoredBatch;
 use super::error::{Fault, StoreErrorKind};
 use super::tables::State;
 
-/// The state of the file that the next write needs.
+/// The state of the file that the next write needs. It is protected by the writer lock.
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) state: State,
-    /// The stored batches, by number.
+    /// The stored batches, by batch number.
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// The number of cases stored or deleted since the last checkpoint; `u64::MAX` if the next write has to make a checkpoint.
+    /// The number of cases that were stored or deleted since the last checkpoint. `u64::MAX` if the next write must make a
+    /// checkpoint.
     pub(super) since_checkpoint: u64,
-    /// True after a failed write: memory may differ from the file.
+    /// True after a failed write. The state in memory may then differ from the file.
     pub(super) failed: bool,
     /// True between the commit of a write and its publication in memory.
     pub(super) is_ahead: bool,
-    /// True if the last write is not synced yet.
+    /// True if the last write has not been synced yet.
     pub(super) is_unsynced: bool,
     pub(super) is_read_only: bool,
-    /// The number of reopenings for readers since the last synced write.
+    /// The number of times that the file was reopened for readers since the last synced write.
     pub(super) reopenings: u64,
-    /// The earliest time of the next attempt to recover.
+    /// The earliest time at which the next recovery may be attempted.
     pub(super) next_try: Option<Instant>,
 }
 

@@ -1,8 +1,8 @@
-//! Members of stored documents that are not fields, but look like a field of a filter.
+//! Finds members of stored documents that are not fields, but have names similar to a field of a filter.
 //!
-//! The store keeps no counts of such members: to update them, each replaced or deleted document would have to be read again. Instead, a
-//! sample of the stored documents is read, or all documents of a small store. So a member that few documents have may be missed. This works
-//! for files of every version.
+//! The store does not keep counts of such members. To update such counts, each replaced or deleted document would have to be read
+//! again. Instead, the store reads a sample of its documents. If the store is small, it reads all documents. So it may miss a
+//! member that only few documents have. This works for files of every version.
 
 use super::database::Store;
 use super::documents::Documents;
@@ -14,19 +14,20 @@ use crate::filter::{Filter, Warning, WarningKind};
 use crate::ingest::{DocumentTemplate, read_by_template};
 use crate::limits::Limits;
 
-/// The approximate minimum number of documents in a sample. A sample has fewer than twice as many.
+/// The approximate minimum number of documents in a sample. A sample has less than twice this number.
 const SAMPLE_CASES: usize = 1000;
 
 /// A sample ends when the total size of its documents reaches this number of bytes.
 const SAMPLE_BYTES: usize = 16 << 20;
 
 impl Store {
-    /// Returns hints about members of stored documents that are not searched, because they are not fields, but look like a field of the
-    /// filter.
+    /// Returns hints about members of stored documents that cannot be searched because they are not fields. Only members whose
+    /// names are similar to a field of the filter get a hint.
     ///
-    /// Reads a sample of 1,000 to 2,000 evenly distributed documents, but at most about 16 MiB. A hint says how many documents of the
-    /// sample have the member. There are no hints if the file cannot be read, or for a [joined](Filter::and) filter: the author of a part
-    /// may not be the reader of the hint. An import [notes](crate::ImportReport::notes) all such members with exact counts.
+    /// Reads a sample of 1,000 to 2,000 evenly distributed documents, but at most about 16 MiB. A hint says how many documents of
+    /// the sample have the member. Returns no hints if the file cannot be read. Also returns no hints for a [joined](Filter::and)
+    /// filter, because the author of one part may not be the reader of the hint. An import [notes](crate::ImportReport::notes) all
+    /// such members, with exact counts.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, Store, StoreOptions, WarningKind};
@@ -74,7 +75,7 @@ impl Store {
         hints
     }
 
-    /// Reads a sample of the documents. Returns the number of documents and the notes on them.
+    /// Reads a sample of the documents. Returns the number of documents that were read, and the notes on them.
     fn notes_on_sample(&self) -> (u64, Vec<DocumentNote>) {
         let (numbers, attachment) = self.engine.sample(SAMPLE_CASES);
         let Some(documents) = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>()) else {

@@ -1,70 +1,75 @@
-//! The durable store: documents in a file.
+//! The durable store: keeps documents in a file, and their columns and indexes in memory.
 //!
-//! One file contains everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed batches of columns.
-//! `src/store/FORMAT.md` describes it: tables, keys, values, versions, and what is on disk when. Either one store has the file open for
-//! writing, or any number of stores, in any processes, have it open for reading only ([`Store::open_read_only`]). Any other opener gets
-//! [`StoreErrorKind::InUse`]. Columns and indexes are in memory. Documents are read from the file, those of one page at a time.
+//! One file contains everything. It is a [redb](https://docs.rs/redb) database with the documents, and with the sealed batches of
+//! columns as bytes. `src/store/FORMAT.md` describes its tables, keys, values and versions, and when a write is on disk. One store
+//! may have the file open for writing. Alternatively, any number of stores, in any processes, may have it open for reading only
+//! ([`Store::open_read_only`]). Any other attempt to open the file returns [`StoreErrorKind::InUse`]. Documents are read from the
+//! file, only those of one page at a time.
 //!
-//! **Durability.** A write is one transaction: it adds its documents, removes documents that were replaced or deleted, and changes the
-//! counters. [`Durability::Synced`] returns when the write is on disk. [`Durability::Grouped`] returns when the write is visible; it is on
-//! disk with the next synced write, with [`Store::sync`], or with the next checkpoint. After a crash the file has every write up to some
-//! moment, and no part of a later write. That moment is not before the last write that was acknowledged as synced. A failed write is not
-//! visible, but it may be on disk.
+//! **Durability.** A write is one transaction: it adds its documents, removes documents that were replaced or deleted, and changes
+//! the counters. [`Durability::Synced`] returns when the write is on disk. [`Durability::Grouped`] returns when the write is
+//! visible. It is on disk with the next synced write, with [`Store::sync`], or with the next checkpoint. After a crash, the file
+//! has all writes up to some moment, and no part of a later write. This includes every write that was acknowledged as synced. A
+//! failed write is not visible, but it may be on disk.
 //!
-//! **Faults.** redb stops using a file after a failed read or write, for example on a full disk. Reading continues: the first reader that
-//! notices this closes the file and opens it again, a limited number of times. Writing continues too: the next write, or
-//! [`Store::recover`], opens the file again and tries. If the failed write is on disk after all, the documents are loaded again and include
-//! it. In two cases writes fail with [`StoreErrorKind::Failed`] until the store is opened again: grouped writes were lost with the closed
-//! file, in which case reads fail as well; or a sync failed, after which the system may show data that is not on disk.
+//! **Faults.** redb stops using a file after a failed read or write, for example on a full disk. The first reader that notices this
+//! closes the file and opens it again, so that reading continues. This happens a limited number of times. The next write, or
+//! [`Store::recover`], also opens the file again, so that writing continues. If the failed write turns out to be on disk, the
+//! documents are loaded again, and include that write. In two cases, writes fail with [`StoreErrorKind::Failed`] until the host
+//! opens the store again. In the first case, grouped writes were lost when the file was closed; then reads fail as well. In the
+//! second case, a sync failed. After that, the system may show data that is not on disk.
 //!
-//! **Imports.** An import of any size is one write, which starts at [`StoreImport::commit`]. Until then its documents are in a temporary
-//! file in the folder of the database, other writes continue, and nothing of the import is in the database.
+//! **Imports.** An import of any size is one write, which starts at [`StoreImport::commit`]. Until then, its documents are in a
+//! temporary file in the folder of the database. Other writes continue, and nothing of the import is in the database.
 //!
-//! All this requires a disk that reports syncs truthfully. A disk that reports a sync which it did not make may lose acknowledged writes.
-//! The store then finds an earlier state or damage, but no mixture of states.
+//! All this requires a disk that reports syncs truthfully. If a disk reports a sync that it did not make, acknowledged writes may
+//! be lost. The store then finds an earlier state or damage, but never a mixture of states.
 //!
-//! **Records.** In addition to documents, a host may store other data, such as applicants, as records: text under a kind and a key
-//! ([`Store::records`], [`Store::write_records`]). Writes of records are always synced and atomic, and are serialized with the writes of
-//! documents. Records have checksums, and are verified, copied and compacted like the documents.
+//! **Records.** In addition to documents, a host may store other data as records, such as applicants. A record is a text under a
+//! kind and a key ([`Store::records`], [`Store::write_records`]). Writes of records are always synced and atomic. They are
+//! serialized with the writes of documents. Records have checksums, and are verified, copied and compacted like documents.
 //!
-//! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment, so it also finds
-//! documents that were replaced since. The file cannot reuse their pages while such a search, or an iterator of [`Store::documents`],
-//! exists.
+//! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment. So it can
+//! still read documents that were replaced after that moment. While such a search, or an iterator of [`Store::documents`], exists,
+//! the file cannot reuse the pages of these documents.
 //!
-//! **Checkpoints and merging.** A document is written once and also serves as the log. Documents stored since the last checkpoint are
-//! parsed again on opening. A checkpoint is made every 16,384 stored or deleted documents ([`StoreOptions::checkpoint_every`]), by
-//! [`Store::checkpoint`], and on closing. It stores the new batches (about 300 bytes a document) and the changed live rows, and removes
-//! batches that no longer exist. Writes wait for it, searches do not. The columns of a document are stored again whenever its batch is
-//! merged or gets newer documents, about four times until the batch is full. The columns of the newest 2,000 documents, whose batch still
-//! grows, are stored at each checkpoint.
+//! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents
+//! that were stored since the last checkpoint are parsed again. A checkpoint is made after every 16,384 stored or deleted documents
+//! ([`StoreOptions::checkpoint_every`]), by [`Store::checkpoint`], and when the store is closed. It stores the new batches (about
+//! 300 bytes per document) and the changed live rows, and removes batches that no longer exist. Writes wait for a checkpoint, but
+//! searches do not. The columns of a document are stored again whenever its batch is merged or gets newer documents. This happens
+//! about four times until the batch is full. The columns of the newest 2,000 documents, whose batch still grows, are stored at each
+//! checkpoint.
 //!
-//! Each write merges only a part of a batch: at most one column, or the keys of a batch that replaces others. The slowest of 200,000 writes
-//! to a million documents took some 30 ms, for a column of strings. The keys of the index are merged in the same way. Searches do not wait
-//! for merges.
+//! Each write merges only a part of a batch: at most one column, or the keys of a batch that replaces other batches. The slowest of
+//! 200,000 writes to a million documents took about 30 ms, for a column of strings. The keys of the index are merged in the same
+//! way. Searches do not wait for merges.
 //!
-//! **File growth and compaction.** Replaced data leave free pages, which can be reused from the second write after that. Until an import
-//! ends, both its documents and the documents that it replaces are in the file. So repeated imports of the same documents take about twice
-//! the space of one import, and the size of their texts once more while they run. redb doubles the length of a file that is too short, and
-//! the system stores only the written part: the length may be twice the space that the file takes. Pages that a reader may still need (a
-//! search, a backup, an iterator of [`Store::documents`]) are kept until it ends. The file does not become shorter by itself.
-//! [`Store::compact`] moves all pages to the front and cuts the file; it needs exclusive access to the store. [`Store::compact_online`]
-//! replaces the file with a copy while searches continue and writes wait; it needs space for the copy.
+//! **File growth and compaction.** Replacing data leaves free pages, which can be reused from the second write after that. Until an
+//! import ends, the file contains both the documents of the import and the documents that it replaces. So repeated imports of the
+//! same documents need about twice the space of one import. While an import runs, it needs the size of its documents once more. If
+//! a file is too short, redb doubles its length, but the system stores only the part that was written. So the length of the file
+//! may be twice the space that it takes. Pages that a reader may still need are kept until the reader ends. Readers are searches,
+//! backups and iterators of [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to
+//! the front and shortens the file; it needs exclusive access to the store. [`Store::compact_online`] replaces the file with a copy
+//! while searches continue and writes wait; it needs space for the copy.
 //!
-//! **Copies.** [`Store::backup`] copies a consistent state into a new file while searches and writes continue. Copying the file by other
-//! means is safe only while no store has it open.
+//! **Copies.** [`Store::backup`] copies a consistent state into a new file, while searches and writes continue. Copying the file by
+//! other means is safe only while no store has the file open.
 //!
-//! **New files.** A new store or copy appears under its name whole and synced, or not at all ([`AtomicFile`]). Only its owner can read
-//! it (mode 0600).
+//! **New files.** The file of a new store or copy appears under its name complete and synced, or not at all ([`AtomicFile`]). Only
+//! the owner can read it (mode 0600).
 //!
-//! **Bytes after the end.** A file of redb consists of whole pages of 4,096 bytes. Up to 4,095 more bytes at the end are ignored. More
-//! pages at the end count as free space, as after a crash.
+//! **Bytes after the end.** A file of redb consists of whole pages of 4,096 bytes. Up to 4,095 additional bytes at the end are
+//! ignored. Additional pages at the end are treated as free space, as after a crash.
 //!
-//! **Detection of damage.** Every document, part of a batch, bitmap and counter has a checksum that is bound to its key. The counts of
-//! rows, documents and batches must agree. Values are validated even if their checksum is right. Damage is [`StoreErrorKind::Corrupt`]
-//! with the name of the file, on opening or when a page needs a damaged document. redb panics on some damage. The store catches these
-//! panics, but a panic hook still runs; it can call [`Store::catches_panics`]. A process that aborts on panics ends there.
-//! [`Store::verify`] checks everything, and each document against its columns. After a crash, opening may have to read the whole file once,
-//! to repair it. A forged file may lead to wrong answers, but to nothing worse.
+//! **Detection of damage.** Every document, part of a batch, bitmap and counter has a checksum that depends on its key. The counts
+//! of rows, documents and batches must agree. Values are validated even if their checksum is right. Damage is reported as
+//! [`StoreErrorKind::Corrupt`], with the name of the file. It is reported when the store is opened, or when a page needs a damaged
+//! document. redb panics on some damage. The store catches these panics, but the panic hook still runs; the hook can call
+//! [`Store::catches_panics`]. A process that is compiled to abort on panics ends there. [`Store::verify`] checks the whole file,
+//! and compares each document with its columns. After a crash, opening may have to read the whole file once, to repair it. A forged
+//! file may cause wrong answers, but no worse harm.
 //!
 //! ```
 //! use casefilter::{Catalog, Durability, Filter, SearchRequest, Store, StoreOptions};

@@ -1,17 +1,17 @@
-//! Options of a store, and the durability of its writes.
+//! The options of a store, and the durability of its writes.
 
 use crate::batch::MAX_ROWS;
 use crate::limits::Limits;
 
-/// The durability of a write: the moment from which it is on disk.
+/// The durability of a write: it determines when the write is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Durability {
     /// The write is on disk before the call returns.
     #[default]
     Synced,
-    /// The write is on disk with the next synced write, the next [`Store::sync`](super::Store::sync), or when the store is closed. An
-    /// earlier crash loses the whole write.
+    /// The write is on disk after the next synced write, after the next [`Store::sync`](super::Store::sync), or after the store is
+    /// closed. A crash before that loses the whole write.
     Grouped,
 }
 
@@ -36,14 +36,14 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. [`FilterBuilder`](crate::FilterBuilder) has the
-    /// limits of bodies, texts and parameters.
+    /// Sets the limits on documents and, with [`Limits::page`], on the pages of searches. The limits on bodies, filter texts and
+    /// parameters are set in [`FilterBuilder`](crate::FilterBuilder).
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Sets the size of the cache of the file in bytes. Columns are not part of it. The default is 64 MiB.
+    /// Sets the size of the cache for pages of the file, in bytes. Columns are not in this cache. The default is 64 MiB.
     #[must_use]
     pub fn cache_bytes(self, cache_bytes: usize) -> Self {
         Self { cache_bytes, ..self }
@@ -55,7 +55,7 @@ impl StoreOptions {
         Self { checkpoint_every: cases.max(1), ..self }
     }
 
-    /// Sets the maximum number of documents in a batch. The default is 65,536; smaller values are for tests.
+    /// Sets the maximum number of documents in a batch. The default is 65,536. Smaller values are meant for tests.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }

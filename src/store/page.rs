@@ -1,4 +1,4 @@
-//! Pages of cases whose documents are read in parts.
+//! Finds a page of cases, and reads its documents in several parts. The service streams long pages with it.
 
 use super::database::Store;
 use super::documents::Documents;
@@ -7,9 +7,9 @@ use crate::engine::FoundRows;
 use crate::filter::SearchRequest;
 use crate::stop::StopConditions;
 
-/// The page of cases that a search found. Their documents are not read yet.
+/// A page of cases that a search found. Its documents have not been read yet.
 ///
-/// Later writes do not change it. While it exists, the file cannot reuse the pages of its documents.
+/// Later writes do not change the page. While it exists, the file cannot reuse the disk pages of its documents.
 pub(crate) struct FoundPage {
     rows: FoundRows,
 }
@@ -20,20 +20,20 @@ impl FoundPage {
         self.rows.len()
     }
 
-    /// Returns the number of selected cases, if the request counts them.
+    /// Returns the number of selected cases, if the request asks for the count.
     pub(crate) fn total(&self) -> Option<u64> {
         self.rows.total
     }
 
-    /// Returns the same number as [`SearchAnswer::examined`](crate::SearchAnswer::examined).
+    /// Returns the value of [`SearchAnswer::examined`](crate::SearchAnswer::examined) for this search.
     pub(crate) fn examined(&self) -> u64 {
         self.rows.examined
     }
 }
 
 impl Store {
-    /// Finds the page of a request, and reads its first documents like [`read_page`](Self::read_page). `new` gets the number of cases
-    /// on the page.
+    /// Finds the page of a request. Then reads documents from the start of the page, like [`read_page`](Self::read_page). `new`
+    /// creates an empty part from the number of cases on the page.
     ///
     /// # Errors
     /// Returns the errors of [`search`](Self::search).
@@ -52,14 +52,14 @@ impl Store {
         Ok((FoundPage { rows }, part))
     }
 
-    /// Passes the documents of a page to `take`, in order, starting at index `from`. Stops when `take` returns false. Returns an error if
-    /// `stop` is to stop it.
+    /// Passes the documents of a page to `take`, in order, starting at index `from`. Ends when `take` returns false, and returns
+    /// the part that `take` has filled. Returns an error if the stop check `stop` says that the search must stop.
     ///
-    /// If the file has to be reopened, reading starts again with another value of `new`.
+    /// If the file has to be reopened, reads the page again from index `from`, into another part that `new` creates.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, if a document is damaged, or if the file was reopened and a document was replaced in
-    /// between.
+    /// Returns an error if the file cannot be read, or if a document is damaged. Also returns an error if the file was reopened,
+    /// and a document of the page had been replaced or deleted before.
     pub(crate) fn read_page<T>(
         &self,
         page: &FoundPage,
@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// Reads documents, starting at index `from`.
+/// Passes the documents of a page to `take`, starting at index `from`.
 fn read<T>(
     rows: &FoundRows,
     documents: &Documents,

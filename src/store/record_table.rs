@@ -1,4 +1,4 @@
-//! The table of records: reading, counting, checking and copying.
+//! The table of records: reads, counts, checks and copies records.
 
 use std::ops::Bound;
 
@@ -13,7 +13,7 @@ use super::tables::{
 pub(super) type Key = (&'static str, &'static str);
 pub(super) type Bytes = &'static [u8];
 
-/// The sizes of some records, in bytes.
+/// The sizes of a set of records, in bytes.
 #[cfg(feature = "service")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RecordSizes {
@@ -22,8 +22,8 @@ pub(crate) struct RecordSizes {
     pub(crate) largest: usize,
 }
 
-/// Stores the number of records and the format version of files with records, then commits. The version keeps older libraries out, which
-/// would not copy records.
+/// Stores the count of records, sets the format version to that of files with records, and commits. Older libraries reject this
+/// version. They would not include the records in their copies.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     let count = transaction.open_table(RECORDS)?.len()?;
     {
@@ -34,7 +34,7 @@ pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     Ok(transaction.commit()?)
 }
 
-/// Opens the table in a transaction; `None` in a file that never had a record.
+/// Opens the table of records in a transaction. Returns `None` if the file has never had a record.
 pub(super) fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>>, Fault> {
     match reading.open_table(RECORDS) {
         Ok(table) => Ok(Some(table)),
@@ -43,7 +43,7 @@ pub(super) fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>
     }
 }
 
-/// Checks that the table has `counted` records, without reading them.
+/// Checks that the table has exactly `counted` records, without reading the records.
 pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
     let found = match open(&file.read()?)? {
         Some(table) => table.len()?,
@@ -55,7 +55,7 @@ pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads and checks every record. Returns their number.
+/// Reads and checks every record. Returns the count of records.
 pub(super) fn verify(file: &File) -> Result<u64, Fault> {
     let reading = file.read()?;
     let Some(table) = open(&reading)? else { return Ok(0) };
@@ -65,7 +65,7 @@ pub(super) fn verify(file: &File) -> Result<u64, Fault> {
         let (kind, key) = key.value();
         record_from_bytes(kind, key, bytes.value())?;
         let own = Some((kind.to_owned(), key.to_owned()));
-        // The pages of a damaged file may form a cycle.
+        // The pages of a damaged file may form a cycle, so the keys must ascend.
         if last >= own {
             return Err(Fault::corrupt(format!("the {kind} {key} is not in its place")));
         }
@@ -105,7 +105,7 @@ pub(super) fn with_prefix(
 ) -> Result<Vec<(String, String)>, Fault> {
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
     let mut found = Vec::new();
-    // The pages of a damaged file may form a cycle.
+    // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
     for entry in table.range((kind, prefix)..)?.take(count) {
         let (key, bytes) = entry?;
         let (own, key) = key.value();
@@ -117,7 +117,7 @@ pub(super) fn with_prefix(
     Ok(found)
 }
 
-/// Passes every record of a kind to `take`, in key order. One record is in memory at a time.
+/// Passes every record of a kind to `take`, in key order. Only one record at a time is in memory.
 #[cfg(feature = "service")]
 pub(super) fn each(
     table: &impl ReadableTable<Key, Bytes>,
@@ -125,7 +125,7 @@ pub(super) fn each(
     mut take: impl FnMut(&str),
 ) -> Result<(), Fault> {
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
-    // The pages of a damaged file may form a cycle.
+    // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
     for entry in table.range((kind, "")..)?.take(count) {
         let (key, bytes) = entry?;
         let (own, key) = key.value();
@@ -137,7 +137,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Returns the size of a record in bytes, or 0 if there is no such record.
+/// Returns the size of a record in bytes, or 0 if the record does not exist.
 #[cfg(feature = "service")]
 pub(super) fn size(table: &impl ReadableTable<Key, Bytes>, kind: &str, key: &str) -> Result<usize, Fault> {
     Ok(table.get((kind, key))?.map_or(0, |bytes| bytes.value().len()))
@@ -152,7 +152,7 @@ pub(super) fn sizes(
 ) -> Result<RecordSizes, Fault> {
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
     let mut sizes = RecordSizes::default();
-    // The pages of a damaged file may form a cycle.
+    // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
     for entry in table.range((kind, prefix)..)?.take(count) {
         let (key, bytes) = entry?;
         let (own, key) = key.value();
@@ -180,7 +180,7 @@ pub(super) fn page(
         if own != kind {
             break;
         }
-        // The pages of a damaged file may form a cycle.
+        // The pages of a damaged file may form a cycle, so the keys must ascend.
         let last = found.last().map(|(last, _)| &**last).or(after);
         if last.is_some_and(|last| last >= key) {
             return Err(Fault::corrupt(format!("the {kind} {key:?} is not in its place")));

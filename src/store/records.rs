@@ -1,4 +1,4 @@
-//! Records, which a host stores in addition to documents: text under a kind and a key.
+//! Records: texts that a host stores in addition to documents, under a kind and a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use super::tables::{RECORDS, record_to_bytes};
 /// A consistent, read-only view of the records; see [`Store::records`].
 pub struct Records<'s> {
     store: &'s Store,
-    /// The generation of the file that the table is read from.
+    /// The generation of the file that the table is read from: the count of earlier reopenings and exchanges.
     generation: u64,
-    /// The table; `None` if the file never had a record.
+    /// The table, or `None` if the file has never had a record.
     table: Option<Guarded<ReadOnlyTable<Key, Bytes>>>,
-    /// Keeps the database open. Dropped last.
+    /// Keeps the database open. This field is dropped last.
     _opened: Option<Arc<Opened>>,
 }
 
@@ -35,10 +35,11 @@ pub struct RecordWrite<'t> {
 }
 
 impl Store {
-    /// Returns a reader of the records at this moment. Later writes do not change what it reads.
+    /// Returns a reader of the records in their current state. Later writes do not change the result of the reader.
     ///
-    /// A record is a text under a kind and a key that the host chooses. Both are any texts, also empty ones, and are compared byte by byte.
-    /// [The guide](crate::guide::durability#records-beside-the-documents) shows keys of several parts.
+    /// A record is a text under a kind and a key that the host chooses. Kind and key may be any strings, also empty strings. They
+    /// are compared byte by byte. [The guide](crate::guide::durability#records-beside-the-documents) shows keys that consist of
+    /// several parts.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreError, StoreOptions};
@@ -70,13 +71,13 @@ impl Store {
         self.reading(self.file.generation(), open, open)
     }
 
-    /// Reads and writes records in one transaction. It is atomic, isolated from other writes, and on disk when the call returns. If the
-    /// closure returns an error, nothing is written.
+    /// Reads and writes records in one transaction. The transaction is atomic and isolated from other writes, and is on disk when
+    /// the call returns. If the closure returns an error, nothing is written.
     ///
-    /// The closure must not call methods of this store that write: they would deadlock.
+    /// The closure must not call methods that write to this store, because they would deadlock.
     ///
     /// # Errors
-    /// Returns the error of the closure, or an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
+    /// Returns the error of the closure. Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
     pub fn write_records<T, E: From<StoreError>>(
         &self,
         write: impl FnOnce(&mut RecordWrite<'_>) -> Result<T, E>,
@@ -92,7 +93,7 @@ impl Store {
             let outcome = write(&mut records)?;
             let is_changed = records.is_changed;
             drop(records);
-            // The closure may have ignored an error.
+            // The closure may have ignored an error of a record write.
             log.check().map_err(|fault| self.error(fault))?;
             if !is_changed {
                 return Ok(outcome);
@@ -107,7 +108,7 @@ impl Store {
 }
 
 impl Records<'_> {
-    /// Returns the record of a key.
+    /// Returns the record with this key, or `None` if it does not exist.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if the record is damaged.
@@ -115,7 +116,7 @@ impl Records<'_> {
         self.read(|table| get(table, kind, key))
     }
 
-    /// Returns the records whose keys begin with `prefix`, with their keys, in key order.
+    /// Returns the records whose keys begin with `prefix`, as pairs of key and text, in key order.
     ///
     /// # Errors
     /// Returns the errors of [`get`](Self::get).
@@ -123,7 +124,8 @@ impl Records<'_> {
         self.read(|table| with_prefix(table, kind, prefix))
     }
 
-    /// Returns at most `most` records of a kind with their keys, in key order. Starts after the key `after`, if it is given.
+    /// Returns at most `most` records of a kind, as pairs of key and text, in key order. If `after` is given, starts after this
+    /// key.
     ///
     /// # Errors
     /// Returns the errors of [`get`](Self::get).
@@ -136,7 +138,7 @@ impl Records<'_> {
         self.read(|table| page(table, kind, after, most))
     }
 
-    /// Returns the size of a record in bytes, or 0 if there is no such record.
+    /// Returns the size of a record in bytes, or 0 if the record does not exist.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
@@ -154,7 +156,7 @@ impl Records<'_> {
         self.read(|table| sizes(table, kind, prefix))
     }
 
-    /// Reads from the table. Returns the default value if there is no table.
+    /// Reads from the table of records. Returns the default value if the file has no such table.
     fn read<T: Default>(
         &self,
         read: impl Fn(&ReadOnlyTable<Key, Bytes>) -> Result<T, Fault>,
@@ -169,7 +171,7 @@ impl Records<'_> {
 }
 
 impl RecordWrite<'_> {
-    /// Runs a call of redb. If it fails, the whole transaction is dropped.
+    /// Calls redb. If the call fails, marks the store as failed, so that the whole transaction is dropped.
     fn run<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, StoreError> {
         guarded(|| call(self)).map_err(|fault| {
             self.log.fail();
@@ -177,7 +179,7 @@ impl RecordWrite<'_> {
         })
     }
 
-    /// Returns the record of a key. Sees earlier changes of this transaction.
+    /// Returns the record with this key, or `None` if it does not exist. Earlier changes of this transaction are visible.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if the record is damaged.
@@ -185,7 +187,8 @@ impl RecordWrite<'_> {
         self.run(|own| get(own.table.get()?, kind, key))
     }
 
-    /// Returns the records whose keys begin with `prefix`, like [`Records::with_prefix`].
+    /// Returns the records whose keys begin with `prefix`, as pairs of key and text, in key order. Earlier changes of this
+    /// transaction are visible.
     ///
     /// # Errors
     /// Returns the errors of [`get`](Self::get).
@@ -193,7 +196,8 @@ impl RecordWrite<'_> {
         self.run(|own| with_prefix(own.table.get()?, kind, prefix))
     }
 
-    /// Passes every record of a kind to `take`, in key order. Sees earlier changes of this transaction. One record is in memory at a time.
+    /// Passes every record of a kind to `take`, in key order. Earlier changes of this transaction are visible. Only one record at a
+    /// time is in memory.
     ///
     /// # Errors
     /// Returns the errors of [`get`](Self::get).
@@ -202,7 +206,7 @@ impl RecordWrite<'_> {
         self.run(|own| super::record_table::each(own.table.get()?, kind, take))
     }
 
-    /// Stores a record. Returns true if it replaced a record.
+    /// Stores a record. Returns true if it replaced an existing record.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -212,7 +216,7 @@ impl RecordWrite<'_> {
         self.run(|own| Ok(own.table.get_mut()?.insert((kind, key), bytes.as_slice())?.is_some()))
     }
 
-    /// Removes a record. Returns false if there is no such record.
+    /// Removes a record. Returns false if the record does not exist.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.

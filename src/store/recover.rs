@@ -1,11 +1,11 @@
-//! Recovery after a fault of the file: reopening it for reading and for writing.
+//! Recovers after a failed read or write of the file: reopens the file for reading and for writing.
 //!
-//! redb stops using a file after a failed read or write, for example on a full disk. Reopening the file shows the last commit. Usually that
-//! is the state in memory. If it contains a write that was reported as failed but is on disk, the documents are loaded again. No
-//! acknowledged write is lost silently:
+//! redb stops using a file after a failed read or write, for example on a full disk. Reopening the file shows the last commit.
+//! Usually this is the state in memory. But a write that was reported as failed may be on disk. Then the documents are loaded
+//! again. No acknowledged write is lost without an error:
 //!
-//! - grouped writes that were not synced are lost when the file is closed: then the store must be opened again;
-//! - after a failed sync, the system may show data that is not on disk: writes keep failing.
+//! - When the file is closed, grouped writes that were not synced are lost. Then the host must open the store again.
+//! - After a failed sync, the system may show data that is not on disk. Then all writes fail.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,17 +17,19 @@ use super::load::{Loaded, load};
 use super::log::Log;
 use super::tables::State;
 
-/// The maximum number of reopenings for readers between two synced writes. Opening a file that was not closed properly reads all of it.
+/// The maximum number of times that the file is reopened for readers between two synced writes. If a file was not closed properly,
+/// opening it reads the whole file.
 const MOST_REOPENINGS: u64 = 8;
 
 /// While the disk stays full, recovery attempts take at most 1 / `PART_OF_TIME` of the time.
 const PART_OF_TIME: u32 = 5;
 
 impl Store {
-    /// Makes the store accept writes again after a failed write, as when a disk is no longer full. Otherwise does nothing.
+    /// Makes the store accept writes again after a failed write, for example when a disk is no longer full. Does nothing if no
+    /// write has failed.
     ///
-    /// Each write does this first, so a host needs it only to find out early. An attempt may read the whole file. Attempts take at most a
-    /// fifth of the time; a call in between returns an error.
+    /// Each write first does this by itself. So a host needs this method only to find out early if writes are possible again. An
+    /// attempt may read the whole file. Attempts take at most a fifth of the time. Between two attempts, a call returns an error.
     ///
     /// ```
     /// # use casefilter::{Catalog, Store, StoreOptions};
@@ -38,13 +40,14 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Failed`](StoreErrorKind::Failed) if the file cannot be written yet, or if the store must be opened again to find out what
-    /// is on disk. Returns [`ReadOnly`](StoreErrorKind::ReadOnly) if the store was opened for reading only.
+    /// Returns [`Failed`](StoreErrorKind::Failed) if the file still cannot be written. Also returns it if the host must open the
+    /// store again to find out what is on disk. Returns [`ReadOnly`](StoreErrorKind::ReadOnly) if the store was opened for reading
+    /// only.
     pub fn recover(&self) -> Result<(), StoreError> {
         self.ready(&mut self.lock_log())
     }
 
-    /// Checks that a write may start. After a failed write, reopens the file first.
+    /// Checks that a write may start. If an earlier write failed, first reopens the file.
     pub(super) fn ready(&self, log: &mut Log) -> Result<(), StoreError> {
         if log.failed && !log.is_read_only {
             self.take_up(log).map_err(|fault| self.error(fault))?;
@@ -58,7 +61,7 @@ impl Store {
             Err(Fault::new(StoreErrorKind::Failed, detail))
         };
         if self.file.sync_failed().is_set() {
-            // Reopening would write, and depend on pages that may not be on disk.
+            // Reopening would write to the file, based on pages that may not be on disk.
             return refused("a sync failed; check the disk, then open the store again");
         }
         let start = Instant::now();
@@ -67,7 +70,7 @@ impl Store {
         }
         let taken_up = guarded(|| {
             self.open_again(log)?;
-            // Checks that the file can be written.
+            // An empty synced write tests if the file can be written.
             Ok(self.file.write(true)?.commit()?)
         });
         log.next_try = start.elapsed().checked_mul(PART_OF_TIME).and_then(|pause| start.checked_add(pause));
@@ -81,7 +84,7 @@ impl Store {
         }
     }
 
-    /// Reopens the file, and loads its documents if they differ from the documents in memory.
+    /// Reopens the file. If its documents differ from those in memory, loads them.
     fn open_again(&self, log: &mut Log) -> Result<(), Fault> {
         let found = self.file.reopen(self.catalog())?;
         if !log.is_ahead && is_same(&found, &log.state) {
@@ -105,8 +108,8 @@ impl Store {
         Ok(())
     }
 
-    /// Calls `read`, which reads from the file of this generation. If redb cannot read because of an earlier error, reopens the file and
-    /// calls `again`.
+    /// Calls `read`, which reads from the file of this generation. If redb cannot read because of an earlier error, reopens the
+    /// file and calls `again`.
     pub(super) fn reading<T>(
         &self,
         generation: u64,
@@ -120,12 +123,12 @@ impl Store {
         result.map_err(|fault| self.error(fault))
     }
 
-    /// Reopens the file for readers after an error, unless it was reopened after this generation. Returns true if the caller should read
-    /// again.
+    /// Reopens the file for readers after an error, unless the generation of the file has already changed. Returns true if the
+    /// caller should read again.
     ///
-    /// The next write reopens the file once more: writes that were not synced are lost with the closed file.
+    /// The next write reopens the file again. If grouped writes were lost when the file was closed, that write reports it.
     pub(super) fn reopen(&self, generation: u64) -> bool {
-        // The holder of the log may be reopening the file, or may be a write that waits for this read.
+        // Another thread has the log. It may be reopening the file, or it may be a write that waits for this read.
         let Some(mut log) = self.log.try_lock() else { return true };
         if self.file.generation() != generation {
             return true;
@@ -150,8 +153,8 @@ impl Store {
     }
 }
 
-/// Returns true if the states of the file and of memory are equal. Ignores batch numbers: loading assigns numbers to the batches that it
-/// creates.
+/// Returns true if the counters of the file equal those in memory. Ignores `next_batch`, because loading numbers the batches that
+/// it creates.
 fn is_same(found: &State, shown: &State) -> bool {
     let numbered = |state: &State| State { next_batch: 0, ..*state };
     numbered(found) == numbered(shown)

@@ -1,4 +1,4 @@
-//! Searches: rows from memory, documents of the page from the file.
+//! Searches in a store: finds the rows in memory, and reads the documents of the page from the file.
 
 use std::time::Duration;
 
@@ -22,19 +22,19 @@ impl Store {
         self.engine.count(filter)
     }
 
-    /// Returns [`hints`](Self::hints) on the filter of a request. Its [token](SearchRequest::with_cancel) and its
-    /// [deadline](SearchRequest::with_deadline) stop the search for them.
+    /// Returns [`hints`](Self::hints) on the filter of a request. The [token](SearchRequest::with_cancel) and the
+    /// [deadline](SearchRequest::with_deadline) of the request also stop the computation of hints.
     ///
     /// # Errors
-    /// Returns an error if the search for hints was stopped.
+    /// Returns an error if the computation was stopped.
     pub fn hints_for(&self, request: &SearchRequest) -> Result<Vec<Warning>, Error> {
         let mut hints = self.engine.hints_for(request)?;
         hints.extend(self.unknown_members(&request.filter));
         Ok(hints)
     }
 
-    /// Returns hints about why a filter may select no document, as [`Engine::hints`](crate::Engine::hints) does, and the
-    /// [unknown members](Self::unknown_members) that look like its fields.
+    /// Returns hints about why a filter may select no document, as [`Engine::hints`](crate::Engine::hints) does. Adds hints about
+    /// [unknown members](Self::unknown_members) that are similar to fields of the filter.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         let mut hints = self.engine.hints(filter);
@@ -42,7 +42,7 @@ impl Store {
         hints
     }
 
-    /// Returns the plan of a request, like [`Engine::explain`](crate::Engine::explain). The file is not read.
+    /// Returns the plan of a request, like [`Engine::explain`](crate::Engine::explain). Does not read the file.
     ///
     /// # Errors
     /// Returns the errors of [`Engine::explain`](crate::Engine::explain).
@@ -50,8 +50,8 @@ impl Store {
         self.engine.explain(request)
     }
 
-    /// Returns the plan of a request with its costs, like [`Engine::analyze`](crate::Engine::analyze). Documents are not read, so
-    /// reading them is not measured.
+    /// Returns the plan of a request with its measured costs, like [`Engine::analyze`](crate::Engine::analyze). Does not read
+    /// documents, so their cost is not included.
     ///
     /// # Errors
     /// Returns the errors of [`Engine::analyze`](crate::Engine::analyze).
@@ -63,11 +63,11 @@ impl Store {
         self.engine.analyze(request, clock)
     }
 
-    /// Answers a request on a consistent snapshot. Reads the documents of the page from the file.
+    /// Runs a search on a consistent snapshot. Reads the documents of the page from the file.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a document is damaged. Returns [`StoreErrorKind::Request`] if
-    /// [`Engine::search`](crate::Engine::search) rejects the request, or if the search or the reading of documents was stopped.
+    /// [`Engine::search`](crate::Engine::search) rejects the request, or if the search was stopped, even while documents were read.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let (rows, page) = self.find(request, |rows, documents| {
             let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
@@ -82,7 +82,7 @@ impl Store {
         Ok(page.unwrap_or_else(none))
     }
 
-    /// Searches, and calls `read` with the page and its documents, unless the page is empty.
+    /// Runs a search. Unless the page is empty, calls `read` with the page and a reader of its documents.
     pub(super) fn find<T>(
         &self,
         request: &SearchRequest,
@@ -97,7 +97,8 @@ impl Store {
         };
         let mut anew = None;
         let again = || {
-            // Waits for a thread that reopens the file. The search is repeated, since writes in between have replaced documents.
+            // Waits for a thread that may be reopening the file. The search is repeated, because writes may have replaced documents
+            // in between.
             let now = Documents::of(&self.file)?;
             let answer = self.engine.find(request).map_err(|error| match error.is_stop() {
                 true => Fault::stopped(error),
@@ -115,7 +116,7 @@ impl Store {
         Ok((anew.unwrap_or(answer), Some(result)))
     }
 
-    /// Calls `read` with the documents that a search found.
+    /// Calls `read` with a reader of the documents that a search found.
     pub(super) fn read_documents<T>(
         &self,
         answer: &FoundRows,
@@ -126,7 +127,7 @@ impl Store {
         };
         let again = || {
             let now = Documents::of(&self.file)?;
-            // Documents that were replaced or deleted since the search are gone.
+            // Documents that were replaced or deleted after the search are no longer in the file.
             read(&now).map_err(|fault| match fault.kind {
                 StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
                     StoreErrorKind::Failed,
@@ -138,7 +139,7 @@ impl Store {
         self.reading(own.generation, || read(own), again)
     }
 
-    /// Returns the ids of the documents on the page of a request, in order. The file is not read.
+    /// Returns the ids of the documents on the page of a request, in order. Does not read the file.
     ///
     /// # Errors
     /// Returns the errors of [`Engine::search`](crate::Engine::search).
@@ -146,10 +147,11 @@ impl Store {
         Ok(self.engine.find(request)?.ids().map(str::to_owned).collect())
     }
 
-    /// Passes the ids of the documents on the page of a request to `take`, from one snapshot. The file is not read.
+    /// Passes the ids of the documents on the page of a request to `take`. The ids come from one snapshot. Does not read the file.
     ///
-    /// The ids are not collected in a list, so the limit of the request may exceed [`Limits::page`](crate::Limits::page), as for
-    /// [`documents`](Self::documents). A deadline of the request applies to the search; `take` may end the rest.
+    /// The ids are not collected in a list. So the limit of the request may exceed [`Limits::page`](crate::Limits::page), as with
+    /// [`documents`](Self::documents). The deadline of the request applies only to the search. After the search, `take` can stop
+    /// the loop by returning an error.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Error, Filter, SearchRequest, Store, StoreOptions};
@@ -167,7 +169,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the error of `take`. Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of
+    /// Returns the error of `take`. Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the same cases as
     /// [`Engine::search`](crate::Engine::search).
     pub fn each_id<E: From<Error>>(
         &self,
@@ -179,18 +181,19 @@ impl Store {
 
     /// Returns an iterator over the documents on the page of a request, from one snapshot.
     ///
-    /// Since one document is in memory at a time, the limit of the request may exceed [`Limits::page`](crate::Limits::page). A deadline of
-    /// the request applies to the search, not to the iterator.
+    /// Only one document at a time is in memory. So the limit of the request may exceed [`Limits::page`](crate::Limits::page). The
+    /// deadline of the request applies to the search, and not to the iterator.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`Engine::search`](crate::Engine::search).
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the same cases as
+    /// [`Engine::search`](crate::Engine::search).
     pub fn documents(&self, request: &SearchRequest) -> Result<StoredDocuments<'_>, Error> {
         let rows = self.engine.find_any_page(request)?;
         Ok(StoredDocuments { store: self, rows, next: 0 })
     }
 }
 
-/// An iterator over documents of a [`Store`]. It reads one document at a time; see [`Store::documents`].
+/// An iterator over documents of a [`Store`]. It reads one document at a time from the file; see [`Store::documents`].
 #[derive(Debug)]
 pub struct StoredDocuments<'s> {
     store: &'s Store,
@@ -201,12 +204,12 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
-    /// Returns the number of selected documents, if the request counts them.
+    /// Returns the number of selected documents, if the request asks for the count.
     pub(crate) fn total(&self) -> Option<u64> {
         self.rows.total
     }
 
-    /// Returns the number of remaining documents.
+    /// Returns the number of documents that the iterator has not returned yet.
     pub(crate) fn left(&self) -> usize {
         self.rows.len().saturating_sub(self.next)
     }

@@ -1,17 +1,18 @@
-//! The spool: a temporary file for the documents of an import that is not committed yet.
+//! The spool: a temporary file for the documents of an import that has not been committed yet.
 //!
-//! Documents are written in the order of their numbers, and read in the same order. Each document is an entry:
+//! Documents are written in ascending order of their numbers, and are read in the same order. Each document is one entry:
 //!
 //! | field | bytes |
 //! |---|---|
-//! | number | `u64`, counted from 0 within the import |
+//! | number | `u64`, counted from 0 in each import |
 //! | length of the document | `u64` |
-//! | checksum | XXH3 of the document, seed: the number |
+//! | checksum | XXH3 of the document, seeded with the number |
 //! | document | UTF-8 |
 //!
-//! The last [`BUFFER_BYTES`] are in memory. Earlier bytes are in an unnamed file that only its owner can read. It is in the folder of the
-//! database, or in the temporary folder of the system if the folder of the database cannot be written. The system frees its space when the
-//! spool is dropped or the process ends. A small import needs no file. If the store itself is not in a file, the whole spool is in memory.
+//! The last [`BUFFER_BYTES`] are in memory. Earlier bytes are in an unnamed file that only its owner can read. The file is in the
+//! folder of the database. If that folder cannot be written, the file is in the temporary folder of the system. The system frees
+//! the file when the spool is dropped or the process ends. A small import needs no file. If the store itself is not in a file, the
+//! whole spool is in memory.
 
 use std::env;
 use std::fs::{self, File};
@@ -26,7 +27,7 @@ use super::error::{Fault, StoreErrorKind};
 use super::tables::{DOCUMENTS, Stored};
 use crate::json;
 
-/// The size of the buffer in memory, and of a write to the file, in bytes.
+/// The size of the buffer in memory in bytes. Each write to the file has about this size.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The documents that an import has added so far.
@@ -36,23 +37,23 @@ pub(super) struct Spool {
     documents: u64,
     /// The number of the last document plus 1.
     next_number: u64,
-    /// The first error of a write. Nothing is written after it.
+    /// The first error of a write. After an error, nothing more is written.
     fault: Option<Fault>,
 }
 
-/// The destination of documents that do not fit the buffer.
+/// The destination of documents that do not fit into the buffer.
 enum Target {
-    /// A file that is created in this folder when it is needed.
+    /// A file that is created in this folder when the first write needs it.
     Folder(PathBuf),
     File(File),
     Memory,
 }
 
 impl Spool {
-    /// Creates the spool of an import into the database at this path. Without a path, the spool is in memory.
+    /// Creates the spool for an import into the database at this path. Without a path, the whole spool is in memory.
     pub(super) fn beside(database: Option<&Path>) -> Self {
         let target = database.map_or(Target::Memory, |path| {
-            // The file of a symbolic link may be on another disk.
+            // If the path is a symbolic link, the file itself may be on another disk.
             let path = fs::canonicalize(path);
             let path = path.as_deref().ok().or(database).unwrap_or(Path::new("."));
             Target::Folder(folder_of(path).to_owned())
@@ -60,7 +61,7 @@ impl Spool {
         Self::to(target)
     }
 
-    /// Creates a spool in this file.
+    /// Creates a spool in an existing file.
     #[cfg(test)]
     pub(super) fn over(file: File) -> Self {
         Self::to(Target::File(file))
@@ -70,7 +71,7 @@ impl Spool {
         Self { target, buffer: Vec::new(), documents: 0, next_number: 0, fault: None }
     }
 
-    /// Adds a document, unless an earlier one could not be written.
+    /// Adds a document. Does nothing if an earlier document could not be written.
     pub(super) fn put(&mut self, number: u64, text: &str) {
         if self.fault.is_some() {
             return;
@@ -88,7 +89,7 @@ impl Spool {
         }
     }
 
-    /// Returns the error of the first document that could not be written, if there is one.
+    /// Returns the error of the first document that could not be written. Returns `None` if there was no error.
     pub(super) fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
@@ -104,7 +105,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Ends writing, and returns the spool for reading.
+    /// Ends writing, and returns the documents for reading.
     ///
     /// # Errors
     /// Returns the error of an earlier write.
@@ -125,7 +126,7 @@ impl Spool {
     }
 }
 
-/// A completely written spool, which can be read once.
+/// A completely written spool. It can be read once.
 pub(super) struct Spooled {
     records: Box<dyn Read + Send>,
     documents: u64,
@@ -143,10 +144,10 @@ impl Spooled {
         self.next_number
     }
 
-    /// Stores the documents, numbered from `first`. `places` has the number and the insertion order of each document.
+    /// Stores the documents in the database, numbered from `first`. `places` yields the number and the place of each document.
     ///
     /// # Errors
-    /// Returns an error if the spool cannot be read or was changed, or if the database fails.
+    /// Returns an error if the spool cannot be read, if its content was changed, or if the database fails.
     pub(super) fn store(
         mut self,
         transaction: &WriteTransaction,
@@ -191,7 +192,7 @@ fn not_read(error: &io::Error) -> Fault {
     Fault::new(StoreErrorKind::Io, detail)
 }
 
-/// Returns the error for a spool that was changed.
+/// Returns the error for a spool whose content was changed.
 fn changed() -> Fault {
     Fault::new(StoreErrorKind::Io, "the documents of the import were put aside, and others were read back")
 }
@@ -202,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// Spools documents of these sizes, with every second number.
+    /// Writes documents of these sizes to a spool. Their numbers are 0, 2, 4 and so on.
     fn spooled(folder: Option<&Path>, sizes: &[usize]) -> Spool {
         let path = folder.map(|folder| folder.join("cases.db"));
         let mut spool = Spool::beside(path.as_deref());

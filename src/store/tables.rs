@@ -1,5 +1,8 @@
-//! The tables of the file, and their values as bytes. `FORMAT.md` in this folder describes them all. A change here needs a change there;
-//! `store/tests/format.rs` tests both. [`FORMAT_VERSION`] 2 means "has records"; it is no general version number.
+//! The tables of the file and its counters, and the bytes of documents, records, live rows and counters. The parts of batches are
+//! written by `batch/codec.rs`, and cut into pieces by `store/batches.rs`.
+//!
+//! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
+//! tests both. [`FORMAT_VERSION`] 2 means that the file has records. It is not a general version number.
 
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -24,29 +27,29 @@ pub(super) const RECORD_COUNT: &str = "records";
 
 /// The format version of a file without records.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
-/// The format version of a file with records, and the latest version that this library reads.
+/// The format version of a file with records. This is also the latest version that this library reads.
 pub(super) const FORMAT_VERSION: u32 = 2;
 
-/// The maximum size of a piece of a part, in bytes. With its key and the header of redb, a piece fits eight pages. redb rounds larger
-/// values up to a power of two pages.
+/// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and redb's header, fits eight pages. redb
+/// rounds larger values up to a power of two of pages.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
-/// The counters of a store. They change with every write, in the transaction of that write.
+/// The counters of a store. They change with every write, in the transaction of the write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// The insertion order of the next new case.
+    /// The insertion order (place) of the next new case.
     pub(super) next_place: u64,
-    /// The number of the next document.
+    /// The document number of the next document.
     pub(super) next_document: u64,
-    /// The number of the next batch.
+    /// The batch number of the next batch.
     pub(super) next_batch: u64,
-    /// Documents with this number or a greater one are in no stored batch.
+    /// Documents with this number or a greater number are in no stored batch.
     pub(super) checkpoint: u64,
-    /// The number of cases, each of which has a document.
+    /// The number of cases. Each case has one document.
     pub(super) cases: u64,
     /// The number of stored batches.
     pub(super) batches: u64,
-    /// The number of documents listed as released.
+    /// The number of documents in the table `released`.
     pub(super) released: u64,
 }
 
@@ -78,7 +81,8 @@ impl State {
         Ok(state)
     }
 
-    /// Rejects counters that no store reaches. Later numbers might saturate at the maximum, so that one number would be assigned twice.
+    /// Returns an error for counters that no store can reach. Near the maximum of `u64`, increments saturate, so that a number
+    /// would be assigned twice.
     fn check(&self) -> Result<(), Fault> {
         let Self { next_place, next_document, next_batch, .. } = *self;
         match [next_place, next_document, next_batch].into_iter().max() {
@@ -90,8 +94,8 @@ impl State {
     }
 }
 
-/// The maximum value of the counters for insertion order, documents and batches. At a billion writes a second it is reached after 146
-/// years.
+/// The maximum value of the counters for places, documents and batches. A store that writes a billion documents per second reaches
+/// it after 146 years.
 const LAST_NUMBER: u64 = u64::MAX >> 2;
 
 /// Returns the checksum of `contents`, followed by `contents`.
@@ -102,7 +106,7 @@ fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Returns the contents after a checksum; `None` if the checksum is wrong.
+/// Returns the contents after the checksum, or `None` if the checksum is wrong.
 fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     let mut reader = ByteReader::new(bytes);
     let checksum: u64 = reader.one().ok()?;
@@ -110,7 +114,7 @@ fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
 }
 
-/// A stored document.
+/// A document as it is stored: its text, and the place of its case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored<'b> {
     pub(super) place: u64,
@@ -138,7 +142,7 @@ impl<'b> Stored<'b> {
 
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
 
-/// Returns the seed of the checksum of a record: a hash of its kind and key.
+/// Returns the seed of the checksum of a record: a hash of its kind and its key.
 fn record_seed(kind: &str, key: &str) -> u64 {
     xxh3_64_with_seed(key.as_bytes(), xxh3_64_with_seed(kind.as_bytes(), RECORDS_SEED))
 }
@@ -153,12 +157,12 @@ pub(super) fn record_from_bytes<'b>(kind: &str, key: &str, bytes: &'b [u8]) -> R
     str::from_utf8(text).map_err(|_| wrong("is not UTF-8"))
 }
 
-/// Encodes the number of records.
+/// Encodes the count of records.
 pub(super) fn records_to_bytes(count: u64) -> Vec<u8> {
     with_checksum(RECORDS_SEED, &count.to_le_bytes())
 }
 
-/// Decodes the number of records.
+/// Decodes the count of records.
 fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
     let contents = checked(RECORDS_SEED, bytes);
     let mut reader =
@@ -168,12 +172,12 @@ fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
     Ok(count)
 }
 
-/// Returns the checksum of the number of a released document.
+/// Returns the checksum of the document number of a released document.
 pub(super) fn released_checksum(number: u64) -> u64 {
     xxh3_64_with_seed(&number.to_le_bytes(), STATE_SEED)
 }
 
-/// Encodes the live rows of a batch of `rows` rows.
+/// Encodes the live rows of a batch that has `rows` rows.
 pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8> {
     let mut contents = ByteWriter::default();
     contents.all(&[rows as u64]);
@@ -185,7 +189,7 @@ pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8
     with_checksum(!batch, &contents.into_bytes())
 }
 
-/// Decodes the live rows of a batch of `rows` rows.
+/// Decodes the live rows of a batch that has `rows` rows.
 pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<Bitmap, Fault> {
     let wrong = |what: &str| Fault::corrupt(format!("live rows of batch {batch}: {what}"));
     let contents = checked(!batch, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
@@ -199,7 +203,8 @@ pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<B
     if live.words() == words { Ok(live) } else { Err(wrong("bits behind the last row")) }
 }
 
-/// Describes the fields of a catalogue in order, one line for each field: all properties that determine the columns.
+/// Describes the fields of a catalogue in order, one line for each field. The description includes all properties that determine
+/// the columns.
 pub(super) fn describe(catalog: &Catalog) -> String {
     let mut text = String::new();
     for id in catalog.field_ids() {
@@ -221,14 +226,14 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     text
 }
 
-/// The counters of a file.
+/// The counters of a file, and its count of records.
 pub(super) struct Counted {
     pub(super) state: State,
     /// The number of records.
     pub(super) records: u64,
 }
 
-/// Reads the counters. Rejects contents of another version or catalogue.
+/// Reads the counters. Returns an error if the file has another format version or another catalogue.
 pub(super) fn check_meta(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
     catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! Verification of a whole file.
+//! Verifies a whole file: all checksums and invariants, and each document against its columns.
 
 use std::path::Path;
 
@@ -21,26 +21,26 @@ use crate::limits::Limits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of documents. Each document was parsed and compared with its columns.
+    /// The number of documents. Each document was parsed, and its values were compared with the columns.
     pub documents: u64,
-    /// The number of stored batches. Documents that were stored since the last checkpoint are not in a batch yet, so a file with few
-    /// documents may have none.
+    /// The number of stored batches. Documents that were stored since the last checkpoint are in no batch yet. So a file with few
+    /// documents may have no batch.
     pub batches: u64,
     /// The number of records.
     pub records: u64,
-    /// False if redb had to repair the file after a crash. That loses no acknowledged write.
+    /// False if redb had to repair the file after a crash. A repair loses no acknowledged write.
     pub was_clean: bool,
 }
 
 impl Store {
-    /// Checks a whole file: every page, every checksum, every invariant, and every document against its columns.
+    /// Checks a whole file: every page, every checksum and every invariant. Compares every document with its columns.
     ///
-    /// The file is only read: other processes may read it at the same time, and repairs after a crash are made in memory. No store may have
-    /// it open for writing. To verify a store in use, verify a [backup](Self::backup) of it.
+    /// The file is only read. Other processes may read it at the same time. Repairs after a crash are made in memory. No store may
+    /// have the file open for writing. To verify a store that is in use, verify a [backup](Self::backup) of it.
     ///
     /// # Errors
-    /// Returns the errors of [`open`](Self::open). Returns [`Corrupt`](super::StoreErrorKind::Corrupt) with the first damage that was
-    /// found.
+    /// Returns the errors of [`open`](Self::open). Returns [`Corrupt`](super::StoreErrorKind::Corrupt) for the first damage that
+    /// was found.
     ///
     /// # Complexity
     /// Reads the whole file, and parses each document.
@@ -55,7 +55,8 @@ impl Store {
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(&name))
     }
 
-    /// Like [`verify`](Self::verify), for a `file` that is open for reading and may be unnamed. Error messages use `name` for it.
+    /// Like [`verify`](Self::verify), for a file that is already open for reading and may be unnamed. In error messages, the file
+    /// has the name `name`.
     ///
     /// # Errors
     /// Returns the errors of [`verify`](Self::verify).
@@ -85,7 +86,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         for slot in view.slots() {
             cases = cases.saturating_add(compare(slot, catalog, &documents)?);
         }
-        // The tables have no other entries.
+        // The table of batches must contain no pieces of other batches.
         let pieces = transaction.open_table(BATCHES)?;
         let numbers = batches::numbers(&transaction.open_table(LIVE)?)?;
         let mut last = None;

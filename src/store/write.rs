@@ -1,4 +1,4 @@
-//! Writes of single documents: each is one transaction, followed by the snapshot that shows it.
+//! Writes and deletes documents, without an import. Each write is one transaction, and then publishes a new snapshot.
 
 use super::commit::Added;
 use super::database::Store;
@@ -13,20 +13,21 @@ use crate::filter::utf8;
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it. The new document keeps its place in the
+    /// insertion order.
     ///
     /// # Errors
-    /// Returns an error if the document is malformed, or if the file cannot be read or written; nothing is stored then. After a failure of
-    /// the file, the next write [recovers](Self::recover) first, and fails if that fails.
+    /// Returns an error if the document is malformed, or if the file cannot be read or written. Then nothing is stored. After a
+    /// failure of the file, the next write first [recovers](Self::recover). If that fails, the write also fails.
     ///
-    /// For a malformed document, the error has the first error of the document;
-    /// [the guide](crate::guide::durability#rejected-documents) shows how to get all of them.
+    /// For a malformed document, the error contains the first error in the document. [The
+    /// guide](crate::guide::durability#rejected-documents) shows how to get all errors.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
         let outcomes = self.upsert_each([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))
     }
 
-    /// Stores several documents, each a JSON document, all or none. Returns the outcome of each.
+    /// Stores several JSON documents, all or none. Returns the outcome for each document.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions, UpsertOutcome::{Replaced, Stored}};
@@ -38,7 +39,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). The line of an [`ImportError`] is the number of the document, counted from 1.
+    /// Returns the errors of [`upsert`](Self::upsert). In an [`ImportError`], the line is the position of the document in
+    /// `documents`, counted from 1.
     pub fn upsert_each<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
@@ -67,7 +69,7 @@ impl Store {
             let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
             outcomes.push(outcome.map_err(|error| refuse(*error))?);
             added.push(Added { number, place: txn.last_place(), text });
-            // Loading checked that the counter is far from the maximum, which would be assigned twice.
+            // Loading checked that the counter is far from the maximum. So it does not saturate, and no number is assigned twice.
             number = number.saturating_add(1);
         }
         let state = State { next_document: number, ..log.state };
@@ -75,7 +77,8 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Stores documents, all or none, and durably: NDJSON, a JSON array or a search answer, as in a strict [import](Self::import).
+    /// Stores documents, all or none, and syncs them to disk. The input is NDJSON, a JSON array or a search answer, as in a strict
+    /// [import](Self::import).
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -95,7 +98,7 @@ impl Store {
         import.commit()
     }
 
-    /// Deletes the document with this `id`. Returns false if there is no such document.
+    /// Deletes the document with this `id`. Returns false if no document has it.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
@@ -103,7 +106,7 @@ impl Store {
         self.delete_many([id], durability).map(|deleted| deleted == 1)
     }
 
-    /// Deletes documents, all at once. Returns the number of deleted documents.
+    /// Deletes documents in one transaction. Returns the number of documents that were deleted.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -115,7 +118,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert). Nothing is deleted then.
+    /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does. Then nothing is deleted.
     pub fn delete_many<I: AsRef<str>>(
         &self,
         ids: impl IntoIterator<Item = I>,
@@ -135,7 +138,7 @@ impl Store {
         Ok(deleted)
     }
 
-    /// Flushes all previous writes to disk.
+    /// Syncs all previous writes to disk.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
@@ -154,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a checkpoint now, so that the next opening parses no document.
+    /// Makes a checkpoint now. Then the next opening does not have to parse documents.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
@@ -173,14 +176,15 @@ impl Store {
         self.commit(&mut log, txn.stage(), state, Vec::new(), Durability::Synced)
     }
 
-    /// Makes a checkpoint and closes the file. Dropping the store does that too, but does not return errors.
+    /// Makes a checkpoint and closes the file. Dropping the store does the same, but does not return errors.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or written, or if closing it fails, even if it was only read.
+    /// Returns an error if the file cannot be read or written, or if closing it fails. Closing can fail even if the store was only
+    /// read.
     pub fn close(mut self) -> Result<(), StoreError> {
         self.checkpoint()?;
         self.sync()?;
-        // Read transactions are closed before the file.
+        // Read transactions must be closed before the file.
         let detached = guarded(|| {
             self.engine.detach();
             Ok(())
@@ -190,7 +194,7 @@ impl Store {
     }
 }
 
-/// Tries to make a checkpoint.
+/// Tries to make a checkpoint, and ignores errors.
 impl Drop for Store {
     fn drop(&mut self) {
         let _ = self.checkpoint();

@@ -1,4 +1,4 @@
-//! New databases, with the tables of an empty store.
+//! Creates new databases, with the tables of an empty store.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! An open database, which is kept open for its readers, and its read transactions.
+//! An open database, which its readers keep open, and the read transactions on it.
 
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,40 +9,40 @@ use super::super::error::{Fault, StoreErrorKind, guarded};
 
 pub(super) enum Handle {
     Open(Arc<Opened>),
-    /// A file that is only read. Other processes may read it too, but not write it.
+    /// A file that is only read. Other processes may also read it, but must not write it.
     ReadOnly(ReadOnlyDatabase),
-    /// Like `ReadOnly`, for operations that need a writable backend in redb. Its writes stay in memory.
+    /// Like `ReadOnly`, for operations for which redb needs a writable backend. What redb writes stays in memory.
     Overlay {
         database: Database,
-        /// True if opening repaired the file after a crash.
+        /// True if the file had to be repaired after a crash when it was opened.
         repaired: bool,
     },
     Closed {
-        /// The generation of the database that was open last.
+        /// The generation of the last database that was open.
         generation: u64,
     },
 }
 
-/// An open database. It stays open for its readers after another database replaced it, until it is closed.
+/// An open database. After another database has replaced it, it stays open for its readers until they end or it is closed.
 pub(in crate::store) struct Opened {
     pub(super) database: RwLock<Option<Database>>,
-    /// The number of databases that the [`File`](super::File) had open before.
+    /// The number of databases that the [`File`](super::File) had open before this database.
     pub(super) generation: u64,
 }
 
-/// A read transaction, and the database that it reads from. The transaction is dropped first.
+/// A read transaction, and the database that it reads from. The transaction is dropped before the database.
 pub(in crate::store) struct Reading {
     pub(super) transaction: ReadTransaction,
     pub(super) opened: Option<Arc<Opened>>,
 }
 
 impl Reading {
-    /// Returns the number of times that the file had been reopened or exchanged before.
+    /// Returns the number of times that the file had been reopened or exchanged before this transaction.
     pub(in crate::store) fn generation(&self) -> u64 {
         self.opened.as_ref().map_or(0, |opened| opened.generation)
     }
 
-    /// Returns a reference that keeps the database open for tables of the transaction.
+    /// Returns a reference that keeps the database open while tables of the transaction are in use.
     pub(in crate::store) fn keep(&self) -> Option<Arc<Opened>> {
         self.opened.clone()
     }
@@ -61,7 +61,7 @@ impl Opened {
         Handle::Open(Arc::new(Self { database: RwLock::new(Some(database)), generation }))
     }
 
-    /// Calls redb, unless the database is closed.
+    /// Calls redb with shared access. Returns an error if the database is closed.
     pub(super) fn with<T>(&self, call: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
         match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
             Some(database) => call(database),
@@ -69,7 +69,7 @@ impl Opened {
         }
     }
 
-    /// Calls redb with exclusive access.
+    /// Calls redb with exclusive access. Returns an error if the database is closed.
     pub(super) fn with_mut<T>(
         &self,
         call: impl FnOnce(&mut Database) -> Result<T, Fault>,
@@ -80,10 +80,10 @@ impl Opened {
         }
     }
 
-    /// Closes the database. Its readers then get errors.
+    /// Closes the database. Afterwards its readers get errors.
     pub(super) fn close(&self) -> Result<(), Fault> {
         let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
-        // Closing writes, and may panic on damage.
+        // Closing writes to the file, and may panic on damage.
         guarded(|| {
             drop(database);
             Ok(())
@@ -113,7 +113,7 @@ impl Handle {
     }
 }
 
-/// Closes the database, also for its current readers.
+/// Closes the database, even if it has readers.
 pub(super) fn close_handle(handle: &mut Handle) -> Result<(), Fault> {
     let generation = handle.generation();
     let closed = match &*handle {

@@ -1,4 +1,4 @@
-//! The origin of a database: its path, the identity of its file, and the header of redb.
+//! The origin of a database (its path and file identity), from which it can be reopened. Also reads the header of redb files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -14,10 +14,11 @@ use super::opened::closed;
 /// The magic number at the start of a redb file.
 const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 
-/// A bit of the byte after the magic number: redb sets it while the file is not closed properly.
+/// A bit of the byte after the magic number. redb sets it while the file is open for writing, and clears it when the file is
+/// closed.
 const NOT_CLOSED: u8 = 2;
 
-/// The origin of a database, from which it can be opened again.
+/// The origin of a database. The database can be opened again from it.
 pub(super) enum Origin {
     File {
         path: PathBuf,
@@ -29,16 +30,16 @@ pub(super) enum Origin {
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
 
-/// The number of a device, and the number of a file on that device.
+/// The identity of a file: its device number and its inode number.
 pub(in crate::store) type Identity = (u64, u64);
 
 impl Origin {
-    /// Returns the origin for the file at `path` with this identity.
+    /// Creates the origin for the file at `path` with this identity.
     pub(super) fn of(path: &Path, cache_bytes: usize, identity: Option<Identity>) -> Self {
         Self::File { path: path.to_owned(), cache_bytes, identity: Mutex::new(identity) }
     }
 
-    /// Opens the database again. Fails if the path now has another file.
+    /// Opens the database again. Returns an error if `path` now leads to another file.
     pub(super) fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
         match self {
             Self::File { path, cache_bytes, identity } => {
@@ -48,7 +49,7 @@ impl Origin {
                     true => Some(open_to_write(path, *cache_bytes, sync_failed)?),
                     false => None,
                 };
-                // It may have been exchanged in between.
+                // The file at the path may have been replaced while it was opened.
                 database
                     .filter(|_| is_same().unwrap_or(false))
                     .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file lies there now"))
@@ -69,19 +70,19 @@ pub(super) fn open_to_write(
     Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
 }
 
-/// Opens the file at a path, and returns its identity too. Tries again if the file is replaced at the same time, as when a service compacts
-/// it.
+/// Opens the file at a path. Returns the result of `open` and the identity of the file. Tries again if the file is replaced at the
+/// same time, for example when a service compacts it.
 pub(super) fn settled<T>(
     path: &Path,
     open: impl Fn() -> Result<T, Fault>,
 ) -> Result<(T, Option<Identity>), Fault> {
-    /// The maximum number of attempts. More consecutive replacements are an error.
+    /// The maximum number of attempts. If the file is replaced in each attempt, the result is an error.
     const TRIES: usize = 8;
     let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
     for _ in 0..TRIES {
         let before = identity()?;
         let opened = open()?;
-        // The lock is held by now, and only its holder replaces the file.
+        // `open` has taken the lock of the file, and only the holder of the lock replaces the file.
         if identity().is_ok_and(|after| after == before) {
             return Ok((opened, before));
         }
@@ -89,20 +90,22 @@ pub(super) fn settled<T>(
     Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
 }
 
-/// Returns the identity of a file, which distinguishes it from later files at the same path; `None` if the system has no file identities.
+/// Returns the identity of a file, which distinguishes it from later files at the same path. Returns `None` if the system has no
+/// file identities.
 #[cfg(unix)]
 pub(super) fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Returns the identity of a file, which distinguishes it from later files at the same path; `None` if the system has no file identities.
+/// Returns the identity of a file, which distinguishes it from later files at the same path. Returns `None` if the system has no
+/// file identities.
 #[cfg(not(unix))]
 pub(super) fn identity_of(_: &fs::Metadata) -> Option<Identity> {
     None
 }
 
-/// Returns true if the file at a path begins with the magic number of a database.
+/// Returns true if the file at `path` begins with the magic number of a database.
 pub(in crate::store) fn is_store(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
@@ -115,7 +118,7 @@ pub(super) fn builder(cache_bytes: usize) -> Builder {
     builder
 }
 
-/// Returns true if the header of a file says that it was closed properly.
+/// Returns true if the header of the file says that the last writer closed it properly.
 pub(super) fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     let mut flags = [0];
     file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
@@ -124,7 +127,7 @@ pub(super) fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     Ok(flags & NOT_CLOSED == 0)
 }
 
-/// Rejects a path that is not a regular file. Opening a pipe would wait for its writer.
+/// Returns an error if `path` is not a regular file. Opening a pipe would wait for its writer.
 pub(super) fn check_metadata(path: &Path) -> Result<(), Fault> {
     if fs::metadata(path)?.is_file() {
         return Ok(());
@@ -132,7 +135,7 @@ pub(super) fn check_metadata(path: &Path) -> Result<(), Fault> {
     Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"))
 }
 
-/// Rejects a file without the magic number.
+/// Returns an error if the file does not begin with the magic number.
 pub(super) fn check_start(mut file: &fs::File) -> Result<(), Fault> {
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0))?;

@@ -26,17 +26,17 @@ impl Dice {
     }
 }
 
-/// A fault of the disk, with the number of the operation at which it occurs.
+/// A fault of the disk. The number is that of the operation at which the fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,
-    /// The machine stops: this operation and all later ones fail.
+    /// The machine stops. This operation and all later operations fail.
     Crash(u64),
-    /// This operation fails, and all later ones work again.
+    /// This operation fails. All later operations succeed again.
     Once(u64),
-    /// From this operation on, nothing more fits on the disk.
+    /// From this operation on, the disk is full.
     Full(u64),
-    /// The file cannot grow. Its bytes can be read and overwritten.
+    /// The file cannot grow. Its bytes can still be read and overwritten.
     NoRoom,
     /// From this operation on, nothing can be read.
     Unreadable(u64),
@@ -44,13 +44,13 @@ pub(super) enum Trouble {
 
 #[derive(Debug)]
 struct State {
-    /// The contents that the system shows.
+    /// The contents that the system shows to readers.
     now: Vec<u8>,
-    /// The contents that are on disk for sure, without `pending`.
+    /// The contents that are certainly on disk. The writes in `pending` may not be on disk.
     synced: Vec<u8>,
     pending: Vec<Pending>,
     trouble: Trouble,
-    /// True if syncs succeed without doing anything.
+    /// True if syncs report success without doing anything.
     lying: bool,
     operations: u64,
 }
@@ -61,7 +61,7 @@ enum Pending {
     Length(u64),
 }
 
-/// A simulated disk. Clones share its contents.
+/// A simulated disk. Clones share the same contents.
 #[derive(Clone, Debug)]
 pub(super) struct Disk(Arc<Mutex<State>>);
 
@@ -84,12 +84,12 @@ impl Disk {
         self.state().operations
     }
 
-    /// Returns the contents that the system shows.
+    /// Returns the contents that the system shows to readers.
     pub(super) fn contents(&self) -> Vec<u8> {
         self.state().now.clone()
     }
 
-    /// Returns the contents after a crash: the synced bytes, and any part of the pending changes.
+    /// Returns the contents after a crash: the synced bytes, and a random part of the pending writes.
     pub(super) fn after_crash(&self, dice: &mut Dice) -> Vec<u8> {
         let state = self.state();
         let mut found = state.synced.clone();
@@ -105,7 +105,7 @@ impl Disk {
                 (Pending::Length(length), _) => found.resize(*length as usize, 0),
                 (Pending::Write(offset, bytes), 1) => put(&mut found, *offset, bytes),
                 (Pending::Write(offset, bytes), _) => {
-                    // Each sector reaches the disk or does not.
+                    // Each sector may reach the disk or not, independently of the others.
                     for (sector, bytes) in (0_u64..).zip(bytes.chunks(512)) {
                         if dice.one_in(2) {
                             put(&mut found, offset + sector * 512, bytes);
@@ -127,7 +127,7 @@ fn put(contents: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 }
 
 impl State {
-    /// Counts an operation, and fails if the trouble is due.
+    /// Counts an operation. Returns an error if the fault of the disk affects this operation.
     fn step(&mut self, reads: bool) -> io::Result<()> {
         let own = self.operations;
         self.operations += 1;
@@ -174,7 +174,7 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.state();
         if let Err(error) = state.step(false) {
-            // The system may drop the data that it could not write, still show it, and report no further error.
+            // The system may drop the data that it could not write, still show the data, and report no further error.
             if state.operations.is_multiple_of(2) && !matches!(state.trouble, Trouble::Crash(_)) {
                 state.pending.clear();
             }
@@ -195,7 +195,7 @@ impl StorageBackend for Disk {
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.state();
         if let Err(error) = state.step(false) {
-            // A failed write may have written some of it.
+            // A failed write may have written a part of its bytes.
             let part = bytes[..bytes.len() / 2].to_vec();
             if !matches!(state.trouble, Trouble::Crash(at) if state.operations > at + 1) {
                 put(&mut state.now, offset, &part);

@@ -1,4 +1,4 @@
-//! The file as `FORMAT.md` describes it, read by redb alone.
+//! Tests that the file has the contents that `FORMAT.md` describes. Reads the file with redb only.
 
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed as xxh3;
@@ -53,14 +53,14 @@ fn write(path: &std::path::Path, has_record: bool) {
     }
     import.commit().unwrap();
     store.close().unwrap();
-    // A few cases are stored only as documents. After reopening, they are a batch.
+    // A few cases are stored only as documents. After the store is reopened, they are a batch.
     let store = Store::open(path, catalog, StoreOptions::default()).unwrap();
     store.checkpoint().unwrap();
     assert!(store.delete("a", Durability::Synced).unwrap());
     if has_record {
         store.write_records(|records| records.put("note", "n1", "text").map(drop)).unwrap();
     }
-    // Closing would make a checkpoint.
+    // Closing the store would make another checkpoint.
     std::mem::forget(store);
 }
 
@@ -70,7 +70,7 @@ fn the_file_is_as_its_description_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cases.db");
         write(&path, has_record);
-        // A copy has no lock.
+        // The store still has a lock on the file, so a copy of the file is read.
         let copy = folder.path().join("copy.db");
         std::fs::copy(&path, &copy).unwrap();
         check(&Database::create(&copy).unwrap(), has_record);
@@ -85,7 +85,7 @@ fn check(database: &Database, has_record: bool) {
     assert_eq!(meta("format").unwrap(), version.to_le_bytes());
     let fields = "id string key\nstate string default \"new\"\namount number\nsecret boolean hidden\nat timestamp unix_millis\n";
     assert_eq!(String::from_utf8(meta("catalogue").unwrap()).unwrap(), fields);
-    // The import used insertion orders and document numbers 0 to 2.
+    // The import used the places and document numbers 0 to 2.
     let state = meta("state").unwrap();
     let next_batch = u64::from_le_bytes(state[24..32].try_into().unwrap());
     assert_eq!(state, with_checksum(STATE_SEED, &words(&[3, 3, next_batch, 3, 2, 1, 1])));
@@ -110,7 +110,7 @@ fn check(database: &Database, has_record: bool) {
     let (number, bytes) = live.first().unwrap().unwrap();
     let batch = number.value();
     assert!(batch < next_batch && live.len().unwrap() == 1);
-    // The bit of the released row is still set.
+    // The bit of the released row is still set in `live`.
     assert_eq!(bytes.value(), with_checksum(!batch, &words(&[3, 0b111])));
 
     let pieces = read.open_table(BATCHES).unwrap();
@@ -128,7 +128,7 @@ fn check(database: &Database, has_record: bool) {
     };
     let doubles: Vec<u8> = [2.5_f64, 0.0, -1.0].iter().flat_map(|double| double.to_le_bytes()).collect();
     let amounts = [&[2][..], &words(&[0b101]), &doubles, &sorted(&[2, 0])].concat();
-    // The smallest value, the step, and steps.
+    // The least value, the step in milliseconds, and the count of steps for each row.
     let steps: Vec<u8> = [1_u32, 4, 0, 2].iter().flat_map(|word| word.to_le_bytes()).collect();
     let times = [&[1, 1][..], &words(&[3]), &steps, &sorted(&[1, 2, 0])].concat();
     let expected = [(0, rows), (1, ids), (2, states), (3, amounts), (5, times)]

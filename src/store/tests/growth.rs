@@ -28,7 +28,8 @@ fn imports_of_the_same_cases_use_the_pages_of_those_before() {
             size()
         })
         .collect();
-    // An import and the cases that it replaces are both in the file until it ends. redb doubles the length of a file that is too short.
+    // Until an import ends, both its cases and the cases that it replaces are in the file. redb doubles the length of a file that
+    // is too short.
     assert!(sizes[1..].iter().all(|size| *size <= 2 * sizes[0]), "{sizes:?}");
 }
 
@@ -51,7 +52,8 @@ fn compacting_takes_no_reader_its_documents() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     store.validate().unwrap();
 
-    // Earlier readers read the contents of the moment at which they started. Later writes do not change them.
+    // Readers that started earlier read the contents of the moment at which they started. Later writes do not change these
+    // contents.
     import(&store, 3);
     store.write_records(|records| records.put("kind", "key", "after").map(drop)).unwrap();
     for document in reader {
@@ -82,7 +84,7 @@ fn a_compacted_file_keeps_its_permissions_and_its_links() {
     store.compact_online().unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    // The lock is that of the new file.
+    // The store has locked the new file.
     let other = Store::open(&path, catalog(), StoreOptions::default());
     assert_eq!(other.unwrap_err().kind(), StoreErrorKind::InUse);
     fs::hard_link(&path, folder.path().join("second.db")).unwrap();
@@ -91,7 +93,7 @@ fn a_compacted_file_keeps_its_permissions_and_its_links() {
     assert_eq!(store.len(), 2);
 }
 
-/// Creates a store on a disk, with one synced case.
+/// Creates a store on a simulated disk, with one synced case.
 fn on(disk: &Disk) -> Store {
     let store = open(disk, 0).unwrap();
     store.upsert(b"{\"id\":\"first\"}", Durability::Synced).unwrap();
@@ -120,7 +122,7 @@ fn after_a_sync_that_failed_nothing_is_acknowledged() {
                 refused += 1;
             }
         }
-        // If the machine stops now, the disk has exactly the acknowledged writes.
+        // If the machine stops now, the disk has all acknowledged writes.
         let mut dice = Dice::new(at + 1);
         let found = open(&Disk::new(disk.after_crash(&mut dice), Trouble::None, false), 0).unwrap();
         let ids = found.ids(&SearchRequest::new(Filter::all(found.catalog()))).unwrap();

@@ -12,7 +12,7 @@ fn upsert(store: &Store, id: &str, text: &str) {
     store.upsert(line(id, text).as_bytes(), Durability::Synced).unwrap();
 }
 
-/// Creates a store with small batches, on a disk in memory.
+/// Creates a store with small batches, on a simulated disk.
 fn new() -> (Disk, Store) {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let store = open(&disk, 0).unwrap();
@@ -23,7 +23,7 @@ fn documents(store: &Store) -> Vec<String> {
     all(store).unwrap()
 }
 
-/// Returns the documents of `(id, text)` pairs.
+/// Returns the documents for these pairs of id and text.
 fn lines(cases: &[(&str, &str)]) -> Vec<String> {
     cases.iter().map(|(id, text)| line(id, text).trim_end().to_owned()).collect()
 }
@@ -34,7 +34,7 @@ fn other_writes_do_not_wait_for_an_open_import() {
     upsert(&store, "a", "before");
     let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(line("a", "imported").as_bytes()).unwrap();
-    // On the same thread: a blocking write would deadlock.
+    // These writes run on the same thread as the import. If they waited for the import, the test would deadlock.
     upsert(&store, "b", "single");
     upsert(&store, "c", "single");
     assert!(store.delete("a", Durability::Grouped).unwrap());
@@ -107,8 +107,8 @@ fn of_two_open_imports_the_one_that_is_committed_later_wins() {
     assert_eq!(documents(&open(&disk, 0).unwrap()), expected);
 }
 
-/// Compares imports of every size with concurrent single writes against a list that is changed in the order of the commits. Verifies the
-/// file.
+/// Runs imports of every size together with single writes. Compares the store with a list that is changed in the order of the
+/// commits, and verifies the file.
 #[test]
 fn imports_replace_what_is_there_when_they_are_committed() {
     for seed in seeds(12) {
@@ -164,7 +164,7 @@ fn imports_replace_what_is_there_when_they_are_committed() {
     }
 }
 
-/// A crash leaves neither the import nor the concurrent write, only the write, or both.
+/// After a crash, the disk has one of three states: neither the import nor the concurrent write, only the write, or both.
 #[test]
 fn a_crash_at_any_operation_of_the_commit_leaves_all_of_an_import_or_nothing() {
     let begin = |trouble| {
@@ -184,7 +184,7 @@ fn a_crash_at_any_operation_of_the_commit_leaves_all_of_an_import_or_nothing() {
     run(&store).unwrap();
     let operations = calm.operations() - first;
     let mut seen = [0; 3];
-    // The last iteration is after all operations.
+    // In the last iteration, the crash comes after all operations.
     for at in 0..=operations {
         let (disk, store) = begin(Trouble::None);
         disk.begin(Trouble::Crash(disk.operations() + at));
@@ -205,7 +205,7 @@ fn a_crash_at_any_operation_of_the_commit_leaves_all_of_an_import_or_nothing() {
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
 }
 
-/// A write was reported as failed but is on disk, so the cases are loaded again while an import is open.
+/// A write was reported as failed but is on disk. So the cases are loaded again while an import is open.
 #[test]
 fn an_import_that_is_open_while_the_cases_are_loaded_anew_replaces_the_right_ones() {
     let begin = || {
@@ -248,7 +248,7 @@ fn an_import_that_finds_no_room_to_put_its_cases_aside_loses_nothing() {
     assert_eq!(error.kind(), StoreErrorKind::Io);
     assert!(error.to_string().contains("cannot be put aside: No space left"), "{error}");
     assert_eq!(import.commit().unwrap_err().kind(), StoreErrorKind::Io);
-    // Errors of the import of the engine are returned by `check`, and by the commit.
+    // If documents are added through `import_mut`, `check` and the commit return the errors.
     let mut import = store.import_over(ImportMode::Strict, full());
     import.import_mut().push(line("b", &large).as_bytes()).unwrap();
     assert_eq!(import.check().unwrap_err().kind(), StoreErrorKind::Io);
@@ -258,7 +258,7 @@ fn an_import_that_finds_no_room_to_put_its_cases_aside_loses_nothing() {
     upsert(&store, "d", "later");
 }
 
-/// Counts the unnamed files in a folder that this process has open.
+/// Returns the number of unnamed files in a folder that this process has open.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &std::path::Path) -> usize {
     let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();

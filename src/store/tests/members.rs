@@ -1,4 +1,4 @@
-//! Hints about members that are not fields, from the currently stored cases.
+//! Tests of hints about members that are not fields. The hints are computed from the cases that are currently stored.
 
 use super::*;
 use crate::filter::WarningKind;
@@ -7,7 +7,7 @@ fn hints(store: &Store, text: &str) -> Vec<String> {
     let filter = Filter::compile_text(store.catalog(), text).unwrap();
     let hints = store.unknown_members(&filter);
     assert!(hints.iter().all(|hint| hint.kind == WarningKind::UnknownMember));
-    // A filter that selects no case has these hints among others.
+    // `hints` includes all hints of `unknown_members`.
     let all = store.hints(&filter);
     assert!(hints.iter().all(|hint| all.contains(hint)));
     hints.iter().map(ToString::to_string).collect()
@@ -30,7 +30,7 @@ fn members_are_counted_as_they_are_stored_now() {
     put(&store, r#"{"id":"d","sate":"x","Amount":1}"#);
     let state = |count: &str| format!("criteria[0]: {count} the member `State`, {MEANT}");
     let sate = format!("criteria[0]: 1 of 4 cases has the member `sate`, {MEANT}");
-    // A case that also has the field does not count.
+    // A case that has both the member and the field does not count.
     assert_eq!(hints(&store, "state = x"), [state("2 of 4 cases have"), sate.clone()]);
     assert_eq!(hints(&store, "amount > 0 or state <> y").len(), 3);
     assert_eq!(hints(&store, "tags = vip"), [""; 0]);
@@ -58,7 +58,7 @@ fn of_many_cases_a_sample_is_looked_at() {
         import.push(format!("{{\"id\":\"c{id}\",\"{member}\":\"x\"}}\n").as_bytes()).unwrap();
     }
     import.commit().unwrap();
-    // The sample has odd and even cases, even if all are shifted by one.
+    // The sample contains cases with odd and with even numbers, even if all cases are shifted by one.
     for _ in 0..2 {
         let hints = hints(&store, "state = x");
         let rest = hints[0].strip_prefix("criteria[0]: ").unwrap();

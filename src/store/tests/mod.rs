@@ -1,4 +1,4 @@
-//! The store compared with a plain list: on disks that fail, on damaged files, and reopened at random.
+//! Compares the store with a plain list: on disks that fail, on damaged files, and after reopening at random moments.
 
 mod disk;
 mod format;
@@ -30,7 +30,8 @@ fn catalog() -> Catalog {
     .unwrap()
 }
 
-/// Returns small batches for even seeds. For odd seeds, returns larger batches, into which heads are merged repeatedly.
+/// Returns options with small batches for even seeds. For odd seeds, the batches are larger, and heads are merged into them
+/// repeatedly.
 fn options(seed: u64) -> StoreOptions {
     StoreOptions::default().checkpoint_every(12).batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
@@ -41,7 +42,7 @@ fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
         .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options(seed)))
 }
 
-/// Returns all documents in stored order, followed by the records.
+/// Returns all documents in insertion order, followed by the records.
 fn all(store: &Store) -> Result<Vec<String>, StoreError> {
     let answer = store
         .search(&SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000).with_count(true))?;
@@ -51,7 +52,7 @@ fn all(store: &Store) -> Result<Vec<String>, StoreError> {
     Ok(documents.chain(records.into_iter().map(|(key, text)| format!("{key}: {text}"))).collect())
 }
 
-/// The expected contents of a store: ids and documents in stored order, and records.
+/// The expected contents of a store: pairs of id and document in insertion order, and records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Plain(Vec<(String, String)>, BTreeMap<String, String>);
 
@@ -87,7 +88,7 @@ fn case(dice: &mut Dice) -> (String, String) {
     (id, document)
 }
 
-/// The reason for abandoning a write of records: an error of the file, or `None` if the test wants it.
+/// The reason for abandoning a write of records: an error of the file, or `None` if the test abandons it on purpose.
 struct Unwanted(Option<StoreError>);
 
 impl From<StoreError> for Unwanted {
@@ -96,7 +97,7 @@ impl From<StoreError> for Unwanted {
     }
 }
 
-/// Does one random operation on `store` and `plain`. Returns true if all writes are then on disk.
+/// Runs one random operation on `store` and `plain`. Returns true if all writes are on disk afterwards.
 fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
     let synced = dice.one_in(2);
     let durability = if synced { Durability::Synced } else { Durability::Grouped };
@@ -124,7 +125,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
                 import.push(b"\n")?;
             }
             if dice.one_in(4) {
-                // Documents may wait to be read with others.
+                // The import may buffer documents, so the error may come only from the commit.
                 let refused = match import.push(b"{\"id\":7}\n") {
                     Ok(()) => import.commit().unwrap_err(),
                     Err(refused) => refused,
@@ -172,7 +173,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
                     }
                 })
                 .or_else(|unwanted| unwanted.0.map_or(Ok(()), Err))?;
-            // Without a change nothing is written.
+            // If no record was changed, nothing was written or synced.
             return Ok(!is_refused && !keys.is_empty());
         }
         _ => {
@@ -183,8 +184,8 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
     Ok(synced)
 }
 
-/// Runs operations until one fails. Returns the possible states of the disk: from the last synced state to the state after the failed
-/// operation.
+/// Runs operations until an operation fails. Returns the possible states of the disk: from the last synced state to the state after
+/// the failed operation.
 fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
     let mut possible = vec![plain.clone()];
     let Ok(store) = open(disk, seed) else { return possible };
@@ -195,8 +196,8 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
             Ok(true) => possible.clear(),
             Ok(false) => {}
             Err(_) => {
-                // Readers see the acknowledged writes. They may also see records of a failed write that is on disk. Grouped writes and
-                // their documents are lost when the file is reopened.
+                // Readers see all acknowledged writes. A write of records can return an error after it has reached the disk. Then
+                // readers may also see its records. When the file is reopened, grouped writes are lost with their documents.
                 let with_records = Plain(plain.0.clone(), next.1.clone());
                 if let Ok(seen) = all(&store) {
                     assert!(
@@ -215,7 +216,7 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
     possible
 }
 
-/// Writes after a failed write. All acknowledged writes, before and after it, must be on disk.
+/// Writes two more cases after a failed write. All acknowledged writes, before and after the failed write, must be on disk.
 fn go_on(store: &Store, possible: &mut Vec<Plain>) {
     for id in ["late", "later"] {
         let case = format!("{{\"id\":\"{id}\"}}");
@@ -241,7 +242,7 @@ fn go_on(store: &Store, possible: &mut Vec<Plain>) {
     }
 }
 
-/// Returns the seeds of a test: `few`, or the number that the environment sets.
+/// Returns the seeds of a test. There are `few` seeds, unless the environment sets another number.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let read = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     let first = read("CASEFILTER_FIRST_SEED").unwrap_or(0);
@@ -276,7 +277,7 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
     }
 }
 
-/// Creates a disk on which a store was used for a while. Returns its contents and the expected cases.
+/// Creates a disk on which a store was used for some time. Returns the contents of the disk and the expected cases.
 fn used(seed: u64, dice: &mut Dice) -> (Vec<u8>, Plain) {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let mut plain = Plain::default();
@@ -290,7 +291,7 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
     for seed in seeds(400) {
         let mut dice = Dice::new(seed);
         let (contents, plain) = used(seed, &mut dice);
-        // The number of operations without trouble.
+        // A run without faults, to count the operations.
         let calm = Disk::new(contents.clone(), Trouble::None, false);
         let script = dice.clone();
         run(&calm, seed, &mut script.clone(), &mut plain.clone(), 15);
@@ -336,12 +337,12 @@ fn after_a_read_that_failed_writes_go_on_and_lost_writes_are_not_shown() {
         if grouped {
             store.upsert(b"{\"id\":\"c7\"}", Durability::Grouped).unwrap();
         }
-        // The cache of 1 MiB has only a part of the file.
+        // The cache of 1 MiB contains only a part of the file, so this read needs the disk.
         disk.begin(Trouble::Once(disk.operations()));
         assert_eq!(all(&store).unwrap_err().kind(), StoreErrorKind::Io);
         disk.begin(Trouble::None);
         match grouped {
-            // Unsynced writes are lost with the file. The cases that they replaced do not reappear.
+            // Grouped writes are lost when the file is closed. The cases that they replaced do not reappear.
             true => assert_eq!(all(&store).unwrap_err().kind(), StoreErrorKind::Failed),
             false => assert_eq!(all(&store).unwrap().len(), 40),
         }
@@ -367,7 +368,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
         for _ in 0..12 {
             operate(&store, &mut plain, &mut dice).unwrap();
         }
-        // More than the cache of 1 MiB can hold.
+        // These documents do not fit into the cache of 1 MiB.
         for id in 0..20 {
             let (id, text) = (format!("large{id}"), "x".repeat(100_000));
             let case = format!("{{\"id\":\"{id}\",\"x\":\"{text}\"}}");
@@ -375,7 +376,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
             plain.upsert(&id, &case);
         }
         store.sync().unwrap();
-        // Also a store that was not closed, whose last documents are parsed again.
+        // For odd seeds, uses a store that was not closed, whose last documents are parsed again.
         let (disk, store) = match seed.is_multiple_of(2) {
             true => (disk, store),
             false => {
@@ -383,7 +384,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
                 (disk.clone(), open(&disk, seed).unwrap())
             }
         };
-        // The open file has read only some of its pages.
+        // The open file has read only some of its pages so far.
         let records = store.records().unwrap();
         disk.begin(Trouble::NoRoom);
         let large = format!("{{\"id\":\"large\",\"tags\":[\"{}\"]}}", "x".repeat(1 << 20));
@@ -399,7 +400,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
             assert!([StoreErrorKind::Failed, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
         }
         disk.begin(Trouble::None);
-        // The same store continues. It makes an attempt only from time to time.
+        // The same store continues. Between two recovery attempts, it returns an error.
         while let Err(refused) = store.recover() {
             assert!(refused.to_string().contains("in a moment"), "{refused}");
         }
@@ -468,7 +469,7 @@ fn a_damaged_file_gives_the_right_answer_or_an_error() {
                 contents[at..at + 512].fill(dice.below(2) as u8 * 255);
             }
             2 => contents[dice.below(320) as usize] ^= 1 << dice.below(8),
-            // Most of a small file is free space. Damage elsewhere is detected.
+            // A large part of a small file is free space. So the damage is placed in bytes that are not zero.
             _ => {
                 let taken: Vec<usize> = (0..contents.len()).filter(|at| contents[*at] != 0).collect();
                 contents[taken[dice.below(taken.len() as u64) as usize]] ^= 1 << dice.below(8);

@@ -1,4 +1,4 @@
-//! Searches of a store that are stopped: in the engine, and between two documents.
+//! Tests of searches in a store that are stopped, in the engine or between two documents.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorKind;
 use crate::stop::{CancelToken, Deadline};
 
-/// Returns the request with a deadline that passes at check number `at`.
+/// Returns the request with a deadline. The deadline passes at its call number `at`, counted from 0.
 fn stopping_at(request: &SearchRequest, at: usize) -> SearchRequest {
     let checks = AtomicUsize::new(0);
     request.clone().with_deadline(Deadline::new(move || checks.fetch_add(1, Ordering::Relaxed) >= at))
@@ -39,7 +39,7 @@ fn a_search_stops_at_each_check_also_between_documents() {
     };
     assert!(stops > ids.len(), "{stops} checks for {} documents", ids.len());
     assert_eq!(found.to_json(), expected);
-    // A page in parts.
+    // Stops the reading of a page that is read in parts.
     let token = CancelToken::new();
     let (page, first) = store
         .find_page(
@@ -68,7 +68,7 @@ fn a_search_stops_at_each_check_also_between_documents() {
     token.cancel();
     let stopped = read(&request.clone().with_cancel(token.clone()).stop).unwrap_err();
     assert_eq!(stopped.request_error().unwrap().kind, ErrorKind::SearchCancelled);
-    // All other searches.
+    // All other searches return an error as well.
     let cancelled = request.with_cancel(token);
     let kinds = [
         store.ids(&cancelled).map(drop),
