@@ -1,4 +1,4 @@
-//! The AML case of an applicant.
+//! Operation 4: returns the AML case of an applicant.
 
 use super::copy::{View, copy};
 use super::error::DomainError;
@@ -7,10 +7,11 @@ use super::room::Room;
 use super::schemas;
 use crate::store::Store;
 
-/// Returns the latest active AML case of an applicant as JSON: the case with the greatest `createdAt`, then the greatest `id`.
+/// Returns the latest active AML case of an applicant as JSON. The latest case is the case with the greatest `createdAt`. If
+/// several cases have the same `createdAt`, it is the case with the greatest `id` among them.
 ///
-/// Without `sees_personal_data` the answer has no `reviewerName`, `attributes` or `clusteredLinks`. Members that this library does not know
-/// are kept, as are the spellings of numbers. Nulls count as absent.
+/// If `sees_personal_data` is false, the answer has no `reviewerName`, `attributes` or `clusteredLinks`. Members that this library
+/// does not know are kept, and numbers keep their spelling. Nulls are treated as absent.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, aml_case, import_records};
@@ -31,8 +32,8 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// Returns [`NotFound`](super::DomainErrorKind::NotFound) if there is no active case or no such applicant. Returns an error if the store
-/// cannot be read.
+/// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant does not exist or has no active case. Returns an error
+/// if the store cannot be read.
 pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
     aml_case_in(store, applicant_id, sees_personal_data, &mut Room::new(&mut |_| true))
 }
@@ -46,7 +47,7 @@ pub(crate) fn aml_case_in(
 ) -> Result<String, DomainError> {
     let records = store.records()?;
     let prefix = applicant_key(applicant_id, "");
-    // The latest case so far, the next case, and the answer.
+    // Three records may be in memory at the same time: the latest case so far, the next case, and the answer.
     room.take(records.sizes(AML_CASES, &prefix)?.largest.saturating_mul(3))?;
     let mut latest: Option<(AmlHead, String)> = None;
     let mut last = prefix.clone();

@@ -1,7 +1,7 @@
-//! Merges an imported applicant with the changes that operation 5 made to the stored applicant.
+//! Merges an imported applicant with the members of `info` that operation 5 has changed in the stored applicant.
 //!
-//! `infoChangedAt` of an applicant's record has the time when operation 5 changed each member of `info`. An import replaces such a member
-//! only with data of a later date; see [`merge`].
+//! The record of an applicant has a member `infoChangedAt`. It contains, for each changed member of `info`, the time when operation
+//! 5 changed it. An import replaces such a member only if its data has a later date; see [`merge`].
 
 use chrono::{DateTime, Utc};
 
@@ -11,15 +11,15 @@ use super::time::with_offset;
 use crate::json;
 use crate::value::Timestamp;
 
-/// The members that operation 5 can change, in the order of the interface document.
+/// The members of `info` that operation 5 can change, in the order of the interface document.
 pub(super) const FIELDS: [&str; 6] =
     ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
 
-/// The members that have a transliteration, each with the member that contains the transliteration.
+/// The members that have a transliteration, each with the name of the member that contains the transliteration.
 pub(super) const TRANSLITERATED: [(&str, &str); 3] =
     [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
 
-/// Sets the time of change of these members to now.
+/// Sets the time of change of the members `changed` to `now`.
 pub(super) fn mark_changed(
     applicant: &mut Members<'_>,
     changed: impl Iterator<Item = &'static str>,
@@ -35,7 +35,7 @@ pub(super) fn mark_changed(
     Ok(())
 }
 
-/// Returns the time when operation 5 changed each member, as text.
+/// Returns the members that operation 5 has changed, each with the time of the change as text.
 fn times_of(applicant: &Members<'_>) -> json::Result<Vec<(&'static str, String)>> {
     let Some(times) = object(applicant, INFO_CHANGED_AT) else { return Ok(Vec::new()) };
     let times = Members::read(&times)?;
@@ -56,32 +56,34 @@ fn set_times(applicant: &mut Members<'_>, times: &[(&'static str, String)]) {
     applicant.set(INFO_CHANGED_AT, members.to_json());
 }
 
-/// Returns a member that is an object, as text.
+/// Returns the text of a member if its value is an object.
 fn object(of: &Members<'_>, name: &str) -> Option<String> {
     of.get(name).filter(|value| value.starts_with('{')).map(str::to_owned)
 }
 
-/// The result of importing an applicant that operation 5 has changed.
+/// The result of merging an imported applicant with a stored applicant.
 pub(super) struct Merged {
-    /// The record to store.
+    /// The merged record, as text to store.
     pub(super) text: String,
-    /// The members that keep the value of operation 5, although the import has a different value.
+    /// The members that keep the value from operation 5, although the import has a different value.
     pub(super) kept: Vec<&'static str>,
-    /// The members that get the value of the import, which is different and later.
+    /// The members that get the value of the import, because it is different and later.
     pub(super) overwritten: Vec<&'static str>,
-    /// The latest date of the imported data, as text.
+    /// The latest date of the imported data, as text. `None` if the data has no date.
     pub(super) date: Option<String>,
 }
 
-/// Merges an imported applicant with the stored applicant. Returns `None` if operation 5 changed nothing in the stored applicant.
+/// Merges an imported applicant with the stored applicant. Returns `None` if operation 5 has changed no member of the stored
+/// applicant.
 ///
-/// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate` and
-/// `review.reviewDate`, and of the record's own `infoChangedAt` for that member, which an export has. Times are compared to the second.
+/// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
+/// and `review.reviewDate`. An exported record also has its own `infoChangedAt`. For a member that it contains, its time is a
+/// fourth date. Times are compared with a precision of one second.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.
 pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
-    // Most applicants were never changed and need not be parsed. A key may be written with escapes.
+    // Most applicants were never changed, and need not be parsed. The key `infoChangedAt` may be written with escapes.
     let may_be_changed = stored.contains(INFO_CHANGED_AT) || stored.contains("\\u");
     if !may_be_changed {
         return Ok(None);
@@ -99,7 +101,8 @@ pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>
     let old = Members::read(&old)?;
     let new = object(&after, "info").unwrap_or_else(|| "{}".to_owned());
     let mut new = Members::read(&new)?;
-    // Transliterations that operation 5 made of unchanged members are kept too, if the import has none.
+    // Operation 5 may also have transliterated members that it did not change. These transliterations are kept if the import has
+    // none.
     let latest = changed.iter().filter_map(|(_, time)| Timestamp::parse(time).ok()).max();
     if !is_company && date.as_ref().map(|(instant, _)| *instant) <= latest {
         for (of, latin) in TRANSLITERATED {
@@ -144,7 +147,7 @@ pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>
     Ok(Some(Merged { text: after.to_json(), kept, overwritten, date: date.map(|(_, text)| text) }))
 }
 
-/// Returns the latest date of an applicant's data.
+/// Returns the latest date of an applicant's data, as an instant and as text.
 fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>> {
     let mut dates = vec![applicant.string("createdAt")];
     if let Some(review) = object(applicant, "review") {

@@ -1,4 +1,4 @@
-//! Checks an imported record against its schema: finds its faults, and creates the text to store.
+//! Checks an imported record against its schema. Lists the faults of the record, and creates the text to store.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use super::time::{date, has_offset, in_utc, with_offset};
 use crate::error::{Error, ErrorKind, nearest, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 
-/// The maximum nesting depth of a value without a schema.
+/// The maximum nesting depth of a value that no schema describes.
 const MAX_DEPTH: usize = 128;
 
 /// The maximum length of an id, in bytes.
@@ -25,20 +25,21 @@ const MAX_FAULTS: usize = 10;
 /// A record that passed the check and can be stored.
 #[derive(Debug)]
 pub(super) struct Checked<'t> {
-    /// The record to store. Integer ids have become strings, `D` has become `DEU`, and some times are converted to UTC. Invalid parts are
-    /// left out.
+    /// The text to store. In this text, integer ids are strings, `D` is replaced by `DEU`, some times are converted to UTC, and invalid
+    /// parts are left out.
     pub(super) text: Cow<'t, str>,
-    /// The first ten faults, with their paths in the input. A strict import rejects a record that has faults.
+    /// The first ten faults, with their paths in the input. A strict import rejects a record that has any fault.
     pub(super) faults: Vec<Error>,
-    /// The number of times without an offset that should have one.
+    /// The number of time values that have no UTC offset, although the interface document requires an offset.
     pub(super) without_zone: u64,
-    /// The steps that the interface document does not list, with their paths.
+    /// The steps that the interface document does not list, each with an error that has its path.
     pub(super) unknown_steps: Vec<(String, Error)>,
 }
 
-/// Checks that a text is a record of a schema.
+/// Checks that a text is a valid record of a schema.
 ///
-/// For each fault, the smallest optional part around it counts as absent: an optional member, or an element of a list that is not needed.
+/// Each fault removes the smallest optional part that contains it. Such a part is an optional member, or an element of a list that
+/// may be incomplete.
 ///
 /// Complexity: linear in the length of the text.
 ///
@@ -72,15 +73,15 @@ pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checke
     Ok(Checked { text: rewritten, faults, without_zone, unknown_steps })
 }
 
-/// Adds the path at the offset of an error to the error.
+/// Adds the path of an error to the error, computed from its offset.
 fn place(text: &str, error: Error) -> Error {
     let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
     error.at(path)
 }
 
-/// A walk over a record.
+/// A walk over a record that collects faults and edits.
 ///
-/// Its methods return false for an invalid value, after adding the fault. An error ends the walk.
+/// A method that finds an invalid value adds a fault and returns false. If a method returns an error, the walk ends.
 struct Check<'t> {
     reader: Reader<'t>,
     edits: Edits,
@@ -100,7 +101,7 @@ impl<'t> Check<'t> {
         self.object(schema, offset)
     }
 
-    /// Checks a value. Every element of a needed list or map is needed.
+    /// Checks a value. If a list or map is needed, each of its elements is needed.
     fn value(&mut self, kind: &'static Kind, is_needed: bool) -> json::Result<bool> {
         let found = self.reader.peek()?;
         let offset = self.reader.offset();
@@ -136,7 +137,7 @@ impl<'t> Check<'t> {
             let found = self.reader.peek()?;
             let start = self.reader.offset();
             let is_good = match found {
-                // Elements cannot be absent.
+                // A list must not contain `null`, because an element cannot be absent.
                 JsonType::Null => {
                     self.reader.null()?;
                     self.fault(wrong_type(start, found.name(), kind))
@@ -203,7 +204,7 @@ impl<'t> Check<'t> {
         Ok(fault.is_none_or(|error| self.fault(error)))
     }
 
-    /// Adds a fault, and returns false.
+    /// Adds a fault to the list, and returns false.
     fn fault(&mut self, error: Error) -> bool {
         if self.faults.len() < MAX_FAULTS {
             self.faults.push(error);
@@ -211,7 +212,7 @@ impl<'t> Check<'t> {
         false
     }
 
-    /// Returns the fault of a string.
+    /// Checks a string. Returns the fault if the string is invalid for `kind`.
     fn string(&mut self, kind: &'static Kind, text: &str, offset: usize) -> Option<Error> {
         let mut becomes = |value: Option<Cow<'_, str>>| match value {
             Some(Cow::Owned(value)) => {
@@ -237,7 +238,7 @@ impl<'t> Check<'t> {
                 ErrorKind::BadTimestamp,
             ),
             Kind::Moment => (becomes(in_utc(text)), ErrorKind::BadTimestamp),
-            // Stored in the form of the input. Answers have the form of the interface document.
+            // The value is stored in the form of the input. Answers write it in the form of the interface document.
             Kind::ZonedMoment => (with_offset(text).is_some(), ErrorKind::BadTimestamp),
             _ => (true, ErrorKind::WrongType),
         };
@@ -285,7 +286,7 @@ impl<'t> Check<'t> {
         Ok(self.fault(error))
     }
 
-    /// Reads the object at the reader's position. A repeated key is an error.
+    /// Reads the object at the current position, and passes each key to `take`. A repeated key is an error.
     fn members(
         &mut self,
         mut take: impl FnMut(&mut Self, Cow<'t, str>) -> json::Result<()>,
@@ -302,9 +303,9 @@ impl<'t> Check<'t> {
         Ok(())
     }
 
-    /// Skips a value without a schema. A repeated key in the value is an error too.
+    /// Skips a value that no schema describes. A repeated key inside the value is an error.
     fn any(&mut self) -> json::Result<()> {
-        // The keys of each open object; `None` for an array.
+        // For each open bracket: the keys of the object so far, or `None` for an array.
         let mut open: Vec<(Option<HashSet<Cow<'t, str>>>, bool)> = Vec::new();
         loop {
             match self.reader.peek()? {
@@ -346,7 +347,7 @@ fn is_id(text: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
-/// Returns true if a JSON number has neither fraction nor exponent.
+/// Returns true if a JSON number has neither a fraction nor an exponent.
 fn is_integer(number: &str) -> bool {
     number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }

@@ -1,4 +1,4 @@
-//! The errors of imported records.
+//! The errors that the check of an imported record reports.
 
 use super::schema::Kind;
 use super::schemas::STEPS;
@@ -17,7 +17,7 @@ pub(super) fn wrong(error_kind: ErrorKind, offset: usize, found: impl Into<Found
     Error::new(error_kind, offset, found, expected(kind))
 }
 
-/// Returns the values that a kind accepts, in words.
+/// Returns a description of the values that a kind accepts.
 fn expected(kind: &Kind) -> String {
     let one_of = |allowed: &[&str]| {
         let allowed: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();

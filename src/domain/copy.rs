@@ -1,4 +1,5 @@
-//! Copies records for answers: leaves out nulls and members that the reader may not see, and writes times in the form of the answers.
+//! Copies records into answers. Leaves out nulls and members that the reader may not see, and writes times in the form of the
+//! interface document.
 
 use std::borrow::Cow;
 
@@ -7,21 +8,21 @@ use super::schema::{Kind, Schema, Visibility};
 use super::time::with_offset;
 use crate::json::{self, JsonType, Reader};
 
-/// The members that a copy of a record keeps.
+/// The selection of members that a copy of a record keeps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
-    /// Members that their schema does not name.
+    /// True if members that the schema does not contain are kept.
     pub(super) unknown: bool,
-    /// Members that are personal data.
+    /// True if members with personal data are kept.
     pub(super) personal: bool,
 }
 
-/// Copies a record with the members that a view keeps, in their order and spelling.
+/// Copies the members of a record that `view` keeps, in their order and spelling.
 ///
-/// Nulls count as absent at every depth. Times that have an offset in the interface document are written with one.
+/// Leaves out nulls at every depth. If the interface document requires an offset for a time, the copy has an offset.
 ///
 /// # Errors
-/// Returns an error if the text is not JSON. A checked record always is.
+/// Returns an error if the text is not JSON. The text of a checked record is always JSON.
 pub(super) fn copy(text: &str, schema: &'static Schema, view: View) -> json::Result<String> {
     let mut out = String::with_capacity(text.len());
     let mut reader = Reader::new(text);
@@ -40,7 +41,7 @@ pub(super) fn without_nulls(text: &str) -> json::Result<String> {
     Ok(out)
 }
 
-/// Copies a value that is not null.
+/// Copies a value that is not `null`.
 fn copy_value(
     reader: &mut Reader<'_>,
     kind: &'static Kind,
@@ -111,16 +112,16 @@ fn copy_object(
     Ok(())
 }
 
-/// An object or array whose end has not been read yet.
+/// An object or array that is being copied and whose end has not been read yet.
 struct Open {
     is_object: bool,
-    /// True until the first member or element is read.
+    /// True until the first member or element has been read.
     is_first: bool,
-    /// True until the first member or element is written.
+    /// True until the first member or element has been written.
     is_empty: bool,
 }
 
-/// Copies a value without a schema. Leaves out members and elements that are `null`.
+/// Copies a value that no schema describes. Leaves out members and elements that are `null`.
 fn copy_any(reader: &mut Reader<'_>, out: &mut String) -> json::Result<()> {
     let mut open: Vec<Open> = Vec::new();
     loop {
@@ -138,7 +139,7 @@ fn copy_any(reader: &mut Reader<'_>, out: &mut String) -> json::Result<()> {
                 out.push_str(reader.between(start, reader.offset()));
             }
         }
-        // Moves on to the next value that is not null.
+        // Finds the next value that is not `null`.
         loop {
             let Some(top) = open.last_mut() else { return Ok(()) };
             let is_first = std::mem::take(&mut top.is_first);
@@ -181,13 +182,13 @@ mod tests {
     use super::*;
     use crate::error::Error;
 
-    /// Returns the text to store of a record without faults.
+    /// Returns the text to store for a record. The record must have no faults.
     fn stored(text: &str, schema: &'static Schema) -> Result<String, Vec<Error>> {
         let checked = check(text, schema)?;
         if checked.faults.is_empty() { Ok(checked.text.into_owned()) } else { Err(checked.faults) }
     }
 
-    /// Returns a value without nulls at any depth.
+    /// Returns the value without the nulls that it contains at any depth.
     fn stripped(value: &Value) -> Value {
         match value {
             Value::Object(members) => members
@@ -206,7 +207,7 @@ mod tests {
     static EMPTY: Schema = Schema { members: &[] };
     const ALL: View = View { unknown: true, personal: true };
 
-    /// Generates objects with members of the schemas and other members.
+    /// Generates objects that have members of the schemas and other members.
     fn object() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -247,7 +248,7 @@ mod tests {
             prop_assert_eq!(copy(&text, &EMPTY, ALL), Ok(stripped(&value).to_string()));
             prop_assert_eq!(without_nulls(&text), Ok(stripped(&value).to_string()));
             prop_assert_eq!(Members::read(&text).unwrap().to_json(), text);
-            // With the required members of a record, more objects are accepted.
+            // Adding the required members of a record makes the check accept more objects.
             for (name, own) in [
                 ("id", "x"), ("targetEntityId", "x"), ("targetEntityType", "applicant"),
                 ("createdAt", "2026-01-01 00:00:00"),
@@ -263,7 +264,7 @@ mod tests {
                 prop_assert!(redacted.len() <= served.len());
                 prop_assert_eq!(stored(&redacted, &schemas::AML_CASE), Ok(redacted));
             }
-            // A record that was stored without its invalid parts has no more faults. Storing it again does not change it.
+            // The stored text has no faults, even if invalid parts were left out. Checking it again does not change it.
             for schema in [&schemas::AML_CASE, &schemas::APPLICANT, &schemas::DOCUMENT, &schemas::LEVEL] {
                 if let Ok(checked) = check(&text, schema) {
                     let kept = checked.text.into_owned();

@@ -1,25 +1,25 @@
-//! Country codes of records.
+//! The country codes that records may have.
 
-/// The codes of machine-readable travel documents that ISO 3166-1 does not assign.
+/// The codes of machine-readable travel documents that are not codes of ISO 3166-1.
 ///
-/// Source: ICAO Doc 9303 part 3 (8th edition), section 5, parts A to D. `NTZ` and `ANT` are from earlier editions; documents with these
-/// codes are still in use. `IAO` and `UTO` are in documents of ICAO itself and in specimens. The European Union and the World Bank write
-/// `XKX` where ICAO writes `RKS`.
+/// Source: ICAO Doc 9303 part 3 (8th edition), section 5, parts A to D. `NTZ` and `ANT` are from earlier editions, but documents
+/// with these codes are still in use. `IAO` is in documents of ICAO itself, and `UTO` is in specimens. ICAO's code for Kosovo is
+/// `RKS`; the European Union and the World Bank use `XKX`.
 const TRAVEL_DOCUMENT_CODES: &[&str] = &[
-    // British passports of holders who are not British citizens.
+    // British passports whose holders are not British citizens.
     "GBD", "GBN", "GBO", "GBP", "GBS", //
     // Kosovo.
     "RKS", "XKX", //
-    // The European Union, the United Nations, their agencies and missions.
+    // The European Union, the United Nations, and their agencies and missions.
     "EUE", "UNO", "UNA", "UNK", //
     // Other organisations that issue documents.
     "XBA", "XIM", "XCC", "XCE", "XCO", "XEC", "XPO", "XES", "XMP", "XOM", "XDC", //
-    // Persons without a nationality: stateless, refugees, others.
+    // Persons without a nationality: stateless persons, refugees and others.
     "XXA", "XXB", "XXC", "XXX", //
     "ANT", "NTZ", "IAO", "UTO",
 ];
 
-/// The codes of Germany in machine-readable zones: plain, and padded to three characters.
+/// The codes of Germany in machine-readable zones: without padding, and padded to three characters.
 const GERMANY: [&str; 2] = ["D", "D<<"];
 
 /// Returns true if a text is an ISO 3166-1 alpha-3 code.
@@ -28,8 +28,8 @@ pub(super) fn is_iso_country(text: &str) -> bool {
     is_upper && rust_iso3166::from_alpha3(text).is_some()
 }
 
-/// Returns the three-letter code for a code in a record, which is a code of ISO 3166-1 or of a travel document. Returns `None` for any
-/// other text.
+/// Converts a code in a record to a code of three letters. Accepts codes of ISO 3166-1 and of travel documents. Returns `None` for
+/// any other text.
 pub(super) fn country(text: &str) -> Option<&str> {
     if GERMANY.contains(&text) {
         return Some("DEU");
@@ -37,7 +37,7 @@ pub(super) fn country(text: &str) -> Option<&str> {
     (is_iso_country(text) || TRAVEL_DOCUMENT_CODES.contains(&text)).then_some(text)
 }
 
-/// Returns true if two codes denote the same country. Kosovo has two codes.
+/// Returns true if two codes denote the same country. Only Kosovo has two codes.
 pub(super) fn is_same_country(one: &str, other: &str) -> bool {
     let is_kosovo = |code: &str| matches!(code, "RKS" | "XKX");
     one == other || is_kosovo(one) && is_kosovo(other)

@@ -1,4 +1,4 @@
-//! The errors of the operations.
+//! The errors of operations 2 to 5.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use crate::store::StoreError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DomainErrorKind {
-    /// An unknown applicant, or an applicant without the requested record: 404.
+    /// The applicant is unknown, or does not have the requested record: status 404.
     NotFound,
-    /// A share token that is missing, unknown, expired or used: 401. The error is the same for all these cases.
+    /// The share token is missing, unknown, expired or used: status 401. The error is the same in all these cases.
     Unauthorized,
-    /// An invalid request: 400.
+    /// The request is invalid: status 400.
     Invalid,
-    /// A failure to read or write the store: 500.
+    /// The store could not be read or written: status 500.
     Store,
-    /// Not enough memory for the answer at the moment: 503.
+    /// There is not enough memory for the answer at the moment: status 503.
     Busy,
 }
 
 impl DomainErrorKind {
-    /// Returns a stable name.
+    /// Returns the stable name of this kind, in snake case.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl DomainErrorKind {
 
 /// An error of an operation. It displays as the `description` of the error envelope.
 ///
-/// An error of the store displays without the store's own message, which names files. For logs that message is in
+/// The message of a [`StoreError`] is not displayed, because it contains file names. For logs, it is available through
 /// [`source`](std::error::Error::source).
 #[derive(Clone, Debug)]
 pub struct DomainError {
@@ -47,14 +47,14 @@ pub struct DomainError {
     source: Option<Box<StoreError>>,
 }
 
-/// The cause of an error, which is more specific than its kind.
+/// The cause of an error. It is more specific than the kind of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     NoApplicant,
     NoAmlCase,
     InvalidApplicant,
     ShareToken,
-    /// An invalid body, with the kind of its first error.
+    /// An invalid body. Contains the kind of the first error in the body.
     Body(ErrorKind),
     Other,
 }
@@ -70,19 +70,20 @@ impl DomainError {
         Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
-    /// Returns the error for an unknown applicant, or for an applicant without an AML case.
+    /// Returns the error for an applicant that is unknown or has no active AML case.
     pub(crate) fn no_aml_case() -> Self {
         let description = "HTTP 404 Not Found";
         Self { cause: Cause::NoAmlCase, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
-    /// Returns the error for an applicant that is unknown or does not fit the operation. `why` follows the id in the description.
+    /// Returns the error for an applicant that is unknown or that the operation does not accept. `why` follows the id in the
+    /// description.
     pub(crate) fn invalid_applicant(id: &str, why: &str) -> Self {
         let description = format!("Invalid applicant id {}{why}", quote(id));
         Self { cause: Cause::InvalidApplicant, ..Self::invalid(description) }
     }
 
-    /// Returns the error for a bad share token, with the same description for every cause.
+    /// Returns the error for an invalid share token. The description is the same for every cause.
     pub(super) fn unauthorized() -> Self {
         let description = "the share token is invalid";
         Self { cause: Cause::ShareToken, ..Self::new(DomainErrorKind::Unauthorized, description) }
@@ -92,7 +93,7 @@ impl DomainError {
         Self::new(DomainErrorKind::Invalid, description)
     }
 
-    /// Returns the error for an answer that exceeds the available memory.
+    /// Returns the error for an answer that needs more memory than is available.
     pub(super) fn no_room() -> Self {
         Self::new(DomainErrorKind::Busy, "too many requests at once, try again in a moment")
     }
@@ -108,7 +109,7 @@ impl DomainError {
         self.kind
     }
 
-    /// Returns the kind of the first error of an invalid body; `None` for any other error.
+    /// Returns the kind of the first error in an invalid body. Returns `None` for any other error.
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
         match self.cause {

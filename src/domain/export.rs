@@ -1,14 +1,15 @@
-//! The export of records, in the form that an import accepts.
+//! Exports records in a form that an import accepts.
 
 use super::kind::RecordKind;
 use crate::store::{Store, StoreError};
 
-/// The number of records that are read at a time.
+/// The number of records that are read from the store at a time.
 const PAGE_RECORDS: usize = 256;
 
-/// Passes every record of a kind to `take`, as text, in key order. All records are from the same snapshot.
+/// Passes the text of every record of a kind to `take`, in key order. All records come from the same snapshot.
 ///
-/// Importing them again stores the same records. An applicant has `infoChangedAt` if operation 5 changed members of its `info`.
+/// Importing the exported records again stores the same records. The record of an applicant has `infoChangedAt` if operation 5 has
+/// changed members of its `info`.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, export_records, import_records};
@@ -28,7 +29,7 @@ const PAGE_RECORDS: usize = 256;
 /// ```
 ///
 /// # Errors
-/// Returns the error of `take`, or an error if the file cannot be read.
+/// Returns the error of `take`. Returns an error if the file cannot be read.
 pub fn export_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,

@@ -1,4 +1,4 @@
-//! Imports of records. Each import is stored completely or not at all.
+//! Imports records of one kind. An import stores all of its records in one transaction, or none.
 
 use std::fmt;
 
@@ -11,16 +11,18 @@ use crate::ingest::{Piece, Splitter};
 use crate::limits::Limits;
 use crate::store::{Store, StoreError};
 
-/// An import of records in progress; see [`import_records`].
+/// A running import of records; see [`import_records`].
 pub struct RecordImport<'i, 's> {
     splitter: Splitter,
     importer: Importer<'i, 's>,
 }
 
-/// Imports records of one kind strictly: stores all records that `read` pushes, or no record if any record is invalid.
+/// Imports records of one kind. Stores all records that `read` pushes. If any record is invalid, stores no record (a strict
+/// import).
 ///
-/// A source has one of the layouts of an [`Import`](crate::Import). A record replaces the stored record with the same key. Members of an
-/// applicant's `info` that [`update_info`](super::update_info) changed are kept, unless the record's data is of a later date.
+/// A source may have any of the layouts that an [`Import`](crate::Import) accepts. A record replaces the stored record with the
+/// same key. Members of an applicant's `info` that [`update_info`](super::update_info) has changed are kept, unless the imported
+/// record has a later date.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records};
@@ -37,8 +39,8 @@ pub struct RecordImport<'i, 's> {
 /// ```
 ///
 /// # Errors
-/// Returns the error of `read`. Returns [`RejectedDocument`](crate::StoreErrorKind::RejectedDocument) if a record is invalid. Returns an error if the file
-/// cannot be read or written.
+/// Returns the error of `read`. Returns [`RejectedDocument`](crate::StoreErrorKind::RejectedDocument) if a record is invalid.
+/// Returns an error if the file cannot be read or written.
 pub fn import_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
@@ -47,11 +49,11 @@ pub fn import_records<E: From<StoreError>>(
     import_records_in(store, kind, ImportMode::Strict, read)
 }
 
-/// Imports records of one kind in a mode; see [`import_records`].
+/// Imports records of one kind in strict or lenient mode; see [`import_records`].
 ///
-/// A lenient import leaves out the smallest optional part around a fault: an optional member, or an element of a list. It skips the whole
-/// record if there is no such part. It also skips the record if the fault is in a member whose absence changes the meaning, such as
-/// `active` or the `countries` of a step. The report lists the parts and records that were left out.
+/// A lenient import leaves out the smallest optional part that contains a fault: an optional member, or an element of an optional
+/// list. A member whose absence has a meaning of its own is not such a part, for example `active` or the `countries` of a step. If no
+/// optional part contains the fault, the import skips the whole record. The report lists the parts and records that were left out.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records_in};
@@ -67,8 +69,8 @@ pub fn import_records<E: From<StoreError>>(
 /// ```
 ///
 /// # Errors
-/// Returns the errors of [`import_records`]. A lenient import does not fail for an invalid record, but fails if the start of the next
-/// record cannot be found.
+/// Returns the errors of [`import_records`]. An invalid record is not an error of a lenient import. But the import fails if it
+/// cannot find the start of the next record.
 pub fn import_records_in<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,
@@ -96,17 +98,18 @@ pub fn import_records_in<E: From<StoreError>>(
 }
 
 impl RecordImport<'_, '_> {
-    /// Starts the next source. Errors contain its name.
+    /// Starts the next source. Error messages contain its name.
     ///
     /// # Errors
-    /// Returns the errors of [`push`](Self::push) for the end of the previous source.
+    /// Returns the errors of [`push`](Self::push), because the last record of the previous source may be processed only now.
     pub fn source(&mut self, name: &str) -> Result<(), StoreError> {
         self.end_source()?;
         name.clone_into(&mut self.importer.source);
         Ok(())
     }
 
-    /// Adds the next bytes of the source, which may be split anywhere. The buffer is bounded as in [`Import::push`](crate::Import::push).
+    /// Adds the next bytes of the source. A chunk may begin and end at any byte. The buffer is bounded as in
+    /// [`Import::push`](crate::Import::push).
     ///
     /// # Errors
     /// Returns an error if a record is rejected, or if the file cannot be read or written.

@@ -1,4 +1,4 @@
-//! Operation 5: updates the data extracted from an applicant's documents.
+//! Operation 5: changes the data that was extracted from an applicant's documents.
 
 use std::collections::HashSet;
 
@@ -19,17 +19,19 @@ use crate::json::{JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::store::Store;
 
-/// A member and its new value; `None` clears it.
+/// The name of a member and its new value. `None` clears the member.
 type Change = (&'static str, Option<String>);
 
-/// Changes the extracted info of an applicant, and returns the complete info as JSON.
+/// Changes the extracted data of an applicant (its `info`), and returns the complete `info` as JSON.
 ///
-/// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and `stateOfBirth`. `null` clears a
-/// member. Empty or blank text, text with control characters, and a `dob` after the date of `now` are errors.
+/// The body is an object with at least one of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and `stateOfBirth`.
+/// `null` clears a member. A text is rejected if it is empty, has only invisible characters, or contains control characters. A
+/// `dob` after the date of `now` is also rejected.
 ///
-/// The update is on disk when the call returns, and the next read sees it. Concurrent updates are serialized. `firstNameEn`, `lastNameEn`
-/// and `placeOfBirthEn` are transliterated again. Each is removed if its original is cleared. The record keeps `now` as the time of change
-/// of each member: an import replaces the member only with later data.
+/// The change is on disk when the call returns, and the next read sees it. Concurrent changes are serialized. `firstNameEn`,
+/// `lastNameEn` and `placeOfBirthEn` are transliterated again. If the original of a transliteration is cleared, the transliteration
+/// is removed. The record stores `now` as the time of change of each changed member. An import replaces such a member only with
+/// later data.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, update_info};
@@ -46,8 +48,9 @@ type Change = (&'static str, Option<String>);
 /// ```
 ///
 /// # Errors
-/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, with its id, and for an invalid body, with
-/// the position and message of each error. Returns an error if the store cannot be read or written.
+/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an applicant that is unknown or a company, with the id of the
+/// applicant. Also returns it for an invalid body, with the position and message of each error. Returns an error if the store
+/// cannot be read or written.
 pub fn update_info(
     store: &Store,
     applicant_id: &str,
@@ -57,7 +60,7 @@ pub fn update_info(
     update_info_in(store, applicant_id, body, now, &mut Room::new(&mut |_| true))
 }
 
-/// Like [`update_info`], but within the memory budget `room`. Changes nothing if the budget does not suffice.
+/// Like [`update_info`], but within the memory budget `room`. If the budget is too small, changes nothing.
 pub(crate) fn update_info_in(
     store: &Store,
     applicant_id: &str,
@@ -104,9 +107,9 @@ fn apply(changes: &[Change], info: &mut Members<'_>) {
     }
 }
 
-/// Collects the evidence about the language of the names.
+/// Collects the evidence about the language of the person's names.
 ///
-/// The countries are the issuing countries of the documents in their order, then `country`, then `countryOfBirth`.
+/// The order of the countries is: the issuing countries of the documents, then `country`, then `countryOfBirth`.
 fn evidence(info: &Members<'_>) -> Evidence {
     let documents: Option<Vec<serde_json::Value>> =
         info.get("idDocs").and_then(|documents| serde_json::from_str(documents).ok());
@@ -117,7 +120,7 @@ fn evidence(info: &Members<'_>) -> Evidence {
     Evidence { texts: texts.collect(), countries: issuers.chain(own).collect() }
 }
 
-/// Parses a body.
+/// Parses a body into a list of changes.
 fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
     let limits = Limits::default();
     if body.len() > limits.body_bytes {
@@ -143,7 +146,8 @@ fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
     }
 }
 
-/// Adds the changes in a body to `changes`, and their errors to `errors`. Returns the error that makes the rest unreadable, if any.
+/// Adds the changes in a body to `changes`, and the errors of invalid changes to `errors`. Returns an error if the rest of the body
+/// cannot be read.
 fn read_members(
     text: &str,
     limits: &Limits,
@@ -210,7 +214,7 @@ fn names() -> String {
     FIELDS.map(|name| format!("`{name}`")).join(", ")
 }
 
-/// Checks the value of a member. The error consists of the kind, the found text and the expected text.
+/// Checks the value of a member. The error consists of its kind, the text that was found, and a description of the allowed text.
 fn check(
     field: &str,
     value: &str,
@@ -243,7 +247,8 @@ fn check(
     }
 }
 
-/// Returns a description of a text that is empty or blank, or that has control characters. Returns `None` for any other text.
+/// Returns a description of the problem if a text is empty, has only invisible characters, or contains control characters.
+/// Otherwise, returns `None`.
 fn unreadable(value: &str) -> Option<String> {
     if value.is_empty() {
         return Some("an empty string".to_owned());
@@ -256,7 +261,7 @@ fn unreadable(value: &str) -> Option<String> {
     Some(format!("the control character U+{:04X} in {}", u32::from(control), quote(value)))
 }
 
-/// Returns true if a character is invisible: white space, fillers, and characters that only modify others.
+/// Returns true if a character is invisible: white space, fillers, and characters that only modify other characters.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || matches!(

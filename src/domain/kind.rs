@@ -6,23 +6,23 @@ use super::schemas;
 
 /// The kind of a record. Cases are not records.
 ///
-/// An import has records of one kind. Import the records that a record refers to before it: levels, then applicants, then documents and AML
-/// cases.
+/// Each import has records of one kind. Import a record after the records that it refers to: first levels, then applicants, then
+/// documents and AML cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RecordKind {
-    /// Levels with their steps.
+    /// Verification levels. A level contains its steps.
     Levels,
-    /// Applicants, individuals and companies.
+    /// Applicants: individuals and companies.
     Applicants,
-    /// Documents with their images.
+    /// Documents, with their images.
     Documents,
-    /// AML cases with their hits.
+    /// AML cases, with their hits.
     AmlCases,
 }
 
 impl RecordKind {
-    /// Returns the name of this kind in the store.
+    /// Returns the name of this kind of record in the store.
     pub(super) fn table(self) -> &'static str {
         match self {
             Self::Levels => LEVELS,

@@ -1,10 +1,10 @@
-//! Checks of levels: that their steps fit together, and which applicants can have them.
+//! Checks levels: their steps must be consistent. Also finds the steps that applicants of a type cannot have.
 
 use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
 use super::schemas::ACTIONS_LEVEL;
 use crate::error::{Error, ErrorKind, Found, quote};
 
-/// Checks that the steps of a level fit together.
+/// Checks that the steps of a level are consistent with each other and with the type of the level.
 pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     let unfit = |at: usize, member: &str, found: Found, expected: &str| {
         Error::new(ErrorKind::BadValue, 0, found, expected).at(format!("docSets[{at}].{member}"))
@@ -28,7 +28,7 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
             let expected = format!("that step only in a level with `\"type\":\"{ACTIONS_LEVEL}\"`");
             return Err(unfit(at, name, found.into(), &expected));
         }
-        // A chain of dependencies longer than the level has a cycle.
+        // If a chain of dependencies is longer than the number of steps, it has a cycle.
         let mut dependency = step.depends_on.as_deref();
         let mut length: usize = 0;
         while let Some(name) = dependency {
@@ -45,15 +45,16 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lists the steps of a level that applicants of a type cannot have. Returns `None` if there are none.
+/// Returns the steps of a level that applicants of a type cannot have, as a list in words. Returns `None` if they can have every
+/// step.
 pub(super) fn excluded_steps(level: &Level, kind: ApplicantKind) -> Option<String> {
     let steps = level.steps().map(|step| &*step.name).filter(|step| !level.has_step_for(step, kind));
     let steps: Vec<String> = steps.map(|step| format!("`{step}`")).collect();
     (!steps.is_empty()).then(|| steps.join(", "))
 }
 
-/// Returns a sentence: the `steps` are left out of the answers, since applicants of this type cannot have them. `level` is the level in
-/// words.
+/// Returns a sentence for a note. It says that answers leave out `steps`, because applicants of this type cannot have them. `level`
+/// is a phrase that names the level.
 pub(super) fn sentence(level: &str, kind: ApplicantKind, steps: &str) -> String {
     let whose = kind.in_words();
     let (noun, they_are) = if steps.contains(", ") { ("steps", "they are") } else { ("step", "it is") };

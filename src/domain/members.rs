@@ -1,22 +1,22 @@
-//! The members of a JSON object, as text.
+//! The members of a JSON object, with their values as JSON text (`Members`).
 
 use std::borrow::Cow;
 
 use crate::json::{self, Reader};
 
-/// Appends a text as a JSON string.
+/// Appends `text` to `out`, as a JSON string.
 pub(super) fn push_string(text: &str, out: &mut String) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }
 
-/// Returns a text as a JSON string.
+/// Returns `text` as a JSON string.
 pub(super) fn json_string(text: &str) -> String {
     let mut json = String::new();
     push_string(text, &mut json);
     json
 }
 
-/// The members of a JSON object in their order, with their values in the original spelling.
+/// The members of a JSON object, in their order. Their values are JSON text in the original spelling.
 #[derive(Debug, Default)]
 pub(super) struct Members<'t>(Vec<(Cow<'t, str>, Cow<'t, str>)>);
 
@@ -48,12 +48,12 @@ impl<'t> Members<'t> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
-    /// Returns the value of a member that is a string.
+    /// Returns the value of a member if it is a string.
     pub(super) fn string(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// Sets the value of a member. `value` is JSON. A new member is appended.
+    /// Sets the value of a member. `value` is JSON text. If the member does not exist, appends it.
     pub(super) fn set(&mut self, name: &'t str, value: String) {
         match self.0.iter_mut().find(|(key, _)| key == name) {
             Some((_, own)) => *own = Cow::Owned(value),

@@ -1,4 +1,4 @@
-//! Operation 3: share tokens, and the preview of a profile.
+//! Operation 3: creates and redeems share tokens, and returns the preview of a profile.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ use super::room::Room;
 use super::schemas;
 use crate::store::Store;
 
-/// The stored record of a share token. Its key is the hash of the token.
+/// The stored record of a share token. The key of the record is the hash of the token.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ShareToken {
     applicant_id: String,
-    /// The time of expiry, in milliseconds since the Unix epoch.
+    /// The time at which the token expires, in milliseconds since the Unix epoch.
     expires_at_ms: i64,
     is_used: bool,
 }
@@ -29,7 +29,7 @@ impl ShareToken {
     }
 }
 
-/// Returns the hash under which a token is stored. Tokens are random, so one round without salt is enough.
+/// Returns the hash under which a token is stored. Tokens are random, so one round of SHA-256 without a salt is enough.
 fn hash(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }
@@ -38,10 +38,10 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Creates a share token for the profile of an applicant. The token is 256 random bits in hex. It can be used once,
+/// Creates a share token for the profile of an applicant. The token is 256 random bits, in hexadecimal. It can be redeemed once,
 /// within `lifetime`.
 ///
-/// The store keeps only the hash of the token. The call also removes expired tokens.
+/// The store contains only the hash of the token. This call also removes expired tokens from the store.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, create_share_token, preview, redeem_share_token};
@@ -61,9 +61,9 @@ fn hex(bytes: &[u8]) -> String {
 /// ```
 ///
 /// # Errors
-/// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant, and [`Invalid`](super::DomainErrorKind::Invalid) for a
-/// lifetime that is not positive or too long. Returns an error if the store cannot be read or written, or if the system has no random
-/// numbers.
+/// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant. Returns
+/// [`Invalid`](super::DomainErrorKind::Invalid) if `lifetime` is not positive or too long. Returns an error if the store cannot be
+/// read or written, or if the system cannot provide random numbers.
 pub fn create_share_token(
     store: &Store,
     applicant_id: &str,
@@ -97,7 +97,8 @@ pub fn create_share_token(
     Ok(token)
 }
 
-/// Marks a share token as used, durably, and returns the id of its applicant. A host calls it when it copies the profile.
+/// Marks a share token as used, on disk, and returns the id of its applicant. The host program calls this when it copies the
+/// profile.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error if the
@@ -124,10 +125,11 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
     serde_json::to_string(value).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
 
-/// Returns the profile of a share token as JSON: status and review data, without images. The token can still be used afterwards.
+/// Returns the profile that belongs to a share token, as JSON: status and review data, without images. The token can still be used
+/// afterwards.
 ///
-/// The answer has only the members that the interface document lists. If the applicant's record has no `requiredIdDocs`, the answer has the
-/// steps of the level that apply to the type of the applicant.
+/// The answer has only members that the interface document lists. If the record of the applicant has no `requiredIdDocs`, the
+/// answer has the steps of its level that apply to the type of the applicant.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error if the
@@ -149,7 +151,7 @@ pub(crate) fn preview_in(
     if !share.is_good(now) {
         return Err(DomainError::unauthorized());
     }
-    // The record, its shown members, and the answer.
+    // Three texts are in memory at the same time: the record, its visible members, and the answer.
     room.take(records.size(APPLICANTS, &share.applicant_id)?.saturating_mul(3))?;
     let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
     let corrupt =
@@ -172,7 +174,8 @@ pub(crate) fn preview_in(
     Ok(shown.to_json())
 }
 
-/// Returns the steps of a level that apply to applicants of a type, in the spelling of the level's record.
+/// Returns the steps of a level that apply to applicants of a type. The text of each step is copied unchanged from the record of
+/// the level.
 fn required_id_docs(store: &Store, text: &str, kind: ApplicantKind) -> Result<String, DomainError> {
     #[derive(Deserialize)]
     struct Written<'t> {

@@ -1,4 +1,4 @@
-//! The processing of each record of an import: check it, merge it with the stored record, then store or reject it.
+//! Processes each record of an import: checks it, merges it with the stored record, then stores or rejects it.
 
 use std::collections::HashSet;
 
@@ -16,34 +16,35 @@ use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, trim};
 use crate::store::{RecordWrite, Store, StoreError};
 
-/// The state of an import, without the splitter that divides sources into records.
+/// The state of an import. The splitter, which divides sources into records, is separate.
 pub(super) struct Importer<'i, 's> {
     pub(super) store: &'i Store,
     pub(super) kind: RecordKind,
     pub(super) mode: ImportMode,
     pub(super) records: &'i mut RecordWrite<'s>,
     pub(super) source: String,
-    /// The applicant of the previous record, which is stored. Saves a lookup for runs of records.
+    /// The id of the applicant of the previous record. It is known to be stored, so consecutive records of one applicant need one
+    /// lookup.
     pub(super) last_applicant: Option<String>,
-    /// The level of the previous applicant. Saves reading it for runs of applicants.
+    /// The level of the previous applicant. Consecutive applicants of one level need to read it only once.
     pub(super) last_level: Option<Level>,
-    /// The steps and levels that already have a note.
+    /// The steps and levels for which the report already has a note.
     pub(super) noted: Noted,
     pub(super) replaced_levels: ReplacedLevels,
     pub(super) imported: RecordImportReport,
 }
 
-/// The steps and levels that a report notes only once.
+/// The steps and levels that the report notes only once.
 #[derive(Default)]
 pub(super) struct Noted {
     steps: HashSet<String>,
     levels: HashSet<(String, ApplicantKind)>,
 }
 
-/// The maximum number of remembered steps, and of remembered levels. Further steps and levels are noted each time.
+/// The maximum number of steps, and of levels, that are remembered. Further steps and levels are noted each time that they occur.
 const MAX_NOTED: usize = 10_000;
 
-/// The reason why an import ends early.
+/// The reason why an import ends before the end of its sources.
 pub(super) enum Stop {
     Refused(u64, Box<Error>),
     Store(StoreError),
@@ -55,7 +56,7 @@ impl From<FileFault> for Stop {
     }
 }
 
-/// An invalid record, or a failure of the file.
+/// A problem with a record: the record is invalid, or the file could not be read or written.
 enum Fault {
     Record(Vec<Error>),
     Store(StoreError),
@@ -73,7 +74,7 @@ impl From<StoreError> for Fault {
     }
 }
 
-/// Returns the error for a member whose value does not fit the rest of the record, or the stored records.
+/// Returns the error for a member whose value contradicts the rest of the record or the stored records.
 fn unfit(path: impl Into<String>, found: impl Into<Found>, expected: impl Into<String>) -> Error {
     Error::new(ErrorKind::BadValue, 0, found, expected).at(path)
 }
@@ -82,19 +83,19 @@ fn unfit(path: impl Into<String>, found: impl Into<Found>, expected: impl Into<S
 struct Accepted {
     key: String,
     text: String,
-    /// The faults of the parts that were left out.
+    /// The faults of the parts that were left out of the record.
     faults: Vec<Error>,
     merged: Option<Merged>,
 }
 
-/// The lines of a record in its source.
+/// The position of a record in its source, from which the lines of its errors are computed.
 struct Lines<'p> {
     first: u64,
     bytes: &'p [u8],
 }
 
 impl Lines<'_> {
-    /// Returns the line of an error in the record, which may span lines.
+    /// Returns the line number of an error in the record. A record may have several lines.
     fn of(&self, error: &Error) -> u64 {
         let before = self.bytes.get(..error.offset.min(self.bytes.len())).unwrap_or_default();
         self.first.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
@@ -106,7 +107,7 @@ impl Importer<'_, '_> {
         ImportError { source: self.source.clone(), line, kept, error: Box::new(error) }
     }
 
-    /// Ends the import, and returns its report.
+    /// Finishes the import, and returns its report.
     pub(super) fn finish(mut self) -> Result<RecordImportReport, StoreError> {
         let notes = std::mem::take(&mut self.replaced_levels).notes(self.store, self.records)?;
         notes.into_iter().for_each(|note| self.imported.note(note));
@@ -120,7 +121,7 @@ impl Importer<'_, '_> {
         }
     }
 
-    /// Stores a record, skips it, or ends the import.
+    /// Processes one record: stores it, skips it, or ends the import.
     pub(super) fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
         let bytes = match piece.bytes {
             Ok(bytes) => trim(bytes),
@@ -138,7 +139,7 @@ impl Importer<'_, '_> {
         }
     }
 
-    /// Skips an invalid record, or ends a strict import.
+    /// Counts an invalid record as skipped. In a strict import, returns the error that ends the import.
     fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), Stop> {
         self.imported.skipped = self.imported.skipped.saturating_add(1);
         for error in errors {
@@ -216,7 +217,7 @@ impl Importer<'_, '_> {
         self.imported.note(ImportNote { source: self.source.clone(), line, kind, message });
     }
 
-    /// Checks the level of an applicant, and merges the changes by operation 5.
+    /// Checks the level of an applicant, and merges the record with the changes that operation 5 made.
     fn applicant(&mut self, mut record: Accepted, lines: &Lines<'_>) -> Result<Accepted, Fault> {
         let mut applicant: Applicant = read(&record.text)?;
         if let Some(name) = applicant.level_name().map(str::to_owned)
@@ -242,7 +243,7 @@ impl Importer<'_, '_> {
         Ok(record)
     }
 
-    /// Checks that the level of an applicant is stored. Adds a note if the applicant cannot have all of its steps.
+    /// Checks that the level of an applicant is stored. Adds a note if the applicant cannot have all steps of the level.
     fn check_level_of(&mut self, applicant: &Applicant, name: &str, lines: &Lines<'_>) -> Result<(), Fault> {
         if self.last_level.as_ref().is_none_or(|level| level.name != name) {
             let Some(text) = self.records.get(LEVELS, name)? else {
@@ -274,7 +275,7 @@ impl Importer<'_, '_> {
         Ok(())
     }
 
-    /// Counts the kept and the overwritten changes by operation 5, and adds notes on them.
+    /// Counts the changes of operation 5 that were kept or overwritten, and adds notes on them.
     fn report_merged(&mut self, id: &str, merged: &Merged, line: u64) {
         let date = match &merged.date {
             Some(date) => format!("the latest date of the record is {date}"),
@@ -305,7 +306,7 @@ impl Importer<'_, '_> {
     }
 }
 
-/// Adds `what` to the things that have a note. Returns true if it had none.
+/// Adds a step or level to the set of noted ones. Returns true if it was not in the set.
 fn is_new<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
     if noted.contains(&what) {
         return false;
@@ -321,7 +322,7 @@ fn not_stored(path: &str, what: &str, key: &str) -> Error {
     unfit(path, format!("no {what} {}", quote(key)), expected)
 }
 
-/// Returns an applicant without its level.
+/// Returns the text of an applicant without its level.
 fn without_level(text: &str) -> crate::json::Result<String> {
     let mut applicant = Members::read(text)?;
     let review = applicant.get("review").unwrap_or("{}").to_owned();
@@ -331,12 +332,12 @@ fn without_level(text: &str) -> crate::json::Result<String> {
     Ok(applicant.to_json())
 }
 
-/// Reads a record that passed its check.
+/// Deserialises a record that has passed its check.
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|fault| unfit("", fault.to_string(), "a record that can be read"))
 }
 
-/// Checks that all images of a document are distinct, and that it has a part only for the step `COMPANY`.
+/// Checks that the images of a document have different ids, and that only a document of the step `COMPANY` has a part.
 fn check_document(document: &Document) -> Result<(), Error> {
     if document.part.is_some() && document.step != "COMPANY" {
         let expected = "no `part`, which only documents of the step `COMPANY` have";

@@ -1,6 +1,7 @@
-//! Stored records: their kinds in the store, and the members that answers are computed from.
+//! Types of stored records: their names in the store, and the members from which answers are computed.
 //!
-//! These types have some members of records that passed the check of their [`schema`](super::schema). All other members are used as text.
+//! Each type has only some members of a record. The record has passed the check of its [`schema`](super::schema). Answers copy all
+//! other members as text.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ use super::members::Members;
 use super::schemas::{ACTIONS_LEVEL, PARTS};
 use crate::store::Store;
 
-/// The step that only levels for applicant actions have.
+/// The step that only levels for applicant actions may have.
 pub(super) const PAYMENT_METHODS: &str = "PAYMENT_METHODS";
 
 /// The record kind of levels. The key of a record is the name of the level.
@@ -28,12 +29,12 @@ pub(super) const AML_CASES: &str = "aml-case";
 /// The record kind of share tokens. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
 
-/// Returns the key of a record of an applicant. Ids have no control characters, so the separator is unique.
+/// Returns the key of a record that belongs to an applicant. Ids contain no control characters, so the separator is unambiguous.
 pub(super) fn applicant_key(applicant_id: &str, id: &str) -> String {
     format!("{applicant_id}\0{id}")
 }
 
-/// Parses a stored record. A record that cannot be parsed is damaged, because the import checked it.
+/// Deserialises a stored record. The import has checked the record, so a record that cannot be deserialised is damaged.
 pub(super) fn read<'t, T: Deserialize<'t>>(store: &Store, text: &'t str) -> Result<T, DomainError> {
     serde_json::from_str(text).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
@@ -49,7 +50,7 @@ pub(super) struct Applicant {
     review: Option<Review>,
 }
 
-/// The members of an applicant that determine its steps.
+/// The members of an applicant that determine which steps it has.
 #[derive(Debug, Deserialize)]
 pub(super) struct ApplicantHead {
     #[serde(rename = "type")]
@@ -79,7 +80,7 @@ impl Applicant {
         self.review.as_ref()?.level_name.as_deref()
     }
 
-    /// Returns true if `fixedInfo` has this member.
+    /// Returns true if `fixedInfo` has this member, with a value that is not `null`.
     pub(super) fn has_given(&self, field: &str) -> bool {
         self.fixed_info.as_ref().is_some_and(|info| matches!(info.get(field), Some(Some(_))))
     }
@@ -99,7 +100,7 @@ pub(super) enum ApplicantKind {
 }
 
 impl ApplicantKind {
-    /// Returns the words for one applicant of this type.
+    /// Returns a phrase for one applicant of this type.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Self::Individual => "an individual",
@@ -111,7 +112,7 @@ impl ApplicantKind {
 #[derive(Debug, Deserialize)]
 pub(super) struct Level {
     pub(super) name: String,
-    /// The type. Any value is accepted, because earlier versions stored levels without checking it.
+    /// The type of the level. Any value is accepted here, because earlier versions stored levels without checking their type.
     #[serde(rename = "type")]
     kind: Option<serde_json::Value>,
     #[serde(rename = "docSets")]
@@ -123,10 +124,10 @@ impl Level {
         self.kind.as_ref().and_then(serde_json::Value::as_str) == Some(ACTIONS_LEVEL)
     }
 
-    /// Returns true if applicants of a type can have a step of this level.
+    /// Returns true if applicants of a type can have this step of this level.
     ///
-    /// Company steps are for companies, and steps about a person are for individuals. Payment methods are for applicant actions. Any other
-    /// step is for all applicants.
+    /// Steps about a company are for companies, and steps about a person are for individuals. Payment methods are only in levels
+    /// for applicant actions. Any other step is for all applicants.
     pub(super) fn has_step_for(&self, step: &str, kind: ApplicantKind) -> bool {
         match step {
             "COMPANY" | "COMPANY_DATA" | "COMPANY_DOCUMENTS" | "COMPANY_BENEFICIARIES" => {
@@ -157,22 +158,22 @@ impl Level {
 pub(super) struct Step {
     #[serde(rename = "idDocSetType")]
     pub(super) name: String,
-    /// The accepted types of documents; all if there are none.
+    /// The accepted types of documents. If absent or empty, all types are accepted.
     pub(super) types: Option<Vec<String>>,
-    /// The accepted issuing countries; all if there are none.
+    /// The accepted issuing countries. If absent or empty, all countries are accepted.
     pub(super) countries: Option<Vec<String>>,
     pub(super) min_documents: Option<usize>,
-    /// The minimum number of images of a document of each type. The default is 1.
+    /// For each type of document, the minimum number of images. The default is 1.
     pub(super) min_images: Option<HashMap<String, Option<usize>>>,
     pub(super) depends_on: Option<String>,
-    /// The parts of the step `COMPANY`. The default is all parts.
+    /// The required parts of the step `COMPANY`. By default, all parts are required.
     pub(super) parts: Option<Vec<String>>,
-    /// The members of `fixedInfo` that the step requires.
+    /// The names of the members of `fixedInfo` that the step requires.
     pub(super) fields: Option<Vec<String>>,
     pub(super) questionnaire_id: Option<String>,
 }
 
-/// A document that an applicant gave for a step, with its images, or a check without images.
+/// A document that an applicant provided for a step, with its images. Or the result of a check, which has no images.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
@@ -189,12 +190,12 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Returns the part of the step `COMPANY` that the document is for.
+    /// Returns the part of the step `COMPANY` that the document belongs to.
     pub(super) fn part(&self) -> &str {
         self.part.as_deref().unwrap_or("company")
     }
 
-    /// Returns the index of the document's part among the parts; 0 for documents of other steps.
+    /// Returns the index of the document's part in [`PARTS`]. It is 0 for documents of other steps, because they have no part.
     pub(super) fn part_place(&self) -> Option<usize> {
         PARTS.iter().position(|part| *part == self.part())
     }
@@ -208,7 +209,7 @@ impl Document {
         self.images().filter(|image| image.active != Some(false))
     }
 
-    /// Returns true if the document is active, and has an active image or no images at all.
+    /// Returns true if the document is active, and has an active image or no image at all.
     pub(super) fn is_active(&self) -> bool {
         let has_image = self.images().next().is_none() || self.active_images().next().is_some();
         self.active != Some(false) && has_image
@@ -255,9 +256,9 @@ pub(super) struct ReviewResult {
     pub(super) review_reject_type: Option<RejectType>,
 }
 
-/// A review with the text that is served: all members of the review in their spelling, without nulls.
+/// A review, and the text of it that answers contain. The text has all members of the review in their spelling, except nulls.
 ///
-/// `rejectLabels` are left out if the review is not a rejection.
+/// If the review is not a rejection, the text has no `rejectLabels`.
 #[derive(Clone, Debug)]
 pub(super) struct Reviewed {
     pub(super) result: ReviewResult,
@@ -278,7 +279,7 @@ impl<'de> Deserialize<'de> for Reviewed {
     }
 }
 
-/// The members of an AML case that determine the latest case of an applicant.
+/// The members of an AML case that determine which case of an applicant is the latest.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AmlHead {

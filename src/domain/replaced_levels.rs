@@ -1,7 +1,7 @@
-//! The levels that an import replaces, compared with the stored applicants of these levels.
+//! Compares the levels that an import replaces with the stored applicants of these levels.
 //!
-//! Each import of an applicant checks the applicant's level, which is stored before it. So an applicant has an unchecked level only if a
-//! later import replaces that level.
+//! The level of an applicant is stored before the applicant, and the import of the applicant checks it. So a level is unchecked
+//! only if a later import replaces it.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,16 @@ use crate::store::{RecordWrite, Store, StoreError};
 /// The maximum number of levels that one import compares with the stored applicants.
 const COMPARED: usize = 10_000;
 
-/// The types of applicants, in the order of the notes on a level.
+/// The types of applicants, in the order in which the notes on a level list them.
 const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Company];
 
-/// The levels of an import that replaced stored levels and have steps for only one type of applicants.
+/// The levels of an import that replaced stored levels, and have steps for only one type of applicants.
 ///
-/// Holds at most [`COMPARED`] levels. The comparison reads each stored applicant once.
+/// Contains at most [`COMPARED`] levels. The comparison reads each stored applicant once.
 #[derive(Default)]
 pub(super) struct ReplacedLevels {
     levels: HashMap<String, Replaced>,
-    /// The first level after the first [`COMPARED`] levels, and the number of levels after it.
+    /// If there were more than [`COMPARED`] levels: the first level that was not added, and the number of further levels.
     passed_over: Option<(Place, u64)>,
 }
 
@@ -31,18 +31,19 @@ pub(super) struct ReplacedLevels {
 struct Place {
     source: String,
     line: u64,
-    /// The number of replaced levels before this level.
+    /// The number of levels that the import had replaced before this level.
     rank: u64,
 }
 
 struct Replaced {
     place: Place,
-    /// For each of [`KINDS`]: the steps that it cannot have, in words, and the number of stored applicants.
+    /// For each type in [`KINDS`]: the steps that applicants of the type cannot have, in words, and the number of stored
+    /// applicants.
     excluded_steps: [(Option<String>, u64); 2],
 }
 
 impl ReplacedLevels {
-    /// Adds a level that replaced a stored level or an earlier level of this import.
+    /// Adds a level that replaced a stored level, or an earlier level of this import.
     pub(super) fn add(&mut self, level: &Level, source: &str, line: u64, rank: u64) {
         let excluded_steps = KINDS.map(|kind| (excluded_steps(level, kind), 0));
         if excluded_steps.iter().all(|(steps, _)| steps.is_none()) {
@@ -60,7 +61,8 @@ impl ReplacedLevels {
         }
     }
 
-    /// Returns a note for each level and type of applicants, if stored applicants of this type cannot have all steps of the level.
+    /// Returns one note for each pair of level and applicant type, if stored applicants of this type cannot have all steps of the
+    /// level.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a stored applicant is damaged.
@@ -117,7 +119,7 @@ impl Place {
     }
 }
 
-/// Returns the words for a number of stored applicants.
+/// Returns a phrase for this number of stored applicants.
 fn counted(count: u64, kind: ApplicantKind) -> String {
     let noun = match (kind, count) {
         (ApplicantKind::Individual, 1) => "individual",

@@ -1,4 +1,4 @@
-//! The report of an import of records.
+//! The report of an import of records: counts, errors and notes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::ImportError;
 
-/// The maximum number of faults, and of notes, that a report lists.
+/// The maximum number of errors, and of notes, that a report lists.
 const LISTED: usize = 100_000;
 
 /// The report of an import of records; see [`import_records`](super::import_records).
@@ -16,25 +16,26 @@ const LISTED: usize = 100_000;
 pub struct RecordImportReport {
     /// The number of new records.
     pub stored: u64,
-    /// The number of records that replaced a record with the same key: a stored record or an earlier record of this import.
+    /// The number of records that replaced a record with the same key: a stored record, or an earlier record of this import.
     pub replaced: u64,
-    /// The number of records that were stored without an invalid part.
+    /// The number of records that had an invalid part. The part was left out, and the rest of the record was stored.
     pub incomplete: u64,
     /// The number of invalid records that were skipped.
     pub skipped: u64,
-    /// The number of members of applicants' info that operation 5 had changed and that the import kept.
+    /// The number of members of `info` that operation 5 had changed and that the import kept.
     pub kept_changes: u64,
-    /// The number of members of applicants' info that operation 5 had changed and that later data of the import replaced.
+    /// The number of members of `info` that operation 5 had changed and that the import replaced with later data.
     pub overwritten_changes: u64,
-    /// The number of times without an offset in members that require an offset in the interface document. Such times count as UTC.
+    /// The number of time values without an offset in members that require an offset in the interface document. They are treated as
+    /// UTC.
     #[serde(rename = "without_zone")]
     pub times_without_zone: u64,
-    /// The errors in the order of the sources, at most ten of a record and 100,000 in all.
+    /// The errors, in the order of the sources. At most ten errors of each record, and at most 100,000 in total.
     #[serde(rename = "refusals")]
     pub errors: Vec<ImportError>,
-    /// The notes on stored records in the order of the sources, at most 100,000. Notes on replaced levels come last.
+    /// The notes on stored records, in the order of the sources, at most 100,000. Notes on replaced levels are last.
     pub notes: Vec<ImportNote>,
-    /// The number of further errors and notes that are in neither list.
+    /// The number of errors and notes that are not in the lists, because the lists are full.
     pub unlisted: u64,
 }
 
@@ -42,13 +43,13 @@ pub struct RecordImportReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportNote {
-    /// The name of the source; empty if it has no name.
+    /// The name of the source. Empty if the source has no name.
     pub source: String,
     /// The line in the source, counted from 1.
     pub line: u64,
     /// The kind of the note.
     pub kind: ImportNoteKind,
-    /// The finding and its consequence.
+    /// The message: what was found, and what the import did.
     pub message: String,
 }
 
@@ -57,15 +58,16 @@ pub struct ImportNote {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ImportNoteKind {
-    /// A step that the interface document does not list. It is kept and served, and noted once in an import.
+    /// A step that the interface document does not list. It is kept and served. An import notes each such step once.
     UnknownStep,
-    /// A level with steps that its applicants cannot have, and that answers leave out. The import of an applicant notes it, and the import
-    /// of a level that replaces the level of stored applicants. It is noted once for each level and type of applicants.
+    /// A level with steps that some of its applicants cannot have. Answers leave out these steps. The note is added by the import
+    /// of an applicant, or by the import of a level that replaces the level of stored applicants. There is one note for each pair
+    /// of level and applicant type.
     #[serde(rename = "steps_of_others")]
     InapplicableSteps,
-    /// Members that operation 5 had changed, and that the import kept.
+    /// Members of `info` that operation 5 had changed, and that the import kept.
     KeptChanges,
-    /// Members that operation 5 had changed, and that later data replaced.
+    /// Members of `info` that operation 5 had changed, and that the import replaced with later data.
     OverwrittenChanges,
     /// A kind that this version of the library does not know.
     #[serde(other)]

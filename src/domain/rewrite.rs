@@ -1,23 +1,23 @@
-//! Rewrites a record with some values replaced or left out.
+//! Copies the text of a record with edits: some values are replaced or left out.
 
 use std::collections::BTreeMap;
 
 use super::members::push_string;
 use crate::json::{self, JsonType, Reader};
 
-/// Edits, by the offset at which the edited value starts.
+/// The edits of a record, by the offset at which the edited value starts.
 pub(super) type Edits = BTreeMap<usize, Edit>;
 
 pub(super) enum Edit {
-    /// The member or element is left out.
+    /// The member or element with this value is left out.
     Cut,
-    /// The value is replaced by this JSON.
+    /// The value is replaced by this JSON text.
     Replace(String),
 }
 
-/// Appends the value at the reader's position with its edits.
+/// Appends the value at the reader's position to `out`, with its edits.
 ///
-/// Recurses only into values with edits. A schema describes these values, so their depth is bounded.
+/// Recurses only into values that contain edits. Such values are described by a schema, so their depth is bounded.
 pub(super) fn rewrite(reader: &mut Reader<'_>, edits: &Edits, out: &mut String) -> json::Result<()> {
     let found = reader.peek()?;
     let start = reader.offset();

@@ -1,14 +1,14 @@
-//! Schemas of records, by which imports check them (`check`) and answers copy them (`copy`).
+//! The schema types of records. Imports check records against schemas (`check`), and answers copy records by schemas (`copy`).
 //!
-//! A schema names the members that this library knows, with their types. Other members are kept and served in their spelling. Schemas
-//! are constants, so code that follows them recurses to a bounded depth.
+//! A schema lists the members that this library knows, with their types. Other members are kept, and served in their spelling.
+//! Schemas are constants, so code that follows a schema recurses to a bounded depth.
 
-/// The members of an object.
+/// The known members of an object.
 pub(super) struct Schema {
     pub(super) members: &'static [Member],
 }
 
-/// A member of an object.
+/// A known member of an object.
 pub(super) struct Member {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
@@ -16,58 +16,59 @@ pub(super) struct Member {
     pub(super) visibility: Visibility,
 }
 
-/// The consequence of an absent member.
+/// The consequence of a missing or invalid member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// The member must be present; otherwise the object is invalid.
+    /// The member must be present. Otherwise, the object is invalid.
     Required,
-    /// The member is optional, but its absence has a meaning of its own. So a lenient import rejects the object if the value is invalid.
+    /// The member is optional, but its absence has a meaning of its own. So if its value is invalid, a lenient import rejects the
+    /// whole object.
     Decisive,
-    /// The member is optional. A lenient import counts an invalid value as absent.
+    /// The member is optional. A lenient import treats an invalid value as absent.
     Optional,
 }
 
-/// The readers to whom answers show a member.
+/// The readers to whom answers show the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visibility {
     /// All readers.
     Everyone,
-    /// Readers with permission to view personal data.
+    /// Readers who have the permission to view personal data.
     Personal,
-    /// No readers: only this library uses the member.
+    /// No readers. Only this library uses the member.
     Internal,
 }
 
-/// The type of a value. `null` counts as absent.
+/// The type of a value. `null` is treated as absent.
 pub(super) enum Kind {
-    /// A string of 1 to 1,024 bytes without control characters. An integer becomes a string.
+    /// A string of 1 to 1,024 bytes without control characters. An integer is converted to a string.
     Id,
-    /// An id that no record refers to: any string. An integer becomes a string.
+    /// An id that no record refers to: any string. An integer is converted to a string.
     LooseId,
-    /// The [`Id`](Self::Id) of a step. Steps that the interface document does not list are noted.
+    /// The [`Id`](Self::Id) of a step. The import notes steps that the interface document does not list.
     Step,
     Text,
-    /// One of these strings.
+    /// One of the strings in this list.
     OneOf(&'static [&'static str]),
-    /// A code of ISO 3166-1 alpha-3, or of a machine-readable travel document. Germany's short code becomes `DEU`.
+    /// A code of ISO 3166-1 alpha-3, or of a machine-readable travel document. Germany's short code `D` is converted to `DEU`.
     Country,
     /// `yyyy-MM-dd`.
     Date,
     /// `yyyy-MM-dd` or `yyyy`.
     DateOrYear,
-    /// `yyyy-MM-dd HH:mm:ss` in UTC. A time with an offset is converted.
+    /// A time `yyyy-MM-dd HH:mm:ss` in UTC. A time with an offset is converted to UTC.
     Moment,
-    /// `yyyy-MM-dd HH:mm:ss` and an offset. A time without an offset counts as UTC, and is counted.
+    /// A time `yyyy-MM-dd HH:mm:ss` with an offset. A time without an offset is treated as UTC, and the report counts it.
     ZonedMoment,
     Boolean,
-    /// A number without fraction or exponent, of at most eighteen characters.
+    /// A number without fraction or exponent, of at most 18 characters.
     Integer,
     /// An integer from 0 to 1,000.
     Count,
     Number,
     Object(&'static Schema),
     List(&'static Kind),
-    /// An object with any keys, whose values have one kind.
+    /// An object with any keys. All values have this kind.
     Map(&'static Kind),
     Any,
 }

@@ -1,4 +1,4 @@
-//! The schemas of the records and of the preview.
+//! The schemas of all records and of the preview.
 
 use super::schema::{Kind, Member, Schema, Visibility};
 
@@ -28,7 +28,7 @@ pub(super) const STEPS: &[&str] = &[
     "E_SIGN",
 ];
 
-/// The types of levels: for ordinary verification, and for applicant actions.
+/// The types of levels: levels for ordinary verification, and levels for applicant actions.
 pub(super) const LEVEL_TYPES: &[&str] = &[STANDARD_LEVEL, ACTIONS_LEVEL];
 /// The default type of a level.
 const STANDARD_LEVEL: &str = "standard";
@@ -46,7 +46,7 @@ const fn text(name: &'static str) -> Member {
     Member::new(name, Kind::Text)
 }
 
-/// Returns an optional id that no other record refers to.
+/// Returns an optional member with an id that no other record refers to.
 const fn loose_id(name: &'static str) -> Member {
     Member::new(name, Kind::LooseId)
 }
@@ -88,7 +88,7 @@ pub(super) static APPLICANT: Schema = Schema {
     ],
 };
 
-/// The member with the times at which operation 5 changed members of `info`.
+/// The member of an applicant that has the times at which operation 5 changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
 
 static CHANGED_AT: Schema = Schema {
@@ -159,7 +159,7 @@ static AGREEMENT_ITEM: Schema = Schema {
     ],
 };
 
-/// The schema of the steps in a profile preview. The steps are copied from the level of the applicant.
+/// The schema of the steps in the preview of a profile. The steps are copied from the level of the applicant.
 pub(super) static REQUIRED_ID_DOCS: Schema =
     Schema { members: &[list("docSets", &Kind::Object(&SHOWN_DOC_SET))] };
 
@@ -195,7 +195,7 @@ static REVIEW: Schema = Schema {
 
 static ANSWER: Schema = Schema { members: &[text("reviewAnswer")] };
 
-/// The schema of a preview: the only members of an applicant that it has.
+/// The schema of a preview. A preview contains only these members of an applicant.
 pub(super) static PREVIEW: Schema = Schema {
     members: &[
         text("id"),

@@ -1,4 +1,4 @@
-//! The status of a step as JSON.
+//! Types that serialise the status of steps as JSON.
 
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -25,7 +25,7 @@ pub(super) struct StepStatus<'d> {
     pub(super) image_ids: Vec<&'d str>,
     pub(super) image_review_results: ByImage<'d>,
     pub(super) forbidden: bool,
-    /// True if the minimum of images and documents was uploaded, in the words of the interface document.
+    /// True if the minimum numbers of images and documents were uploaded. This follows the wording of the interface document.
     pub(super) partial_completion: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) step_statuses: Option<Vec<PartStatus<'d>>>,

@@ -11,10 +11,10 @@ use super::schemas::PARTS;
 use super::step_status::{ByImage, ImageStatus, PartStatus, Statuses, StepReview, StepStatus};
 use crate::store::Store;
 
-/// Returns the required documents status of an applicant as JSON: the result of each step of its level.
+/// Returns the required documents status of an applicant as JSON: the status of each step of the applicant's level.
 ///
-/// The keys are the steps of the level that apply to the type of the applicant, in the order of the level. The object is empty if the
-/// applicant has no level. The rules are in the docs of the [module](super).
+/// The keys are the steps of the level that apply to the type of the applicant, in the order of the level. If the applicant has no
+/// level, the object is empty. The docs of the [module](super) describe the rules.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, step_status};
@@ -43,7 +43,7 @@ pub(crate) fn step_status_in(
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let records = store.records()?;
-    // The records, their parsed members, and the answer.
+    // Three forms of the records are in memory: their text, their parsed members, and the answer.
     let given = records.sizes(DOCUMENTS, &applicant_key(applicant_id, ""))?.all;
     room.take(given.saturating_add(records.size(APPLICANTS, applicant_id)?).saturating_mul(3))?;
     let Some(text) = records.get(APPLICANTS, applicant_id)? else {
@@ -80,13 +80,14 @@ fn statuses<'d>(
         });
         given
     };
-    // A step is approved if it and all steps that it depends on are GREEN. No chain is longer than the level.
+    // A step is approved if the step itself and all steps that it depends on are GREEN. A chain of dependencies is not longer than
+    // the level.
     let is_approved = |name: &str| {
         let mut next = Some(name);
         for _ in level.steps() {
             let Some(name) = next else { return true };
             let Some(step) = level.steps().find(|step| step.name == name) else { return false };
-            // A step that the applicant cannot have blocks no other step.
+            // If the applicant cannot have a step, the step does not block other steps.
             if !level.has_step_for(name, applicant.kind) {
                 next = step.depends_on.as_deref();
                 continue;
@@ -105,7 +106,8 @@ fn statuses<'d>(
     level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind)).map(status).collect()
 }
 
-/// Computes the status of a step from the documents given for it, newest first. Returns `None` if there are no documents and no data.
+/// Computes the status of a step from its documents. For each part, the newest document comes first. Returns `None` if the step has
+/// neither documents nor data.
 fn status<'d>(
     step: &Step,
     applicant: &Applicant,
@@ -166,14 +168,15 @@ fn part_statuses<'d>(step: &Step, given: &[&'d Document], is_checked: bool) -> V
     PARTS.iter().filter(is_wanted).map(|part| status(part)).collect()
 }
 
-/// Returns the active images of a document, images of the front side first.
+/// Returns the active images of a document. Images of the front side come first.
 fn front_side_first(document: &Document) -> Vec<&Image> {
     let mut images: Vec<&Image> = document.active_images().collect();
     images.sort_by_key(|image| !image.is_front_side());
     images
 }
 
-/// Returns true if a document has the images that the step requires of its type. A check has no type and needs none.
+/// Returns true if a document has as many images as the step requires for documents of its type. A check has no document type, and
+/// requires no images.
 fn has_enough_images(step: &Step, document: &Document) -> bool {
     let of_type = document.id_doc_type.as_ref().map(|own| {
         let configured = step.min_images.as_ref().and_then(|images| images.get(own).copied().flatten());
@@ -182,7 +185,8 @@ fn has_enough_images(step: &Step, document: &Document) -> bool {
     document.active_images().count() >= of_type.unwrap_or(0)
 }
 
-/// Returns true if the step has a list of accepted types or countries that does not contain the document's. An empty list accepts all.
+/// Returns true if the step does not accept the type or the country of the document. An empty list of types or countries accepts
+/// all.
 fn is_forbidden(step: &Step, document: &Document) -> bool {
     type Same = fn(&str, &str) -> bool;
     let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own)
@@ -196,8 +200,8 @@ fn is_forbidden(step: &Step, document: &Document) -> bool {
         || is_outside(&step.countries, &document.country, is_same_country)
 }
 
-/// Returns the reviews of active images and of documents. The review of an unreviewed image is `None`, as is the review of an unreviewed
-/// document without active images.
+/// Returns the reviews of documents and of their active images. For an image without a review, the list has `None`. It also has
+/// `None` for a document that has neither a review nor active images.
 fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     let mut reviews = Vec::new();
     for document in given {
@@ -216,9 +220,9 @@ fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
 
 /// Combines the reviews of images and documents into the review of a step. Returns `None` if `parts` is empty.
 ///
-/// One RED review makes the step RED, with the most severe reject type of the RED reviews, FINAL before RETRY. If all reviews are GREEN,
-/// the step is GREEN. Otherwise something is not reviewed yet, and the review has no answer. The comments are the distinct comments of the
-/// deciding reviews, one per line.
+/// One RED review makes the step RED. Its reject type is the most severe type of the RED reviews: FINAL before RETRY. If all
+/// reviews are GREEN, the step is GREEN. Otherwise, some images or documents have not been reviewed yet, and the combined review
+/// has no answer. The comments are the distinct comments of the reviews that decided the answer, one per line.
 fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     let with = |answer| -> Vec<&ReviewResult> {
         parts.iter().flatten().filter(|part| part.review_answer == Some(answer)).copied().collect()
@@ -241,7 +245,7 @@ fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     })
 }
 
-/// Joins distinct comments, one per line.
+/// Joins the distinct comments, one per line. Returns `None` if there are no comments.
 fn joined<'c>(comments: impl Iterator<Item = Option<&'c str>>) -> Option<String> {
     let mut distinct: Vec<&str> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -277,7 +281,7 @@ mod tests {
     }
 
     proptest! {
-        /// Checks the combined review against each rule.
+        /// Checks each rule on the combined review.
         #[test]
         fn a_step_is_what_its_images_are(parts in prop::collection::vec(review(), 0..6)) {
             let rolled = roll_up(&parts.iter().map(Option::as_ref).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Dates and times in the forms of records and of answers.
+//! Parses and formats dates and times in the forms that records and answers have.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 
 use crate::value::Timestamp;
 
-/// The length of `yyyy-MM-dd HH:mm:ss`.
+/// The length in bytes of `yyyy-MM-dd HH:mm:ss`.
 const LOCAL_BYTES: usize = 19;
 
-/// Parses `yyyy-MM-dd`, with exactly this number of digits.
+/// Parses a date `yyyy-MM-dd` that has exactly these numbers of digits.
 pub(super) fn date(text: &str) -> Option<NaiveDate> {
     let is_shaped = text.len() == 10
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -19,9 +19,9 @@ pub(super) fn date(text: &str) -> Option<NaiveDate> {
     if is_shaped { NaiveDate::parse_from_str(text, "%Y-%m-%d").ok() } else { None }
 }
 
-/// Converts a time to `yyyy-MM-dd HH:mm:ss` in UTC, whose text order is the order in time.
+/// Converts a time to `yyyy-MM-dd HH:mm:ss` in UTC. The order of the resulting texts is the order of the times.
 ///
-/// Returns `None` if the text is not a time, or if the year in UTC is not in 0000 to 9999.
+/// Returns `None` if the text is not a time, or if the year of the time in UTC is not in 0000 to 9999.
 pub(super) fn in_utc(text: &str) -> Option<Cow<'_, str>> {
     let moment = Timestamp::parse(text).ok()?;
     if text.len() == LOCAL_BYTES {
@@ -32,9 +32,9 @@ pub(super) fn in_utc(text: &str) -> Option<Cow<'_, str>> {
     (0..=9999).contains(&utc.year()).then(|| Cow::Owned(utc.format("%Y-%m-%d %H:%M:%S").to_string()))
 }
 
-/// Converts a time to `yyyy-MM-dd HH:mm:ssZZ`, with an offset like `+0000`. Returns `None` if the text is not a time.
+/// Converts a time to `yyyy-MM-dd HH:mm:ssZZ`, with an offset such as `+0000`. Returns `None` if the text is not a time.
 ///
-/// A time without an offset is in UTC.
+/// A time without an offset is treated as UTC.
 pub(super) fn with_offset(text: &str) -> Option<Cow<'_, str>> {
     Timestamp::parse(text).ok()?;
     let (local, offset) = text.split_at_checked(LOCAL_BYTES)?;
@@ -45,7 +45,7 @@ pub(super) fn with_offset(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns true if a time has an offset.
+/// Returns true if the text of a time has an offset.
 pub(super) fn has_offset(text: &str) -> bool {
     text.len() > LOCAL_BYTES
 }
@@ -67,7 +67,7 @@ mod tests {
             assert_eq!(with_offset(text).as_deref(), Some(zoned));
             assert_eq!(Timestamp::parse(zoned), Timestamp::parse(text));
         }
-        // The first is in the year before 0000 in UTC.
+        // In UTC, the first of these times is before the year 0000.
         assert_eq!(in_utc("0000-01-01 00:00:00+0100"), None);
         for text in
             ["", "2024-02-29", "2023-02-29 00:00:00", "2024-02-29T00:00:00Z", "2024-02-29 00:00:00+1900"]

@@ -1,24 +1,25 @@
 //! Transliterates names into Latin letters.
 //!
-//! The rules by script:
+//! The rules for each script:
 //!
-//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. Where it gives a choice, Ä is AE, Å is AA, Ö
-//!   and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] have the exceptions by language.
-//! - *Greek*: ELOT 743, which Greek passports follow. *Georgian and Armenian*: the docs of [`crate::domain`].
-//! - *Kana*: the Hepburn romanisation of Japanese passports, which does not mark long o and u.
-//! - *Hangul*: the revised romanisation, syllable by syllable.
-//! - *All others*: [any_ascii](https://docs.rs/any_ascii), without its marks for sounds that Latin lacks.
+//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. Where ICAO allows a choice, Ä is AE,
+//!   Å is AA, Ö and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] describe the exceptions for each
+//!   language.
+//! - *Greek*: ELOT 743, which Greek passports follow. *Georgian and Armenian*: see the docs of [`crate::domain`].
+//! - *Kana*: the Hepburn romanisation that Japanese passports use. It does not mark long o and u.
+//! - *Hangul*: the revised romanisation of Korean, syllable by syllable.
+//! - *Other scripts*: the crate [any_ascii](https://docs.rs/any_ascii), without the marks that it uses for sounds that Latin lacks.
 //!
-//! Some names are not written as in the person's documents, because the text alone does not decide:
+//! Some results differ from the spelling in the person's documents, because the text alone does not determine the spelling:
 //!
-//! - the language of Cyrillic, for which [`Evidence`] collects the evidence;
-//! - Ä, Ö, Ü and Å in languages that write them as A, O, U and A in passports, such as Turkish or Spanish;
-//! - short vowels of Arabic and Hebrew, which are not written. The result has the consonants, and the vowels that are marked. ICAO's own
-//!   scheme for Arabic encodes letters for machines and is not meant for readers;
-//! - readings of Han. The result is always the most frequent Mandarin reading. It is wrong for surnames with another reading (单, 仇) and
-//!   for Japanese (佐藤) and Cantonese names;
-//! - the syllables of ou and uu in kana. They count as two only before an e (いのうえ);
-//! - customary spellings that differ from every scheme (이 as Lee, ხ as X).
+//! - The language of a Cyrillic text is not known. [`Evidence`] collects evidence for it.
+//! - Some languages write Ä, Ö, Ü and Å as A, O, U and A in passports, such as Turkish and Spanish.
+//! - Arabic and Hebrew do not write short vowels. The result has the consonants, and the vowels that are marked. ICAO's own scheme
+//!   for Arabic encodes letters for machines, and is not meant for people.
+//! - A Han character can have several readings. The result has its most frequent Mandarin reading. This is wrong for surnames with
+//!   another reading (单, 仇), for Japanese names (佐藤) and for Cantonese names.
+//! - In kana, ou and uu can be one syllable or two syllables. They are treated as two syllables only before an e (いのうえ).
+//! - Some customary spellings follow no scheme (이 as Lee, ხ as X).
 
 mod arabic;
 mod armenian;
@@ -42,9 +43,9 @@ pub(super) use self::language::Evidence;
 use self::language::Language;
 use self::letters::{is_apostrophe, plain, small};
 
-/// Transliterates a text of a person into ASCII. `evidence` helps to detect its language.
+/// Transliterates a text of a person into ASCII. `evidence` helps to detect the language of the text.
 ///
-/// Complexity: linear in the length of the text and of the texts and countries of `evidence`.
+/// Complexity: linear in the total length of the text and of the texts and countries of `evidence`.
 pub(super) fn to_latin(text: &str, evidence: &Evidence) -> String {
     let text: Vec<char> = text.nfc().collect();
     let language = evidence.language_of(&text);
@@ -76,7 +77,7 @@ pub(super) fn to_latin(text: &str, evidence: &Evidence) -> String {
         };
         at = at.saturating_add(length.max(1));
     }
-    // A single capital letter does not show that the text is in capitals.
+    // A single capital letter does not show that the whole text is in capitals.
     if is_in_capitals { out.to_ascii_uppercase() } else { out }
 }
 
@@ -108,7 +109,7 @@ impl Script {
     }
 }
 
-/// Returns a letter in lower-case Latin letters, and the number of characters that were read.
+/// Transliterates the first letter of `rest` to lower-case Latin letters. Also returns the number of characters that were read.
 fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
     let small = small(c);
     let starts_word = !before.is_some_and(|before| before.is_alphabetic() || is_apostrophe(before));
@@ -130,7 +131,7 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
     }
 }
 
-/// Returns ICAO's form of a Latin letter, if that is more than the letter without its marks.
+/// Returns ICAO's form of a Latin letter. Returns `None` if the form is just the letter without its marks.
 fn marked(small: char) -> Option<&'static str> {
     Some(match small {
         'ä' | 'æ' | 'ǽ' => "ae",
@@ -147,7 +148,7 @@ fn marked(small: char) -> Option<&'static str> {
     })
 }
 
-/// Returns a run of Han, Hangul or kana in lower-case Latin letters. These scripts have no spaces between words.
+/// Transliterates a run of Han, Hangul or kana to lower-case Latin letters. These scripts have no spaces between words.
 fn run_to_latin(script: Script, run: &[char]) -> String {
     if script == Script::Kana {
         return kana(run);
@@ -156,10 +157,11 @@ fn run_to_latin(script: Script, run: &[char]) -> String {
     latin.to_ascii_lowercase()
 }
 
-/// Appends lower-case Latin letters in the case of the original, which is the first `length` characters of `rest`.
+/// Appends the lower-case Latin letters `latin` in the case of the original text. The original text is the first `length`
+/// characters of `rest`.
 fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, out: &mut String) {
     let Some(&c) = rest.first() else { return };
-    // In scripts without case, each word gets an initial capital.
+    // In scripts without case, each word begins with a capital letter.
     if !c.is_alphabetic() || latin.is_empty() {
         out.push_str(latin);
     } else if has_case(c) {
@@ -179,12 +181,12 @@ fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, o
     }
 }
 
-/// Returns true if a character is part of a word: a letter, or a mark on one.
+/// Returns true if a character is part of a word: a letter, or a mark on a letter.
 fn is_word(c: char) -> bool {
     c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
 }
 
-/// Returns true if a letter has a case. The two forms of each Georgian letter are not upper and lower case.
+/// Returns true if a letter has an upper and a lower case. The two forms of a Georgian letter are not upper and lower case.
 fn has_case(c: char) -> bool {
     !matches!(c, '\u{10a0}'..='\u{10ff}' | '\u{1c90}'..='\u{1cbf}') && (c.is_uppercase() || c.is_lowercase())
 }
@@ -208,7 +210,7 @@ mod scripts_tests {
     #[test]
     fn names_are_written_as_in_passports() {
         let names = [
-            // Latin.
+            // Latin script.
             ("John O'Neil", None, "John O'Neil"),
             ("Jürgen Groß", None, "Juergen Gross"),
             ("JÜRGEN GROSS", None, "JUERGEN GROSS"),
@@ -219,7 +221,7 @@ mod scripts_tests {
             ("Œuvre Ĳssel", None, "Oeuvre Ijssel"),
             ("José-María Ñandú", None, "Jose-Maria Nandu"),
             ("O’Brien", None, "O'Brien"),
-            // Cyrillic.
+            // Cyrillic script.
             ("Юрий Щукин", None, "Iurii Shchukin"),
             ("ЩУКИН Я", None, "SHCHUKIN IA"),
             ("Объедков Ильич Фёдор Хрущёв", None, "Obieedkov Ilich Fedor Khrushchev"),
@@ -232,25 +234,25 @@ mod scripts_tests {
             ("Щерев", Some("BGR"), "Shterev"),
             ("Ђорђе Хаџић Шћепан", None, "Dorde Hadzic Scepan"),
             ("Ѓорѓи Ќосе Цветан", None, "Gjorgji Kjose Cvetan"),
-            // Greek.
+            // Greek script.
             ("Γιώργος Παπαδόπουλος", None, "Giorgos Papadopoulos"),
             ("Ευάγγελος Μπακογιάννης", None, "Evangelos Bakogiannis"),
             ("Αυτός Χαΐρης Άγγελος", None, "Aftos Chairis Angelos"),
             ("ΟΥΡΑΝΊΑ ΘΕΟΔΏΡΟΥ", None, "OURANIA THEODOROU"),
             ("Λάμπρος Ψαρρού", None, "Lampros Psarrou"),
-            // Arabic.
+            // Arabic script.
             ("يوسف", None, "Yusf"),
             ("مُحَمَّد", None, "Muhammad"),
             ("عبد الله", None, "Abd Allh"),
             ("فاطمة سعيد", None, "Fatma Said"),
             ("پوریا", None, "Purya"),
-            // Georgian and Armenian.
+            // Georgian and Armenian script.
             ("გიორგი ჭავჭავაძე", None, "Giorgi Chavchavadze"),
             ("წყალი ქართლი", None, "Tsqali Kartli"),
             ("Հովհաննես Ուլուբաբյան", None, "Hovhannes Ulubabyan"),
             ("Երևան Ոսկանյան", None, "Yerevan Voskanyan"),
             ("ԵՐԵՎԱՆ և ով Նաև Այև", None, "YEREVAN yev ov Nayev Ayev"),
-            // Han, kana, Hangul.
+            // Han, kana and Hangul.
             ("王小明", None, "Wangxiaoming"),
             ("小明 欧阳", None, "Xiaoming Ouyang"),
             ("さとう けいこ", None, "Sato Keiko"),
@@ -259,7 +261,7 @@ mod scripts_tests {
             ("ほんま なんば いのうえ", None, "Homma Namba Inoue"),
             ("ジョン シェイク ファン ヴァン ﾊﾞﾝ", None, "Jon Sheiku Fan Van Ban"),
             ("김민수 서울", None, "Gimminsu Seoul"),
-            // Pictures.
+            // Pictures, such as emoji.
             ("😀Anna☎ 👍🏽", None, "Anna "),
             ("", None, ""),
         ];

@@ -1,10 +1,11 @@
-//! Imports before and after changes by operation 5.
+//! Tests of imports before and after operation 5 changed an applicant.
 
 use super::*;
 
 const APPLICANT: &str = r#"{"id":"a","type":"individual","createdAt":"2026-01-01 00:00:00","info":{"firstName":"Ana","firstNameEn":"Ana","lastName":"Old","dob":"1990-01-01","country":"HRV"},"review":{"createDate":"2026-01-02 00:00:00+0000","reviewDate":"2026-01-03 00:00:00"}}"#;
 
-/// Creates a world with changes at [`now`], 2027-01-15 08:00:00: the first name and the state are set, and the date of birth is cleared.
+/// Creates a world in which operation 5 changed an applicant at [`now`], 2027-01-15 08:00:00. It set the first name and the state,
+/// and cleared the date of birth.
 fn changed() -> World {
     let world = World::empty();
     import(&world, RecordKind::Applicants, APPLICANT).unwrap();
@@ -24,7 +25,7 @@ fn an_import_without_later_data_keeps_changes_and_notes_them() {
     world.reopen();
     for (text, date) in [
         (APPLICANT.to_owned(), "2026-01-03 00:00:00+0000"),
-        // The same second with another offset is not later.
+        // This time is the same instant as [`now`] with another offset, so it is not later.
         (
             APPLICANT.replace("\"2026-01-03 00:00:00\"", "\"2027-01-15 09:00:00+0100\""),
             "2027-01-15 09:00:00+0100",
@@ -40,7 +41,7 @@ fn an_import_without_later_data_keeps_changes_and_notes_them() {
         assert_eq!(imported.notes[0].message, expected);
         assert_eq!(info(&world), before);
     }
-    // Unchanged members get the values of the import.
+    // Members that operation 5 did not change get the values of the import.
     let other =
         APPLICANT.replace("\"Old\"", "\"New\"").replace("\"country\"", "\"aliasName\":\"x\",\"country\"");
     import(&world, RecordKind::Applicants, &other).unwrap();
@@ -50,12 +51,12 @@ fn an_import_without_later_data_keeps_changes_and_notes_them() {
         (&json!("New"), &json!("x"), None)
     );
     assert_eq!((&found["firstName"], &found["firstNameEn"]), (&json!("Юлія"), &before["firstNameEn"]));
-    // A record without a date and without `info`.
+    // The imported record has neither a date nor `info`.
     let imported = import(&world, RecordKind::Applicants, "{\"id\":\"a\",\"type\":\"individual\"}").unwrap();
     assert!(imported.kept_changes == 2 && imported.notes[0].message.ends_with("the record has no date"));
     let expected = json!({"firstName": "Юлія", "firstNameEn": before["firstNameEn"], "stateOfBirth": "NY"});
     assert_eq!(info(&world), expected);
-    // An import with the same values adds no note.
+    // If the import has the same values, it adds no note.
     let same = json!({"id": "a", "type": "individual", "info": {"firstName": "Юлія", "stateOfBirth": "NY"}});
     let imported = import(&world, RecordKind::Applicants, &same.to_string()).unwrap();
     assert_eq!((imported.kept_changes, imported.notes.len()), (0, 0));
@@ -73,7 +74,7 @@ fn an_import_of_later_data_overwrites_changes_and_notes_them() {
         assert_eq!((imported.kept_changes, imported.overwritten_changes), (0, 3), "{member}");
         assert_eq!(imported.notes[0].kind, ImportNoteKind::OverwrittenChanges);
         assert!(imported.notes[0].message.contains("applicant `a`: overwrote 3 changed members"));
-        // The changes are gone: the next import has nothing to merge.
+        // The times of change have been removed, so the next import has nothing to merge.
         assert_eq!(parsed(&get(&world, "applicant", "a")), later);
         let imported = import(&world, RecordKind::Applicants, APPLICANT).unwrap();
         assert_eq!((imported.kept_changes, imported.overwritten_changes, imported.notes.len()), (0, 0, 0));
@@ -91,11 +92,11 @@ fn each_member_has_its_own_time() {
     let found = info(&world);
     assert_eq!((&found["firstName"], &found["lastName"]), (&json!("Ana"), &json!("Zweig")));
     assert_eq!((&found["lastNameEn"], &found["dob"]), (&json!("Zweig"), &json!("1990-01-01")));
-    // A repeated change gets the later time.
+    // If a member is changed again, its time of change is the later time.
     update_info(&world, "a", b"{\"lastName\":\"Zweig\"}", now() + TimeDelta::days(9)).unwrap();
     let times = &parsed(&get(&world, "applicant", "a"))["infoChangedAt"];
     assert_eq!(times, &json!({"lastName": "2027-01-24 08:00:00+0000"}));
-    // An applicant that becomes a company loses the changes.
+    // If an applicant becomes a company, the changes are lost.
     let imported = import(&world, RecordKind::Applicants, "{\"id\":\"a\",\"type\":\"company\"}").unwrap();
     assert_eq!(imported.overwritten_changes, 1);
     assert_eq!(get(&world, "applicant", "a"), "{\"id\":\"a\",\"type\":\"company\"}");

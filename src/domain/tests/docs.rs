@@ -1,4 +1,4 @@
-//! `docs/operations.md`: its examples are imported, and its tables are compared with the schemas.
+//! Tests of `docs/operations.md`: imports its examples, and compares its tables with the schemas.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::domain::schemas;
 
 const PAGE: &str = include_str!("../../../docs/operations.md");
 
-/// Returns the fenced JSON blocks of the page, each with the words after `json`.
+/// Returns the fenced JSON blocks of the page. Each block comes with the words that follow `json`.
 fn blocks() -> Vec<(&'static str, &'static str)> {
     let blocks = PAGE.split("\n```json ").skip(1).map(|block| block.split_once("\n```").unwrap().0);
     blocks.map(|block| block.split_once('\n').unwrap()).collect()
 }
 
-/// Returns the rows of the table in a section, as cells.
+/// Returns the rows of the table in a section. Each row is a list of cells.
 fn rows(section: &str) -> impl Iterator<Item = Vec<&'static str>> {
     let section = PAGE.split_once(&format!("\n## {section}\n")).unwrap().1.split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -60,7 +60,7 @@ fn the_examples_are_imported_unchanged_and_answered_as_the_page_says() {
     assert_eq!(parsed(&aml_case(&world, "anna", true).unwrap()), parsed(case));
 }
 
-/// Returns the accepted values of a kind in the words of the page, and their plural.
+/// Returns the words that the page uses for the values of a kind, in the singular and the plural.
 fn in_words(kind: &Kind) -> (String, String) {
     let (one, many) = match kind {
         Kind::Id => ("id", "ids"),
@@ -88,13 +88,13 @@ fn in_words(kind: &Kind) -> (String, String) {
     (one.to_owned(), many.to_owned())
 }
 
-/// Collects the members of a schema by path: their values, need and visibility.
+/// Collects the members of a schema by path, with the words for their values, their need and their visibility.
 fn collect(schema: &Schema, prefix: &str, found: &mut BTreeMap<String, (String, Need, Visibility)>) {
     for member in schema.members {
         let path = format!("{prefix}{}", member.name);
         found.insert(path.clone(), (in_words(&member.kind).0, member.need, member.visibility));
         match &member.kind {
-            // The page describes it by `info`, which has the same schema.
+            // `fixedInfo` has the same schema as `info`, so the page describes only `info`.
             Kind::Object(_) if path == "fixedInfo" => {}
             Kind::Object(inner) => collect(inner, &format!("{path}."), found),
             Kind::List(Kind::Object(inner)) => collect(inner, &format!("{path}[]."), found),

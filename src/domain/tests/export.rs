@@ -1,4 +1,4 @@
-//! Exports of records, and imports of exported records.
+//! Tests that exported records can be imported again.
 
 use super::*;
 
@@ -24,14 +24,14 @@ fn what_is_exported_is_imported_again_as_it_was() {
         let imported = import(&copy, kind, &lines).unwrap();
         assert_eq!((imported.stored, imported.replaced), (count, 0), "{kind:?}");
         assert_eq!(exported(&copy, kind), lines);
-        // An import into the same store changes nothing.
+        // Importing the records into the same store changes nothing.
         assert_eq!(import(&world, kind, &lines).unwrap().kept_changes, 0);
         assert_eq!(exported(&world, kind), lines);
     }
     assert_eq!(preview_of(&copy, "anna"), preview_of(&world, "anna"));
     assert_eq!(step_status(&copy, "boris").unwrap(), step_status(&world, "boris").unwrap());
     assert_eq!(aml_case(&copy, "anna", true).unwrap(), aml_case(&world, "anna", true).unwrap());
-    // The copy has the changes and their times.
+    // The copy also has the changes of operation 5 and their times.
     let anna = SAMPLES[1].1.lines().next().unwrap();
     assert_eq!(import(&copy, RecordKind::Applicants, anna).unwrap().kept_changes, 2);
     assert_eq!(exported(&copy, RecordKind::Applicants), exported(&world, RecordKind::Applicants));

@@ -1,4 +1,4 @@
-//! The forms of answers for records in other accepted forms.
+//! Tests that records in alternative accepted forms are served in the form of the interface document.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
     let expected = json!({"id": "a", "type": "individual", "createdAt": "2024-01-01 00:00:00", "review":
         {"createDate": "2024-01-01 00:00:00+0000", "reviewDate": "2024-01-01 05:30:00+0530"}});
     assert_eq!(parsed(&preview_of(&world, "a")), expected);
-    // The form in which an earlier version stored it.
+    // An earlier version stored times in this form.
     put(
         &world,
         "applicant",
@@ -40,7 +40,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
     assert_eq!(parsed(&aml_case(&world, "a", true).unwrap()), expected);
 }
 
-/// Collects the paths of nulls in a value.
+/// Collects the paths of the nulls in a value.
 fn nulls(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Null => found.push(path.to_owned()),
@@ -72,7 +72,7 @@ fn answers_have_no_nulls_except_for_a_step_without_data() {
 
     let status = step_status(&world, "a").unwrap();
     assert_eq!(nulls_of(&status), [".SELFIE"]);
-    // A null does not count as given data.
+    // A member of `fixedInfo` that is `null` does not count as given.
     assert_eq!(parsed(&status)["APPLICANT_DATA"]["partialCompletion"], json!(false));
     let shown = parsed(&preview_of(&world, "a"));
     let expected = json!({"id": "a", "type": "individual", "agreement": {"items": [{"source": "x"}]},
@@ -125,7 +125,7 @@ fn integers_are_accepted_as_ids_and_served_as_strings() {
     assert_eq!(shown["agreement"]["recordIds"], json!(["5", "6"]));
     let case = parsed(&aml_case(&world, id, true).unwrap());
     assert_eq!((&case["id"], &case["hits"][0]["id"]), (&json!("11"), &json!("12")));
-    // The same id as a string names the same record.
+    // The same id, written as a string, refers to the same record.
     assert_eq!(
         import(&world, RecordKind::Applicants, &applicant.replace(id, &format!("\"{id}\"")))
             .unwrap()

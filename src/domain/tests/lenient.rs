@@ -1,4 +1,4 @@
-//! Lenient imports of records.
+//! Tests of lenient imports of records.
 
 use super::*;
 
@@ -77,7 +77,7 @@ fn a_lenient_import_leaves_out_the_smallest_faulty_part_or_skips_the_record() {
                 document(json!({"images": [{"imageId": "i", "reviewResult": {"clientComment": "c"}}]})),
             ),
         ),
-        // Without these members other documents and images would count.
+        // If the invalid `active` were left out, other documents and images would count.
         (Documents, document(json!({"active": "no"})), skipped(&["active"])),
         (
             Documents,
@@ -98,7 +98,7 @@ fn a_lenient_import_leaves_out_the_smallest_faulty_part_or_skips_the_record() {
         ),
         (AmlCases, case(json!({"active": "false"})), skipped(&["active"])),
         (AmlCases, case(json!({"targetEntityType": "company"})), skipped(&["targetEntityType"])),
-        // A level never accepts more than its record says.
+        // A lenient import must not make a level accept more than its record says.
         (Levels, level(json!({"countries": ["DEU", "XX"]})), skipped(&["docSets[0].countries[1]"])),
         (Levels, level(json!({"minImages": {"PASSPORT": -1}})), skipped(&["docSets[0].minImages.PASSPORT"])),
         (Levels, level(json!({"dependsOn": "IDENTITY"})), skipped(&["docSets[0].dependsOn"])),
@@ -160,7 +160,7 @@ fn a_lenient_import_continues_after_every_kind_of_faulty_line() {
     assert_eq!((imported.stored, imported.incomplete, imported.skipped), (4, 1, 6));
     let lines: Vec<u64> = imported.errors.iter().map(|own| own.line).collect();
     assert_eq!(lines, [2, 3, 4, 5, 6, 8, 9]);
-    // In an array each fault has its own line. A file without an end is rejected as a whole.
+    // In an array, each fault is reported with its own line. A file whose end is missing is rejected as a whole.
     let array = "[{\"id\":\"i\",\n\"type\":\"company\",\n\"email\":7},\n{\"id\":\"j\"}]";
     let imported = import_leniently(&world, RecordKind::Applicants, array);
     let lines: Vec<u64> = imported.errors.iter().map(|own| own.line).collect();

@@ -1,4 +1,4 @@
-//! Types of levels, steps that an applicant cannot have, and unknown steps.
+//! Tests of the types of levels, of steps that an applicant cannot have, and of unknown steps.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,8 @@ use super::*;
 const ACTIONS: &str =
     r#"{"name":"actions","type":"applicantActions","docSets":[{"idDocSetType":"PAYMENT_METHODS"}]}"#;
 
-/// Imports an applicant with a type and a level. Checks that status and preview have the same steps. Returns the steps and the report.
+/// Imports an applicant with this type and level. Checks that its status and its preview have the same steps. Returns the steps and
+/// the report.
 fn steps_of(world: &World, kind: &str, level: &str) -> (Vec<String>, RecordImportReport) {
     let applicant = format!(r#"{{"id":"x","type":"{kind}","review":{{"levelName":"{level}"}}}}"#);
     let imported = import(world, RecordKind::Applicants, &applicant).unwrap();
@@ -39,7 +40,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("expected one of `standard`, `applicantActions`; did you mean"), "{error}");
-    // Levels of an earlier version, with and without a value under `type`.
+    // Earlier versions stored levels with and without a value in `type`.
     for kind in ["", "\"type\":{\"x\":1},", "\"type\":null,", "\"type\":\"individual\","] {
         let sets = r#"[{"idDocSetType":"IDENTITY"},{"idDocSetType":"PAYMENT_METHODS"},{"idDocSetType":"SELFIE","dependsOn":"PAYMENT_METHODS"}]"#;
         put(&world, "level", "old", &format!("{{{kind}\"name\":\"old\",\"docSets\":{sets}}}"));
@@ -47,7 +48,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         assert_eq!(steps, ["IDENTITY", "SELFIE"], "{kind}");
         assert_eq!(imported.notes[0].kind, ImportNoteKind::InapplicableSteps);
     }
-    // A step that depends on a step that the applicant cannot have is checked.
+    // If a step depends on a step that the applicant cannot have, it is checked.
     let selfie = r#"{"id":"d","applicantId":"x","step":"SELFIE","createdAt":"2026-01-01 00:00:00","images":[{"imageId":"i","reviewResult":{"reviewAnswer":"GREEN"}}]}"#;
     import(&world, RecordKind::Documents, selfie).unwrap();
     let status = parsed(&step_status(&world, "x").unwrap());
@@ -86,7 +87,7 @@ fn steps_of_companies_are_for_companies_and_those_of_persons_for_individuals() {
             imported.notes
         );
     }
-    // One note for a level and a type of applicants.
+    // There is one note for each pair of level and applicant type.
     let many: String = (0..9)
         .map(|n| {
             format!("{{\"id\":\"m{n}\",\"type\":\"individual\",\"review\":{{\"levelName\":\"COMPANY\"}}}}\n")
@@ -118,13 +119,13 @@ fn unknown_steps_are_kept_noted_and_served() {
     assert_eq!(status["VIDEO_CALL"], Value::Null);
 }
 
-/// Returns a level with these steps.
+/// Returns the text of a level with these steps.
 fn level(name: &str, steps: &str) -> String {
     let steps: Vec<Value> = steps.split(' ').map(|step| json!({"idDocSetType": step})).collect();
     json!({"name": name, "docSets": steps}).to_string()
 }
 
-/// Returns an applicant of a level.
+/// Returns the text of an applicant with this level.
 fn applicant(id: &str, kind: &str, level: &str) -> String {
     json!({"id": id, "type": kind, "review": {"levelName": level}}).to_string()
 }
@@ -152,7 +153,7 @@ fn steps_that_an_applicant_cannot_have_are_noted_by_the_import_that_brings_both_
         level("other", "SELFIE"),
         level("x", "IDENTITY SELFIE COMPANY_DATA"),
     ]);
-    // The level first: the import of the applicants has the notes.
+    // The level is imported first, so the import of the applicants adds the notes.
     let world = World::empty();
     import(&world, RecordKind::Levels, &all).unwrap();
     assert_eq!(notes(&import(&world, RecordKind::Levels, &mixed).unwrap()), [""; 0]);
@@ -163,7 +164,7 @@ fn steps_that_an_applicant_cannot_have_are_noted_by_the_import_that_brings_both_
     assert_eq!(notes(&import(&world, RecordKind::Applicants, &people).unwrap()), by_applicants);
     let answers = ["a", "b"].map(|id| step_status(&world, id).unwrap());
     assert_eq!(answers, [r#"{"IDENTITY":null,"SELFIE":null}"#, r#"{"COMPANY_DATA":null}"#]);
-    // The applicants first: the import of the levels that replace their levels has the notes, strict or lenient.
+    // The applicants are imported first. So the import of the new levels adds the notes, in strict and in lenient mode.
     for lenient in [false, true] {
         let world = World::empty();
         import(&world, RecordKind::Levels, &all).unwrap();
@@ -206,7 +207,7 @@ fn of_a_level_that_comes_several_times_in_one_import_the_last_is_compared_with_t
         "three: line 1: docSets: found the level `z` of 1 stored company, with the step `SELFIE2`, which a company does not have; it is left out of the answers",
     ];
     assert_eq!(notes(&imported), expected);
-    // A rejected import has no report, and a skipped record is not compared.
+    // A rejected import has no report. A skipped record is not compared.
     let faulty = format!("{}\n{}", level("x", "COMPANY"), level("x", "COMPANY COMPANY_DATA"));
     assert!(import(&world, RecordKind::Levels, &faulty).is_err());
     let faulty = format!("{}\n{}", level("x", "COMPANY COMPANY_DATA"), level("y", "SELFIE PAYMENT_METHODS"));

@@ -1,4 +1,4 @@
-//! Tests of operations 2 to 5 on the sample data of `tests/data/domain`, and with hostile input.
+//! Tests of operations 2 to 5 with the sample records in `tests/data/domain`, and with hostile input.
 
 mod changes;
 mod docs;
@@ -77,7 +77,7 @@ fn import_leniently(store: &Store, kind: RecordKind, text: &str) -> RecordImport
     imported.unwrap_or_else(|error: StoreError| panic!("{error}"))
 }
 
-/// Stores a record without checks, as an earlier version may have stored it.
+/// Stores a record without checking it, because an earlier version may have stored it.
 fn put(store: &Store, kind: &str, key: &str, text: &str) {
     store.write_records(|records| records.put(kind, key, text).map(drop)).unwrap();
 }
@@ -86,7 +86,7 @@ fn get(store: &Store, kind: &str, key: &str) -> String {
     store.records().unwrap().get(kind, key).unwrap().unwrap()
 }
 
-/// Returns the preview of an applicant.
+/// Returns the preview of an applicant, through a new share token.
 fn preview_of(store: &Store, id: &str) -> String {
     let token = create_share_token(store, id, TimeDelta::hours(1), now()).unwrap();
     preview(store, &token, now()).unwrap()
@@ -100,7 +100,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Returns the kind and the description of an error.
+/// Returns the kind and the description of the error.
 fn fault<T: std::fmt::Debug>(result: Result<T, DomainError>) -> (DomainErrorKind, String) {
     let error = result.unwrap_err();
     (error.kind(), error.to_string())
@@ -115,7 +115,7 @@ fn each_applicant_has_the_status_that_the_rules_give() {
         let found = step_status(&world, id).unwrap();
         assert_eq!(parsed(&found), expected["status"], "{id}: {}", expected["why"]);
     }
-    // Keys have the order of the level. Numbers keep their spelling.
+    // The keys are in the order of the level. Numbers keep their spelling.
     let found = step_status(&world, "boris").unwrap();
     assert!(
         found.find("APPLICANT_DATA") < found.find("IDENTITY") && found.contains("\"score\":0.250"),
@@ -142,7 +142,7 @@ fn the_aml_case_is_the_latest_active_one_and_whole() {
         redacted.contains("\"nameMatchScore\":97.50") && redacted.contains("\"vendorRank\":1e2"),
         "{redacted}"
     );
-    // Of two cases with the same time, the case with the greater id is served, without `active`.
+    // Two cases have the same time. The case with the greater id is served, without `active`.
     let latest = parsed(&aml_case(&world, "boris", false).unwrap());
     assert_eq!((&latest["id"], latest.get("active")), (&json!("aml-9"), None));
     for id in ["chen", "dana", "nobody", "", "anna\0aml-1"] {
@@ -177,7 +177,7 @@ fn a_share_token_previews_until_it_is_used_or_expires() {
     assert_eq!(fault(redeem_share_token(&world, &token, now())), wrong);
     assert_eq!(fault(preview(&world, &token, now())), wrong);
     assert!(preview(&world, &other, now()).is_ok());
-    // An expired token is removed when the next token is created.
+    // Creating the next token removes an expired token.
     create_share_token(&world, "anna", hour, now() + hour).unwrap();
     assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 1);
     assert_eq!(fault(create_share_token(&world, "nobody", hour, now())).0, DomainErrorKind::NotFound);
@@ -214,7 +214,7 @@ fn a_preview_has_the_members_of_the_interface_document_and_no_others() {
     }
     expected["info"]["idDocs"][0].as_object_mut().unwrap().remove("scanScore").unwrap();
     expected["review"]["reviewResult"].as_object_mut().unwrap().remove("moderatorNames").unwrap();
-    // The steps of the level, in the schema of the preview.
+    // The steps are copied from the level, with the members of the preview's schema.
     expected["requiredIdDocs"] = json!({"docSets": [
         {"idDocSetType": "APPLICANT_DATA"},
         {"idDocSetType": "IDENTITY", "types": ["PASSPORT", "ID_CARD", "DRIVERS"], "videoRequired": "disabled",
@@ -249,7 +249,7 @@ fn an_update_sets_clears_and_transliterates_and_leaves_the_rest() {
     members.remove("placeOfBirthEn");
     members.insert("stateOfBirth".to_owned(), json!("NRW"));
     assert_eq!(parsed(&again), expected);
-    // The rest of the applicant is unchanged.
+    // The other members of the applicant are unchanged.
     let stored = world.records().unwrap().get("applicant", "anna").unwrap().unwrap();
     assert!(stored.contains("\"internalScore\":1.50") && stored.contains(&again), "{stored}");
     let mut expected = parsed(SAMPLES[1].1.lines().next().unwrap());
@@ -258,7 +258,7 @@ fn an_update_sets_clears_and_transliterates_and_leaves_the_rest() {
     expected["infoChangedAt"] =
         json!({"lastName": time, "dob": time, "placeOfBirth": time, "stateOfBirth": time});
     assert_eq!(parsed(&stored), expected);
-    // An applicant without `info` gets it. Clearing an absent member is not an error.
+    // An applicant without `info` gets an `info`. Clearing an absent member is not an error.
     assert_eq!(
         update(&world, "dana", r#"{"firstName":"Ян","dob":null}"#).unwrap(),
         r#"{"firstName":"Ян","firstNameEn":"Ian"}"#
@@ -407,7 +407,7 @@ fn a_rejected_import_names_line_and_path_and_stores_nothing() {
     let error = import(&world, Applicants, "{\"id\":\"a\",\"type\":\"x\"}").unwrap_err();
     assert_eq!(error.import_error().unwrap().error.kind, ErrorKind::BadValue);
     assert_eq!(world.records().unwrap().with_prefix("applicant", "").unwrap(), before);
-    // The store remains usable, and a record replaces the record with the same key.
+    // The store can still be used. A new record replaces the record with the same key.
     let imported = import(
         &world,
         Applicants,

@@ -1,4 +1,4 @@
-//! Names that operation 5 accepts and rejects, and their Latin forms.
+//! Tests of the names that operation 5 accepts or rejects, and of their Latin forms.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn empty_blank_and_control_text_is_rejected_and_null_is_suggested() {
         }
     }
     assert_eq!(get(&world, "applicant", "anna"), before);
-    // Joiners, direction marks, and blanks around and between words are accepted with other text.
+    // Joiners, direction marks and spaces are accepted if the name also contains visible characters.
     for name in ["علی\u{200c}رضا", "Anna\u{200f}", "Anna Maria", " Anna", "क्\u{200d}ष", "👩\u{200d}🔬"]
     {
         let info = update_info(&world, "anna", json!({"firstName": name}).to_string().as_bytes(), now());
@@ -46,7 +46,7 @@ fn an_import_accepts_empty_blank_and_control_text() {
     assert_eq!(import(&world, RecordKind::Applicants, &record.to_string()).unwrap().stored, 1);
     assert_eq!(import_leniently(&world, RecordKind::Applicants, &record.to_string()).notes.len(), 0);
     assert_eq!(parsed(&get(&world, "applicant", "a"))["info"], info);
-    // An update of another member keeps it.
+    // Changing another member does not change this member.
     let updated = parsed(&update_info(&world, "a", b"{\"dob\":null}", now()).unwrap());
     assert_eq!((&updated["lastName"], &updated["placeOfBirth"]), (&json!("  "), &json!("a\0b")));
 }
@@ -73,7 +73,7 @@ fn documents_then_country_then_country_of_birth_decide_the_language() {
         let found = update(info.clone(), json!({"lastName": "Гнатюк"}));
         assert_eq!(found["lastNameEn"], json!(expected), "{info}");
     }
-    // The names of one record follow the same rules, and are transliterated again when the evidence changes.
+    // The other names of the record are also transliterated again, when the evidence about the language changes.
     let info = json!({"lastName": "Гнатюк", "country": "DEU"});
     let found = update(info.clone(), json!({"firstName": "Андрій", "placeOfBirth": "Рогань"}));
     let latin = ["firstNameEn", "lastNameEn", "placeOfBirthEn"].map(|name| found[name].as_str().unwrap());

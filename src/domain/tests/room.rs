@@ -1,8 +1,8 @@
-//! Answers reserve memory before their records are read.
+//! Tests that answers reserve memory before their records are read.
 
 use super::*;
 
-/// Computes an answer. Also returns the total number of bytes that it reserves.
+/// Computes an answer. Returns the total number of bytes that it reserved, and the answer.
 fn asked<T>(answer: impl FnOnce(&mut Room<'_>) -> Result<T, DomainError>) -> (usize, T) {
     let mut most = 0;
     let answer = answer(&mut Room::new(&mut |bytes| {

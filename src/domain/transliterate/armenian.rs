@@ -1,13 +1,14 @@
-//! Armenian, by BGN/PCGN 1981 without apostrophes.
+//! Transliterates Armenian letters by BGN/PCGN 1981, without apostrophes.
 
 use super::letters::small;
 
-/// The vowels after which `ե` and `և` begin with a y. `ւ` is the second half of `ու`.
+/// The vowels after which `ե` and `և` begin with a y. `ւ` is in the list because it is the second half of the vowel `ու`.
 const VOWELS: &str = "աեէըիոօւ";
 
-/// Returns an Armenian letter in Latin letters, and the number of characters that were read. Returns `None` for other scripts.
+/// Transliterates an Armenian letter. Also returns the number of characters that were read. Returns `None` for other scripts.
 ///
-/// `letter` is the lower-case form of the first character of `rest`; `before` is the lower-case form of the character before it.
+/// `letter` is the lower-case form of the first character of `rest`. `before` is the lower-case form of the character before
+/// `letter`.
 pub(super) fn armenian(
     letter: char,
     before: Option<char>,
@@ -16,7 +17,7 @@ pub(super) fn armenian(
 ) -> Option<(&'static str, usize)> {
     let next = |at: usize| rest.get(at).map(|next| small(*next));
     let begins_with_y = starts_word || before.is_some_and(|before| VOWELS.contains(before));
-    // The word ով is an exception of the standard.
+    // The standard makes an exception for the word ով.
     let is_ov = next(1) == Some('վ') && !next(2).is_some_and(char::is_alphabetic);
     let latin = match letter {
         'ա' => "a",
@@ -46,7 +47,7 @@ pub(super) fn armenian(
         'ո' | 'օ' => "o",
         'պ' | 'փ' => "p",
         'ջ' => "j",
-        // The standard has rr for ռ.
+        // The standard writes rr for ռ. Here it is r.
         'ռ' | 'ր' => "r",
         'ս' => "s",
         'վ' | 'ւ' => "v",

@@ -1,9 +1,10 @@
-//! Cyrillic letters, by the rules of one language.
+//! Transliterates Cyrillic letters by the rules of one language.
 
 use super::language::Language;
 use super::letters::{is_apostrophe, small};
 
-/// The context of a letter in its word: the lower-case form of the character before it, and whether the letter is the first or the last.
+/// The context of a letter in its word: the lower-case form of the character before it, and its position at the start or the end of
+/// the word.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) before: Option<char>,
@@ -11,7 +12,7 @@ pub(super) struct Place {
     pub(super) ends_word: bool,
 }
 
-/// Returns a Cyrillic letter in Latin letters, as in documents of the language's country.
+/// Transliterates a Cyrillic letter as in the documents of the language's country. Returns `None` for other letters.
 pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<&'static str> {
     let own = match language {
         Language::Belarusian => belarusian(small, place),
@@ -22,9 +23,10 @@ pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<
     own.or_else(|| common(small))
 }
 
-/// Returns the Latin form of a letter for which ICAO's table has an exception for this language.
+/// Transliterates a letter for which ICAO's table has an exception for this language. Returns `None` for other letters.
 ///
-/// The table also has H for the Serbian Г. This function returns G, as in Serbia's passports.
+/// For the Serbian Г, the table also has the exception H. This function does not apply that exception, so Г is G, as in Serbia's
+/// passports.
 fn exception(small: char, language: Language) -> Option<&'static str> {
     use Language::{Macedonian, Serbian};
     Some(match (small, language) {
@@ -39,10 +41,11 @@ fn exception(small: char, language: Language) -> Option<&'static str> {
     })
 }
 
-/// Returns the Latin form of a Belarusian letter that differs from ICAO's table for all languages (Instruction 288 of the Ministry of the
-/// Interior, 2008).
+/// Transliterates the letters whose Belarusian form differs from ICAO's table for all languages. The source is Instruction 288 of
+/// the Ministry of the Interior (2008).
 ///
-/// The instruction marks soft consonants and has G for Г. In passports the marks are dropped and Г is H (Instruction 200, 2010).
+/// The instruction marks soft consonants, and writes G for Г. In passports, these marks are left out and Г is H (Instruction 200,
+/// 2010).
 fn belarusian(small: char, place: Place) -> Option<&'static str> {
     let is_after_consonant =
         !place.starts_word && place.before.is_some_and(|c| c.is_alphabetic() && !"аеёіоуўыьэюя".contains(c));
@@ -58,17 +61,17 @@ fn belarusian(small: char, place: Place) -> Option<&'static str> {
         ('ю', false) => "ju",
         ('я', true) => "ia",
         ('я', false) => "ja",
-        // The vowel after the apostrophe begins with J.
+        // The apostrophe is left out. The vowel after it begins with J.
         (c, _) if is_apostrophe(c) && !place.starts_word => "",
         _ => return None,
     })
 }
 
-/// Returns the Latin form of a Ukrainian letter that differs from ICAO's table for all languages (Resolution 55 of the Cabinet of
-/// Ministers, 2010).
+/// Transliterates the letters whose Ukrainian form differs from ICAO's table for all languages. The source is Resolution 55 of the
+/// Cabinet of Ministers (2010).
 fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
-        // Зг must differ from ж, which is zh.
+        // зг is zgh, so that it differs from ж, which is zh.
         'г' if place.before == Some('з') => "gh",
         'г' => "h",
         'и' => "y",
@@ -82,7 +85,8 @@ fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// Returns the Latin form of a Bulgarian letter that differs from ICAO's table for all languages (Transliteration Act, 2009).
+/// Transliterates the letters whose Bulgarian form differs from ICAO's table for all languages. The source is the Transliteration
+/// Act (2009).
 fn bulgarian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
         'й' | 'ь' => "y",
@@ -90,20 +94,20 @@ fn bulgarian(small: char, place: Place) -> Option<&'static str> {
         'щ' => "sht",
         'ъ' => "a",
         'ю' => "yu",
-        // Words in -ия end in -ia.
+        // A word that ends in -ия ends in -ia in Latin letters.
         'я' if place.ends_word && place.before == Some('и') => "a",
         'я' => "ya",
         _ => return None,
     })
 }
 
-/// Returns true if a text begins with the word България, which the Transliteration Act writes by custom as Bulgaria.
+/// Returns true if a text begins with the word България. The Transliteration Act makes an exception for it: it is written Bulgaria.
 pub(super) fn is_bulgaria(text: &[char]) -> bool {
     let mut letters = text.iter().map(|c| small(*c));
     "българия".chars().all(|c| letters.next() == Some(c)) && !letters.next().is_some_and(char::is_alphabetic)
 }
 
-/// Returns the Latin form of a letter in ICAO's table for all languages, or of a Kazakh letter without its marks.
+/// Transliterates a letter by ICAO's table for all languages. Kazakh letters are written without their marks.
 fn common(small: char) -> Option<&'static str> {
     Some(match small {
         'а' | 'ә' => "a",

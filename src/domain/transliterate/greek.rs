@@ -1,16 +1,16 @@
-//! Greek, by ELOT 743.
+//! Transliterates Greek letters by ELOT 743.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::letters::{plain, small};
 
-/// Returns the first letter or digraph of a Greek text in Latin letters, and the number of characters that were read.
+/// Transliterates the first letter or digraph of a Greek text. Also returns the number of characters that were read.
 pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {
     let at = |at: usize| rest.get(at).and_then(|c| base(*c));
     let Some(first) = at(0) else {
         return (rest.first().map_or(String::new(), |c| plain(*c, small(*c))), 1);
     };
-    // A diaeresis on the second letter separates the two, and so does an accent on the first.
+    // Two letters are not a digraph if the second letter has a diaeresis, or if only the first letter has an accent.
     let second = match (rest.first(), rest.get(1)) {
         (Some(one), Some(two)) if is_accented(*one) && !is_accented(*two) || has_diaeresis(*two) => None,
         _ => at(1),
@@ -62,7 +62,7 @@ pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {
     (latin.to_owned(), 1)
 }
 
-/// Returns a Greek letter in lower case without diacritics; `None` for other characters.
+/// Returns a Greek letter in lower case without diacritics. Returns `None` for other characters.
 fn base(c: char) -> Option<char> {
     std::iter::once(small(c)).nfd().next().filter(|c| ('α'..='ω').contains(c))
 }

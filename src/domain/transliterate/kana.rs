@@ -1,14 +1,14 @@
-//! Kana, by the Hepburn romanisation of passports.
+//! Transliterates kana by the Hepburn romanisation that Japanese passports use.
 
 use any_ascii::any_ascii_char;
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns a run of kana in Latin letters.
+/// Transliterates a run of kana.
 pub(super) fn kana(run: &[char]) -> String {
     let mut out = String::new();
-    // The small tsu doubles the next consonant.
+    // True after a small tsu, which doubles the next consonant.
     let mut doubles = false;
-    // Half-width kana have their marks as separate characters.
+    // In half-width kana, marks are separate characters. The normalisation NFKC joins each mark with its kana.
     let run: Vec<char> = run.iter().copied().nfkc().collect();
     for c in run {
         let syllable = match c {
@@ -25,13 +25,13 @@ pub(super) fn kana(run: &[char]) -> String {
             'ぅ' | 'ゥ' => replaced(&mut out, "u"),
             'ぇ' | 'ェ' => replaced(&mut out, "e"),
             'ぉ' | 'ォ' => replaced(&mut out, "o"),
-            // Spelled by their sound.
+            // These kana are written by their sound.
             'ぢ' | 'ヂ' => "ji",
             'づ' | 'ヅ' => "zu",
             'を' | 'ヲ' => "o",
             _ => any_ascii_char(c),
         };
-        // Only the syllable n ends with this letter.
+        // In the output, only the syllable n ends with the letter n. Before b, m and p it becomes m.
         if out.ends_with('n') && syllable.starts_with(['b', 'm', 'p']) {
             out.pop();
             out.push('m');
@@ -46,7 +46,7 @@ pub(super) fn kana(run: &[char]) -> String {
     short_vowels(&out)
 }
 
-/// Drops the vowel of the syllable before a small ya, yu or yo: ki-ya is kya, shi-ya is sha.
+/// Removes the vowel of the syllable before a small ya, yu or yo: ki-ya becomes kya, and shi-ya becomes sha.
 fn contracted<'s>(out: &mut String, small: &'s str) -> &'s str {
     if !out.ends_with('i') {
         return small;
@@ -56,7 +56,7 @@ fn contracted<'s>(out: &mut String, small: &'s str) -> &'s str {
     if is_palatal { small.strip_prefix('y').unwrap_or(small) } else { small }
 }
 
-/// Drops the vowel of the syllable before a small vowel: fu-a is fa, shi-e is she, vu-a is va.
+/// Removes the vowel of the syllable before a small vowel: fu-a becomes fa, shi-e becomes she, and vu-a becomes va.
 fn replaced<'s>(out: &mut String, small: &'s str) -> &'s str {
     if out.ends_with(['u', 'i', 'e', 'o']) && out.len() > 1 {
         out.pop();
@@ -64,7 +64,8 @@ fn replaced<'s>(out: &mut String, small: &'s str) -> &'s str {
     small
 }
 
-/// Shortens long vowels: ou and oo become o, and uu becomes u. An e after them shows a separate syllable, which stays.
+/// Shortens long vowels: ou and oo become o, and uu becomes u. Before an e, the second vowel belongs to a separate syllable, so it
+/// is kept.
 fn short_vowels(latin: &str) -> String {
     let letters: Vec<char> = latin.chars().collect();
     let mut out = String::new();

@@ -1,11 +1,12 @@
 //! Detects the language of Cyrillic text.
 //!
-//! Each text rules out the languages that cannot write it: first the text itself, then the person's other texts. Then the first country of
-//! the record whose language is still possible decides. The docs of [`crate::domain`] have the table.
+//! Each text rules out the languages that cannot write it: first the text itself, then the other texts of the person. Then the
+//! countries of the record are tried in order. The first country whose language is still possible decides. The docs of
+//! [`crate::domain`] have a table of languages.
 
 use super::letters::{is_apostrophe, small};
 
-/// A language that has its own rules for Cyrillic letters.
+/// A language with its own rules for the transliteration of Cyrillic letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Russian,
@@ -15,11 +16,11 @@ pub(super) enum Language {
     Macedonian,
     Bulgarian,
     Kazakh,
-    /// Text that none of these languages can write. It follows the rules for Russian.
+    /// The language of a text that none of these languages can write. The rules for Russian apply.
     Other,
 }
 
-/// The languages in the order of preference without other evidence.
+/// The languages in the order in which they are preferred if there is no other evidence.
 const ASSUMED: [Language; 7] = {
     use Language::{Belarusian, Bulgarian, Kazakh, Macedonian, Russian, Serbian, Ukrainian};
     [Russian, Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh]
@@ -27,20 +28,20 @@ const ASSUMED: [Language; 7] = {
 
 const VOWELS: &str = "аеёиоуыэюяіїє";
 
-/// The vowels that Ukrainian does not have after и. Ukrainian has ї and є there, as in Київ.
+/// The vowels that cannot follow и in Ukrainian. ї and є can follow it, as in Київ.
 const NOT_AFTER_Y: &str = "аеиоуюя";
 
-/// The evidence that a record gives about the language of a person's names.
+/// The evidence in a record about the language of a person's names.
 #[derive(Debug, Default)]
 pub(in crate::domain) struct Evidence {
-    /// The texts of the person, in any script.
+    /// The texts of the person, such as names, in any script.
     pub(in crate::domain) texts: Vec<String>,
-    /// The alpha-3 codes of countries, the strongest evidence first.
+    /// The alpha-3 codes of countries. The strongest evidence comes first.
     pub(in crate::domain) countries: Vec<String>,
 }
 
 impl Evidence {
-    /// Returns the language of one of the person's texts.
+    /// Detects the language of one of the person's texts.
     pub(super) fn language_of(&self, text: &[char]) -> Language {
         let words = words(text);
         if words.is_empty() {
@@ -54,7 +55,7 @@ impl Evidence {
             let text: Vec<char> = text.chars().collect();
             let words = self::words(&text);
             let fits = |language: &Language| words.iter().all(|word| can_write(*language, word));
-            // A text in another language is no evidence about this one.
+            // A text that rules out all remaining languages is ignored, because it is in another language.
             if possible.iter().any(fits) {
                 possible.retain(fits);
             }
@@ -65,10 +66,11 @@ impl Evidence {
     }
 }
 
-/// Returns the language of Cyrillic texts in a country; `None` for a country that does not write Cyrillic.
+/// Returns the language of Cyrillic texts in a country. Returns `None` for a country that does not write Cyrillic.
 fn language_in(country: &str) -> Option<Language> {
     Some(match country {
-        // The other countries transliterate the letters that their languages share with Russian as Russia does.
+        // The other countries in this list transliterate the letters that their languages share with Russian in the same way as
+        // Russia.
         "RUS" | "KGZ" | "MNG" | "TJK" | "TKM" | "UZB" => Language::Russian,
         "UKR" => Language::Ukrainian,
         "BLR" => Language::Belarusian,
@@ -80,7 +82,7 @@ fn language_in(country: &str) -> Option<Language> {
     })
 }
 
-/// Returns the words of a text that have Cyrillic letters, in lower case. Apostrophes are part of a word.
+/// Returns the words of a text that contain Cyrillic letters, in lower case. Apostrophes are part of a word.
 fn words(text: &[char]) -> Vec<Vec<char>> {
     let words = text.split(|c| !c.is_alphabetic() && !is_apostrophe(*c));
     let words = words.filter(|word| word.iter().copied().any(is_cyrillic));
@@ -91,7 +93,7 @@ fn is_cyrillic(c: char) -> bool {
     matches!(c, '\u{400}'..='\u{52f}')
 }
 
-/// Returns true if a word fits the alphabet and the spelling of a language.
+/// Returns true if a word follows the alphabet and the spelling rules of a language.
 fn can_write(language: Language, word: &[char]) -> bool {
     let letters = alphabet(language);
     let has_letters = word.iter().all(|c| !is_cyrillic(*c) || letters.contains(*c));
@@ -113,18 +115,18 @@ fn alphabet(language: Language) -> &'static str {
     }
 }
 
-/// Returns true if the spelling of a language allows the letter at a position of a word.
+/// Returns true if the spelling rules of a language allow the letter at this position of a word.
 fn allows_letter(language: Language, word: &[char], at: usize) -> bool {
     let letter = |at: Option<usize>| at.and_then(|at| word.get(at)).copied();
     let before = letter(at.checked_sub(1));
     let next = letter(at.checked_add(1));
     let is_consonant = |c: Option<char>| c.is_some_and(|c| is_cyrillic(c) && !VOWELS.contains(c));
     match (letter(Some(at)), language) {
-        // Russian has it only between a consonant and е ё ю я. In Bulgarian it is a vowel.
+        // In Russian, ъ occurs only before е ё ю я. In Bulgarian, it is a vowel.
         (Some('ъ'), Language::Russian | Language::Kazakh) => next.is_some_and(|c| "еёюя".contains(c)),
         (Some('ъ'), Language::Bulgarian) => !next.is_some_and(|c| "еюя".contains(c)),
         (Some('ь'), Language::Bulgarian) => next == Some('о'),
-        // Ukrainian has и only after consonants. Before most vowels it has it only in the prefix при.
+        // In Ukrainian, и occurs only after consonants. Before most vowels, it occurs only in the prefix при.
         (Some('и'), Language::Ukrainian) => {
             let is_prefix = at == 2 && word.starts_with(&['п', 'р']);
             let is_before_vowel = next.is_some_and(|c| NOT_AFTER_Y.contains(c));
@@ -139,7 +141,7 @@ fn allows_letter(language: Language, word: &[char], at: usize) -> bool {
     }
 }
 
-/// Returns true if a language allows the ending of a word: Ukrainian surnames end in -ський, and Russian surnames in -ский.
+/// Returns true if a language allows the ending of a word. Ukrainian surnames end in -ський, and Russian surnames end in -ский.
 fn allows_ending(language: Language, word: &[char]) -> bool {
     let ends = |ending: &str| {
         let ending: Vec<char> = ending.chars().collect();
@@ -148,7 +150,7 @@ fn allows_ending(language: Language, word: &[char]) -> bool {
     let ends_with = |endings: &[&str]| endings.iter().any(|ending| ends(ending));
     match language {
         Language::Ukrainian => !ends_with(&["ский", "зкий", "цкий"]),
-        // Short words with -ська are Russian pet names, such as Васька.
+        // Short words with the ending -ська are Russian pet names, such as Васька.
         _ if word.len() > 6 && ends_with(&["ська", "зька", "цька"]) => false,
         _ => !ends_with(&["ський", "зький", "цький"]),
     }

@@ -1,4 +1,4 @@
-//! Names of each language compared with its standard, and the detection of a language.
+//! Tests of names in each language against the standard of the language, and tests of the detection of languages.
 
 use super::*;
 
@@ -7,7 +7,8 @@ fn evidence(texts: &[&str], countries: &[&str]) -> Evidence {
     Evidence { texts: owned(texts), countries: owned(countries) }
 }
 
-/// Checks a table of names: comments on its sources, the country of the documents, then one surname and its Latin form per line.
+/// Checks a table of names. Each table has comments on its sources, then the country of the documents, then lines with a surname
+/// and its Latin form.
 fn check(table: &str) {
     let (comments, rows): (Vec<_>, Vec<_>) = table.lines().partition(|line| line.starts_with('#'));
     let country = comments.last().unwrap().trim_start_matches("# ");
@@ -16,12 +17,12 @@ fn check(table: &str) {
     for row in rows {
         let (name, latin) = row.split_once('\t').unwrap();
         let own = evidence(&[name], &[country]);
-        // The Latin letters have the case of the text.
+        // The Latin letters have the case of the original text.
         for (name, latin) in
             [(name.to_owned(), latin.to_owned()), (name.to_uppercase(), latin.to_ascii_uppercase())]
         {
             let found = to_latin(&name, &own);
-            // Georgian capitals are for titles. They become lower-case letters.
+            // Georgian capital letters are used only for titles. They are transliterated to lower-case letters.
             if found != latin && !(country == "GEO" && found.to_ascii_uppercase() == latin) {
                 wrong.push((name, found, latin));
             }
@@ -44,7 +45,7 @@ tables! { armenian belarusian bulgarian georgian greek kazakh macedonian serbian
 #[test]
 fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
     let cases: [(&str, &[&str], &[&str], &str); 39] = [
-        // The spelling decides before the countries.
+        // The spelling of the text is stronger evidence than the countries.
         ("Згурський", &[], &["DEU"], "Zghurskyi"),
         ("Згурська", &[], &["DEU"], "Zghurska"),
         ("Згурський", &[], &["RUS", "BGR"], "Zghurskyi"),
@@ -59,12 +60,12 @@ fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
         ("Объедков", &[], &[], "Obieedkov"),
         ("Търновски", &[], &["DEU"], "Tarnovski"),
         ("Гайдук", &[], &["SRB"], "Gaiduk"),
-        // The name of the state is an exception of the Bulgarian act.
+        // The Bulgarian act makes an exception for the name of the state.
         ("София, България", &[], &["DEU"], "Sofia, Bulgaria"),
         ("БЪЛГАРИЯ", &[], &[], "BULGARIA"),
         ("Българиянов", &[], &["BGR"], "Balgariyanov"),
         ("Құлыбаев", &[], &["DEU"], "Kulybaev"),
-        // The other names and the place decide if the text does not, unless they are in another language.
+        // If the text does not decide, the other names and the place decide, unless they are in another language.
         ("Гнатюк", &["Юлія"], &["DEU"], "Hnatiuk"),
         ("Гнатюк", &["Юлія"], &["RUS"], "Hnatiuk"),
         ("Гнатюк", &["Юлия"], &["UKR"], "Gnatiuk"),
@@ -72,7 +73,7 @@ fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
         ("Згурський", &["Орёл"], &[], "Zghurskyi"),
         ("Божовић", &["Жељко", "Ниш"], &[], "Bozovic"),
         ("Жежов", &["Ѓорѓи"], &[], "Zhezhov"),
-        // The first country with a possible language decides: documents, then the others.
+        // The first country with a possible language decides: first those of the documents, then the other countries.
         ("Гнатюк", &[], &["DEU", "UKR"], "Hnatiuk"),
         ("Гнатюк", &[], &["UKR", "RUS"], "Hnatiuk"),
         ("Гнатюк", &[], &["RUS", "UKR"], "Gnatiuk"),
@@ -83,11 +84,11 @@ fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
         ("Згурський", &[], &["KGZ"], "Zghurskyi"),
         ("Өмүров", &[], &["KGZ"], "Omurov"),
         ("Ждановіч", &[], &["BLR"], "Zhdanovich"),
-        // Without a country it is Russian, or the first language that can write it.
+        // Without a country, the language is Russian, or the first language that can write the text.
         ("Гнатюк", &[], &[], "Gnatiuk"),
         ("Гнатів", &[], &["DEU"], "Hnativ"),
         ("Йован Ј", &[], &["SRB"], "Iovan J"),
-        // Apostrophes are dropped only in Cyrillic.
+        // Apostrophes are removed only from Cyrillic words.
         ("O'Neil", &[], &["UKR"], "O'Neil"),
     ];
     let mut wrong = Vec::new();
