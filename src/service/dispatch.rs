@@ -1,4 +1,4 @@
-//! Handles a request for an endpoint: reads the body, verifies the signature, checks the permission, runs the handler.
+//! Handles a request for an endpoint: reads the body, verifies the signature, checks the permission, and runs the handler.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -23,10 +23,11 @@ use super::operations::parameters;
 use super::state::{ServiceState, now};
 use crate::domain::Room;
 
-/// The applicant id in the path; empty if the path has none. `Err` has the raw segment if it does not decode to UTF-8.
+/// The applicant id in the path of a request. Empty if the path of the endpoint has no id. If the segment does not decode to UTF-8,
+/// `Err` contains the raw segment.
 pub(super) type PathId = Result<String, String>;
 
-/// Answers a request for an endpoint, and logs it.
+/// Runs a request for an endpoint, logs it, and returns its response.
 pub(super) async fn answer(
     shared: Arc<ServiceState>,
     endpoint: &'static Endpoint,
@@ -36,7 +37,7 @@ pub(super) async fn answer(
     if !endpoint.survives_disconnect() {
         return answer_and_log(&shared, endpoint, applicant, request).await;
     }
-    // A separate task: a write is completed and logged even if the connection fails.
+    // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
     let write = async move { answer_and_log(&own, endpoint, applicant, request).await };
     tokio::spawn(write).await.unwrap_or_else(|error| {
@@ -71,10 +72,10 @@ async fn call(
     let memory = body::BodyMemory { is_buffered: can_be_valid, allowance, reservation };
     let body = body::read(body, &head.headers, &shared.options, memory, &mut signed).await?;
     if !can_be_valid {
-        // Rejected only after the body: an earlier 401 would reveal which tokens exist.
+        // The request is rejected only after its whole body was read. An earlier 401 would reveal which tokens exist.
         return Err(signed.reject());
     }
-    // Checks the timestamp again, because reading the body takes time.
+    // The timestamp is checked again, because reading the body takes time.
     let (token, signature) = signed.verify(now().timestamp())?;
     *verified = Some(Arc::clone(token));
     if shared.options.reject_replays {
@@ -86,7 +87,7 @@ async fn call(
     }
     let applicant_id = applicant.map_err(|raw| (endpoint.invalid_applicant_id)(&raw))?;
     if !matches!(endpoint.handler, Handler::Search(_)) {
-        // A search reports these errors together with those of its body.
+        // A search reports these errors itself, together with the errors in its body.
         parameters::check(&endpoint.parameters, head.uri.query())?;
     }
     let deadline = head.extensions.get().cloned();
@@ -113,12 +114,13 @@ async fn call(
     Outgoing::body(reservation, answer)
 }
 
-/// A response body and its reservation.
+/// A response body, and the memory reservation for it.
 type ReservedAnswer = (Vec<u8>, Reservation);
 
-/// Calls a handler, which reserves memory for its response from the share of the token.
+/// Calls a handler. The handler reserves memory for its response from the share of the token.
 ///
-/// If there is no memory, returns the inner error: a failed write would otherwise count as a failure of the file.
+/// If there is not enough memory, returns the failure as the inner error. As an outer error, it would be counted as a failed write
+/// of the file.
 fn answer_within_room(
     shared: &ServiceState,
     call: &Call,

@@ -1,8 +1,9 @@
-//! The HTTP service: the five operations over one database file.
+//! The HTTP service: serves the five operations over one database file.
 //!
-//! [`Service`] implements the interface document; `casefilter serve` runs one in a process. Searches run on columns in memory.
-//! Documents and [records](crate::domain) are read from the file. An update is on disk before it is acknowledged. Clients can
-//! only update extracted info; [operators](#operators) import cases and records and create share tokens, online or offline.
+//! [`Service`] implements the interface document. `casefilter serve` runs a service in its own process. Searches run on columns in
+//! memory. Documents and [records](crate::domain) are read from the file. An update is on disk before it is acknowledged. The only
+//! data that clients can change is the extracted data of applicants. [Operators](#operators) import cases and records, and create
+//! share tokens, while the service runs or while it is stopped.
 //!
 //! | operation | route | permission |
 //! |---|---|---|
@@ -16,14 +17,14 @@
 //!
 //! # Source of cases
 //!
-//! By default, searches read the cases of the database file. With `Service::with_source` (feature `postgres`,
-//! `casefilter serve --source`) they read a PostgreSQL table instead, and the cases of the file are ignored. Responses, errors,
-//! limits and token restrictions are the same.
+//! By default, searches read the cases in the database file. With `Service::with_source` (feature `postgres`, `casefilter serve
+//! --source`), they read a PostgreSQL table instead, and the cases in the file are ignored. Responses, errors, limits and the
+//! restrictions of tokens are the same.
 //!
-//! A temporary PostgreSQL error (statement timeout, lost connection, no free connection) is a 503 with `Retry-After` and a log
-//! entry. Any other error is a 500. `/readyz` is 503 while the source does not respond; it is checked at most once per second.
-//! Searches in PostgreSQL count towards [`concurrency`](ServiceOptions::concurrency). Configure fewer connections than that, so
-//! that other operations are not blocked. A search continues if its client disconnects.
+//! A temporary error of PostgreSQL (statement timeout, lost connection, no free connection) gives status 503, with `Retry-After`
+//! and a log entry. Any other error gives 500. `/readyz` is 503 while the source does not respond. The source is checked at most
+//! once per second. Searches in PostgreSQL count towards [`concurrency`](ServiceOptions::concurrency). Configure fewer connections
+//! to PostgreSQL than that, so that searches do not block other operations. A search is not stopped if its client disconnects.
 //!
 //! # Tokens
 //!
@@ -31,185 +32,198 @@
 //!
 //! | member | value |
 //! |---|---|
-//! | `token` | the value of `X-App-Token`: visible ASCII characters, not secret |
-//! | `secret` | the signing secret, at least 16 bytes; the key is its UTF-8 text |
-//! | `permissions` | a list of permissions from the table above, and `viewPersonalData`: without it, AML cases lack `reviewerName`, `attributes` and `clusteredLinks` |
-//! | `name` | the name in logs; by default its number in the file |
-//! | `fields` | the case fields that the token may see, in addition to `id`; by default all |
-//! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token sees no other cases |
+//! | `token` | the value of `X-App-Token`: visible ASCII characters; it is not secret |
+//! | `secret` | the secret for signatures, at least 16 bytes; its UTF-8 text is the key of the HMAC |
+//! | `permissions` | a list of permissions from the table above, and `viewPersonalData`: without `viewPersonalData`, AML cases lack `reviewerName`, `attributes` and `clusteredLinks` |
+//! | `name` | the name that logs show; by default the number of the entry in the file |
+//! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
+//! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
 //!
 //! Unknown members are rejected. `casefilter token app` creates an entry with a random 256-bit secret.
 //!
-//! For a token with `fields`, all other fields do not exist in criteria and in `order`. They are removed from documents, as
-//! are all members that no field describes. `filter` may use any field. It is [combined](crate::Filter::and) with each search
-//! after compilation, so criteria cannot bypass it, and totals count only matching cases.
+//! If a token has `fields`, all other fields are unknown in criteria and in `order`. They are removed from documents, together with
+//! all members that are not fields. `filter` may use any field. It is [combined](crate::Filter::and) with each search after
+//! compilation. So criteria cannot bypass it, and totals count only cases that match it.
 //!
-//! **`fields` and `filter` restrict searches of cases only.** Permissions for operations 2 to 5 apply to every applicant whose id or share
-//! token the client knows. `casefilter token app` and `casefilter serve` warn about such tokens ([`TokenEntry::warnings`]).
+//! **`fields` and `filter` restrict only searches of cases.** The permissions for operations 2 to 5 apply to every applicant whose
+//! id or share token the client knows. `casefilter token app` and `casefilter serve` warn about tokens with such permissions
+//! ([`TokenEntry::warnings`]).
 //!
-//! Objects and array elements without a visible field are removed as well, so their presence or number reveals nothing. A visible field may
-//! still reveal a hidden field: a case with `createdByRule.title` was created by a rule, which is the value of `createdByType`. Hide both,
-//! or neither.
+//! Objects and array elements without a visible field are also removed, so that their presence and number reveal nothing. But a
+//! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
+//! value of `createdByType`. Hide both fields or neither.
 //!
 //! # Signatures
 //!
-//! `X-App-Access-Sig` is the lower-case hex HMAC-SHA256 of timestamp, method, path with query, and body, concatenated as they
-//! are sent. `X-App-Access-Ts` is the timestamp in seconds since the Unix epoch. It may differ from the service's clock by at
-//! most [`clock_window`](ServiceOptions::clock_window). The signature is verified in constant time before the body is parsed.
-//! The 401 response does not say which part was wrong.
+//! `X-App-Access-Sig` is the HMAC-SHA256 in lower-case hexadecimal. The hashed bytes are the timestamp, the method, the path with
+//! the query, and the body, concatenated exactly as they are sent. `X-App-Access-Ts` is the timestamp in seconds since the Unix
+//! epoch. It may differ from the clock of the service by at most [`clock_window`](ServiceOptions::clock_window). The signature is
+//! verified in constant time, before the body is parsed. The 401 response does not say which part was wrong.
 //!
-//! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted once. This is off by default: two equal
-//! requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
-//! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a busy token does not affect others.
+//! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted only once. This is off by default, because
+//! two equal requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
+//! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
 //! # Limits
 //!
-//! All limits are in [`ServiceOptions`].
+//! [`ServiceOptions`] contains all limits.
 //!
-//! - **Time.** A client has [`read_timeout`](ServiceOptions::read_timeout) to send the head, the same time again to send the body, and
-//!   [`write_timeout`](ServiceOptions::write_timeout) to receive the whole response. A head that does not arrive in time gets no response.
-//! - **Request size.** A head well over 64 KiB or with more than 100 headers gets 431. A rejected head gets a response without
-//!   the error envelope. A body over the limit gets 413.
+//! - **Time.** A client has the time [`read_timeout`](ServiceOptions::read_timeout) to send the head, and the same time again to
+//!   send the body. It has the time [`write_timeout`](ServiceOptions::write_timeout) to receive the whole response. If a head does
+//!   not arrive in time, there is no response.
+//! - **Request size.** A head of much more than 64 KiB, or with more than 100 headers, gets 431. The response to a rejected head
+//!   has no error envelope. A body over the limit gets 413.
 //! - **Connections.** A connection over [`connections`](ServiceOptions::connections) or
 //!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503.
-//! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503, as does an update that waits for
-//!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each gets at most half
-//!   of `concurrency`.
-//! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search whose client
-//!   disconnects is stopped, too (see [threads](#threads)). `casefilter_searches_stopped_total` counts both.
+//! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
+//!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
+//!   gets at most half of `concurrency`.
+//! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search is also
+//!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
+//!   searches.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
-//!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. Larger bodies
-//!   use the other half. A token at one peer gets at most as much of this half as remains free, and 503 beyond that. So a client that knows
-//!   a token but not its secret cannot exhaust the memory. A request that its head alone disqualifies (unknown token, timestamp outside the
-//!   window) uses none of this memory, but is rejected only after its body.
-//! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes), of which one token gets at most half; beyond
-//!   that it gets 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
-//!   its largest case. Operations 2 to 4 reserve three times the size of their records before they read them, until the response
-//!   is built. An update that cannot reserve memory for its response changes nothing. `casefilter_outgoing_bytes` reports the
-//!   reserved memory.
+//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. Larger
+//!   bodies also use the other half. A token at one peer gets at most as much of this half as remains free; beyond that, its
+//!   requests get 503. So a client that knows a token but not its secret cannot exhaust the memory. For some requests, the head
+//!   alone shows that they will be rejected (unknown token, timestamp outside the window). They use none of this memory, but are
+//!   rejected only after their body.
+//! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes). A token gets at most half of it; beyond that,
+//!   its requests get 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
+//!   its largest case if that is more. Operations 2 to 4 reserve three times the size of their records before they read them, until
+//!   the response is built. An update that cannot reserve memory for its response changes nothing. `casefilter_outgoing_bytes`
+//!   reports the reserved memory.
 //!
-//! Each 503 has `Retry-After`.
+//! Each 503 response has the header `Retry-After`.
 //!
-//! A page of up to 256 KiB is built in one buffer. A larger page is measured first, then streamed in chunks of about that size.
-//! Each chunk is read when the connection can accept it. All chunks come from one snapshot, regardless of writes in between. A
-//! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400; the message names the first item over the limit and a
-//! `limit` that fits. A page of one case is always sent. Chunks are read a few at a time (one per processor, at least two), so
-//! that small requests do not wait for large ones.
+//! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
+//! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A
+//! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400. The message contains the first item over the
+//! limit, and a `limit` that fits. A page of one case is always sent. Only a few chunks are read at the same time (one per
+//! processor, at least two). So small requests do not wait for large requests.
 //!
 //! # Memory
 //!
-//! A service has in memory:
+//! A running service keeps in memory:
 //!
 //! - the columns and indexes of its cases (`casefilter_memory_bytes`);
-//! - the cache of the file ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB);
-//! - compiled filters: 32 MiB, and 4 MiB for each token with its own `filter` or `fields`.
+//! - the cache for pages of the file ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB);
+//! - compiled filters: 32 MiB for all tokens together, and 4 MiB for each token that has `filter` or `fields`.
 //!
-//! Running requests add at most the sum of:
+//! In addition, running requests need at most the sum of:
 //!
 //! | memory | limit | default |
 //! |---|---|---|
 //! | request bodies | `buffered_bytes` | 64 MiB |
 //! | response bodies | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
 //! | request heads and connection buffers | `connections` × 128 KiB | 128 MiB |
-//! | running searches and reads | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, and the cases |
-//! | one import at a time | the columns and indexes of its cases, and of the batches that they are merged with | |
-//! | each backup, copy and compaction | a file cache as large as that of the database | 64 MiB |
+//! | running searches and reads | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, plus the cases |
+//! | one import at a time | the columns and indexes of its cases, and of the batches that these are merged with | |
+//! | each backup, copy and compaction | a file cache of the same size as that of the database | 64 MiB |
 //!
-//! An allocator keeps some freed memory. On Linux with glibc, the command line uses jemalloc, which returns it to the system
-//! within about ten seconds. A host that embeds [`Service`] chooses its own allocator. With the allocator of glibc, set
-//! `MALLOC_ARENA_MAX=1`: otherwise its arenas may keep several times the memory in use.
+//! An allocator keeps a part of the memory that was freed. On Linux with glibc, the command line uses jemalloc, which returns freed
+//! memory to the system within about ten seconds. A host program that embeds [`Service`] chooses its own allocator. With the
+//! allocator of glibc, set `MALLOC_ARENA_MAX=1`. Otherwise, its arenas may keep several times the memory that is in use.
 //!
 //! # Threads
 //!
-//! Work that waits for the file or may take long runs on blocking threads, not on the threads that serve connections: reads of records,
-//! searches, and updates (one at a time). Exception: a search that took less than 200 µs the last time (same body, query and token) runs on
-//! the connection's thread. Moving it to another thread would cost about 10 µs, and most searches take 2 to 5 µs.
+//! Work that waits for the file or may take long runs on blocking threads, not on the threads that serve connections. This includes
+//! reads of records, searches, and updates (one update at a time). There is one exception: a search that took less than 200 µs the
+//! last time (with the same body, query and token) runs on the connection's thread. Most searches take only 2 to 5 µs, and moving
+//! one to another thread costs about 10 µs.
 //!
-//! A client may close its sending side and still receives its responses. A request continues if its client disconnects, and is
-//! logged and counted as usual. Only searches are stopped: at once if the connection has failed, and one second after the end of the
-//! client's input. A request that is aborted, because its connection failed or the grace period of a shutdown
-//! ended, is logged and counted with the status 499; its update may still be stored.
+//! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is
+//! logged and counted as usual. Only a search is stopped: immediately if the connection has failed, and one second after the end of
+//! the client's input otherwise. A request is aborted if its connection fails or the grace period of a shutdown ends. An aborted
+//! request is logged and counted with the status 499. Its update may still be stored.
 //!
-//! A panic becomes a 500, with its cause in the log.
+//! A panic in a request gives status 500, and its cause is logged.
 //!
 //! # Shutdown
 //!
-//! 1. `/readyz` is 503 at once. The service still accepts connections for [`shutdown_delay`](ServiceOptions::shutdown_delay), so that load
-//!    balancers notice and send no more requests.
-//! 2. The port is closed. Connections without a request are closed after 250 ms. A request that has already arrived is still read in this
-//!    time.
-//! 3. Running requests are answered, for at most [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Then the store is checkpointed.
+//! 1. `/readyz` becomes 503 immediately. The service still accepts connections for
+//!    [`shutdown_delay`](ServiceOptions::shutdown_delay). In this time, load balancers can notice the shutdown and stop sending
+//!    requests.
+//! 2. The port is closed. Connections without a request are closed after 250 ms. In this time, a request that has already arrived
+//!    is still read.
+//! 3. Running requests are answered, for at most [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Then the store makes a
+//!    checkpoint.
 //!
 //! # TLS
 //!
-//! [`Service::with_tls`] enables TLS, by rustls. A handshake also has [`read_timeout`](ServiceOptions::read_timeout). The service
-//! speaks HTTP/1.1 only.
+//! [`Service::with_tls`] enables TLS, with the library rustls. A TLS handshake may also take
+//! [`read_timeout`](ServiceOptions::read_timeout). The service supports only HTTP/1.1.
 //!
 //! # Operators
 //!
-//! Only one process at a time can open the file. With `Service::with_admin` (on Unix), the service therefore also listens on an
-//! `AdminSocket`: a Unix socket, by default `FILE.sock`, that only its owner can open. Its requests are not signed. Commands use it
-//! automatically when a service has their database open, and print the same output as offline. These commands are `search`,
-//! `explain`, `why`, `import`, `token share`, `backup`, `compact`, and, on a copy, `verify`, `export` and `bench`. The socket
-//! speaks HTTP/1.1 with the error envelope:
+//! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
+//! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
+//! it are not signed. If a service has their database open, commands use the socket automatically, and print the same output as
+//! without a service. These commands are `search`, `explain`, `why`, `import`, `token share`, `backup` and `compact`. The commands
+//! `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1 with the error envelope:
 //!
 //! | request | meaning |
 //! |---|---|
-//! | `GET /` | version, database, number of cases |
-//! | `GET /metrics` | metrics |
-//! | `POST /imports/{kind}` | imports the body; `kind` is `cases`, `levels`, `applicants`, `documents` or `aml-cases`; query parameters, each at most once: `mode=lenient` as `--lenient`, `format=parquet` for cases, `source=` the name in errors |
+//! | `GET /` | returns the version, the database, and the number of cases |
+//! | `GET /metrics` | returns the metrics |
+//! | `POST /imports/{kind}` | imports the body; `kind` is `cases`, `levels`, `applicants`, `documents` or `aml-cases`. Query parameters, each at most once: `mode=lenient` like `--lenient`, `format=parquet` for cases, `source=` for the name in error messages |
 //! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` creates a share token |
-//! | `POST /backups` | `{"path":…}`, an absolute path: copies the database to a new file, as the service's user |
-//! | `POST /copies` | sends a copy of the database, from an unnamed file |
-//! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for the commit of an import |
-//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches with higher limits on filters, and without a maximum `limit`; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
+//! | `POST /backups` | `{"path":…}` copies the database to a new file, with the rights of the service's user; the path must be absolute |
+//! | `POST /copies` | sends a copy of the database, which is written to an unnamed file first |
+//! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it, as for the commit of an import |
+//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches, with higher limits on filters and without a maximum `limit`; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
 //!
-//! The body of an import is first spooled to an unnamed file in the folder of the database. An incomplete body therefore leaves nothing
-//! stored, and a slow one blocks no other writes. Then it is imported as by `casefilter import`, in one transaction. Updates continue while
-//! cases are read. One import of cases runs at a time, and spools the documents to a second unnamed file. Updates wait only for the commit
-//! of an import of cases, but for the whole import of records. They wait up to [`write_queue_timeout`](ServiceOptions::write_queue_timeout), then get
-//! 503. Searches continue. The next request sees the imported data. An import is cancelled when its client disconnects.
+//! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,
+//! and a slow client blocks no other writes. Then the spooled body is imported in one transaction, as by `casefilter import`. An
+//! import of cases spools its documents to a second unnamed file, and only one such import runs at a time. Updates wait only for
+//! its commit. In contrast, updates wait for a whole import of records. An update waits at most
+//! [`write_queue_timeout`](ServiceOptions::write_queue_timeout), then it gets 503. Searches continue. After the import, the next
+//! request sees the imported data. An import is cancelled if its client disconnects.
 //!
-//! A body with several files has the content type `application/vnd.casefilter.sources` and consists of frames. A frame is a type
-//! (1 byte), the length of its content (4 bytes, big-endian), and the content. The type is `T` for the name of a text file, `P`
-//! for the name of a Parquet file, and `D` for data of that file.
+//! A body with several files has the content type `application/vnd.casefilter.sources` and consists of frames. A frame consists of
+//! its type (1 byte), the length of its content (4 bytes, big-endian), and its content. The type is `T` for the name of a text
+//! file, `P` for the name of a Parquet file, and `D` for data of that file.
 //!
-//! The header `X-Casefilter-Database` may name the expected database: the device number and the inode number of its file, separated by `-`.
-//! The request is rejected if the service has another database. Requests that change or copy data are logged at level `info` with the user
-//! id; searches at `debug`. A stale socket is replaced; a socket that a process listens on is not.
+//! The header `X-Casefilter-Database` may contain the expected database: the device number and the inode number of its file,
+//! separated by `-`. If the service has another database, it rejects the request. Requests that change or copy data are logged at
+//! level `info` with the user id. Searches are logged at `debug`. When the service starts, it replaces a stale socket file, but not
+//! a socket on which a process listens.
 //!
 //! # Logs and metrics
 //!
-//! Each response has an `X-Correlation-Id`, which is also in the error envelope and in the log. It is a part of a keyed hash, so
-//! it does not reveal the number of requests. [`tracing`] events have the correlation id, operation, status, time and token name.
-//! Their level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for all other
-//! requests. For each token (or none) and status there are at most 20 lines per second of `info` or `warn`; one line per second counts the
-//! suppressed lines. Bodies, queries, signatures and secrets are never logged.
+//! Each response has an `X-Correlation-Id`, which is also in the error envelope and in the log. It is a part of a keyed hash, so it
+//! does not reveal the number of requests. The [`tracing`] event of a request has the correlation id, operation, status, time and
+//! token name. Its level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for
+//! all other requests. For each pair of token and status, at most 20 lines of `info` or `warn` are logged per second. One line per
+//! second reports the number of suppressed lines. Requests without a verified token share one limit. Bodies, queries, signatures
+//! and secrets are never logged.
 //!
-//! `/readyz` is 503 while searches are not answered: during a shutdown, and while the source of cases does not respond.
+//! `/readyz` is 503 while searches cannot be answered: during a shutdown, and while the source of cases does not respond.
 //!
 //! A failed write, for example on a full disk, stops updates but not searches. Then `/readyz` is 200 with `"writes":"failing"`,
-//! `casefilter_writes_failing` is 1, and updates get 503. The service reopens the file and retries every second, so updates
-//! resume without a restart. After a failed sync, which is logged, updates stay rejected until a restart, because it is
-//! unknown what is on disk.
+//! `casefilter_writes_failing` is 1, and updates get 503. Once per second, the service reopens the file and tries again, so updates
+//! resume without a restart. After a failed sync, which is logged, updates are rejected until a restart, because it is unknown
+//! which data is on disk.
 //!
-//! `/healthz`, `/readyz` and `/openapi.json` are available to everyone who can reach the port.
+//! Every client that can reach the port may request `/healthz`, `/readyz` and `/openapi.json`.
 //!
-//! `/metrics` is Prometheus text. It is not on the public port: counters such as `casefilter_rows_examined_total` would reveal to
-//! a client whether cases outside its filter have a value. It is on a separate listener ([`Service::with_metrics`],
-//! `casefilter serve --metrics-listen`) and on the admin socket. `process_*` metrics exist on Linux only.
+//! `/metrics` is text in the format of Prometheus. It is not on the public port. From counters such as
+//! `casefilter_rows_examined_total`, a client could learn if cases outside its filter have a certain value. `/metrics` is on a
+//! separate listener ([`Service::with_metrics`], `casefilter serve --metrics-listen`) and on the admin socket. The `process_*`
+//! metrics exist only on Linux.
 //!
 //! # Query parameters
 //!
-//! An unknown query parameter is ignored, unless it looks like a misspelt known parameter: it differs only in case, or by at most two
-//! edits, such as `oder` or `Limit`. This is a 400 that suggests the known parameter. `unsetFields`, which clears members in other
-//! services, is a 400 in operation 5: here, set the member to `null` in the body.
+//! An unknown query parameter is ignored, unless it looks like a misspelt known parameter. It does if it differs from a known
+//! parameter only in case, or by at most two edits, such as `oder` or `Limit`. Then the request gets 400, with the known parameter
+//! as a suggestion. In other services, the parameter `unsetFields` clears members. Operation 5 rejects it with 400: here, set the
+//! member to `null` in the body.
 //!
 //! # Errors
 //!
-//! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode` and
-//! `type` describe the first. They come from the following table ([`ErrorCode::ALL`]), both in the service and in `casefilter search
-//! --requests`. On the admin socket, `type` may be a name of the store, such as `refused`, without `errorCode`.
+//! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
+//! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in `casefilter
+//! search --requests`. On the admin socket, `type` may be the name of a kind of store error, such as `refused`. Then there is no
+//! `errorCode`.
 //!
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::limits::Limits;
 
-/// Limits and timeouts of a [`Service`](super::Service), against overload and untrusted clients.
+/// The limits and timeouts of a [`Service`](super::Service). They protect against overload and untrusted clients.
 ///
 /// ```
 /// use casefilter::service::ServiceOptions;
@@ -17,51 +17,57 @@ pub struct ServiceOptions {
     pub limits: Limits,
     /// The maximum difference between the timestamp of a request and the service's clock.
     pub clock_window: Duration,
-    /// True to accept each signature only once.
+    /// True if each signature is accepted only once.
     pub reject_replays: bool,
-    /// The maximum number of remembered signatures for each token, of about 70 bytes each. Further requests get 503.
+    /// The maximum number of signatures that are remembered for each token. Each signature takes about 70 bytes. Further requests
+    /// get 503.
     pub remembered_signatures: usize,
     /// The maximum number of simultaneous connections. Further connections get 503.
     pub connections: usize,
     /// The maximum number of simultaneous connections from one IPv4 address or IPv6 /64 network. Further connections get 503.
     ///
-    /// If the service runs after a reverse proxy, all connections have the proxy's address: set this to `connections`.
+    /// If the service is behind a reverse proxy, all connections have the address of the proxy. Then set this to the value of
+    /// `connections`.
     pub connections_per_peer: usize,
-    /// The maximum number of requests that wait for the file or search on blocking threads at a time. Further requests get 503.
+    /// The maximum number of requests that use a blocking thread at the same time, for searches or for the file. Further requests
+    /// get 503.
     ///
-    /// As many updates again may wait for other writes. If there are several tokens, each gets at most half.
+    /// The same number of updates may additionally wait for other writes. If there are several tokens, each token gets at most
+    /// half.
     pub concurrency: usize,
-    /// The memory for request bodies, in bytes. Requests that do not fit get 503.
+    /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
-    /// One half is divided equally among the connections. The other half is for the rest of larger bodies; a token at one
-    /// peer gets at most half of it. So the largest body fits if this is at least four times its size.
+    /// One half is divided equally among the connections. The other half is for bodies that exceed this part. A token at one peer
+    /// gets at most half of it. So if this is at least four times the size of the largest body, that body fits.
     pub buffered_bytes: usize,
-    /// The largest response with cases, in bytes. A larger page gets 400 and a `limit` that fits. A page of one case is
+    /// The maximum size of a response with cases, in bytes. A larger page gets 400, with a `limit` that fits. A page of one case is
     /// always sent.
     pub max_response_bytes: usize,
-    /// The memory for responses that are being sent, in bytes. Requests that do not fit get 503.
+    /// The memory for responses that are being sent, in bytes. Requests whose response does not fit get 503.
     ///
-    /// The first 32 KiB of each response do not count. A page of more than 256 KiB is streamed, and counts as twice its
-    /// largest document or 512 KiB, whichever is more. A token gets at most half, so a page fits if this is at least
-    /// four times its largest document. A page from PostgreSQL is buffered whole: then this must be at least twice
+    /// The first 32 KiB of each response do not count. A page of more than 256 KiB is streamed. It counts as 512 KiB, or as twice
+    /// its largest document if that is more. A token gets at most half of the memory. So a page fits if this is at least four times
+    /// its largest document. A page from PostgreSQL is buffered completely. With PostgreSQL, this must be at least twice
     /// [`max_response_bytes`](Self::max_response_bytes).
     pub outgoing_bytes: usize,
-    /// The time that a client may take to send a head, to send a body, and between two requests.
+    /// The maximum time to receive a request head, the maximum time to receive a request body, and the maximum time between two
+    /// requests.
     pub read_timeout: Duration,
-    /// The time that a client may take to receive a whole response, regardless of its length.
+    /// The maximum time in which a client must receive a whole response, independent of its length.
     pub write_timeout: Duration,
-    /// The time that an update waits for commits of imports and for other updates. After that it gets 503.
+    /// The maximum time that an update waits for commits of imports and for other updates. After this time, it gets 503.
     pub write_queue_timeout: Duration,
-    /// The time that a search may take, from its whole request to the start of its response. After that it gets 503. Zero is no limit.
+    /// The maximum time of a search, from the end of its request to the start of its response. After this time, it gets 503. Zero
+    /// means no limit.
     ///
-    /// The default is far above the time of any usual search of ten million cases. It stops searches whose filter has thousands of
-    /// criteria, before they keep a processor from the others.
+    /// The default is far above the time of any usual search of ten million cases. It stops searches with thousands of criteria,
+    /// which would otherwise keep a processor from other requests.
     pub search_timeout: Duration,
-    /// The time between the start of a shutdown, when `/readyz` becomes 503, and the closing of the port.
+    /// The time between the start of a shutdown and the closing of the port. `/readyz` becomes 503 at the start.
     ///
-    /// It lets load balancers notice the shutdown. The default is 0, for a service without a load balancer.
+    /// In this time, load balancers can notice the shutdown. The default is 0, for a service without a load balancer.
     pub shutdown_delay: Duration,
-    /// The time that running requests get to finish on shutdown.
+    /// The maximum time for running requests to finish on shutdown.
     pub shutdown_timeout: Duration,
 }
 

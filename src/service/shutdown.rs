@@ -1,4 +1,5 @@
-//! The phases of a shutdown: drain (`/readyz` is 503), no new connections, then cut off the remaining work.
+//! The phases of a shutdown: `/readyz` is 503 while the service drains, then no new connections, then the remaining work is cut
+//! off.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,13 +11,13 @@ impl ServiceState {
         self.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if remaining work must stop.
+    /// Returns true if the remaining work must stop.
     #[cfg(unix)]
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_cut_off.load(Ordering::Relaxed)
     }
 
-    /// Makes remaining work stop.
+    /// Makes the remaining work stop.
     pub(super) fn cut_off(&self) {
         self.is_cut_off.store(true, Ordering::Relaxed);
     }
@@ -25,7 +26,7 @@ impl ServiceState {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Waits until all connections are closed, but not longer than `timeout`.
+    /// Waits until all connections have closed, but at most for `timeout`.
     pub(super) async fn wait_for_connections(&self, timeout: Duration) {
         const STEP: Duration = Duration::from_millis(2);
         let closed = async {

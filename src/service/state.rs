@@ -19,7 +19,7 @@ use super::operations::latency::LatencyTracker;
 use super::options::ServiceOptions;
 use crate::store::Store;
 
-/// The state of a service: store, tokens, options, counters, and the limits on concurrent work and memory.
+/// The state of a service: its store, tokens, options and counters, and the limits on concurrent work and memory.
 pub(super) struct ServiceState {
     pub(super) store: Store,
     pub(super) source: CaseSource,
@@ -29,40 +29,40 @@ pub(super) struct ServiceState {
     pub(super) metrics: Metrics,
     pub(super) latency: LatencyTracker,
     pub(super) log_limiter: LogLimiter,
-    /// A permit for each request on a blocking thread.
+    /// Permits for requests on blocking threads, one for each request.
     pub(super) workers: Arc<Semaphore>,
-    /// The number of `workers` permits that one token may have.
+    /// The maximum number of `workers` permits for one token.
     pub(super) token_share: usize,
-    /// A permit for each read of a part of a large page. Few permits leave processors free for small requests.
+    /// Permits for reading parts of large pages. There are only few permits, so that processors stay free for small requests.
     pub(super) page_reads: Arc<Semaphore>,
-    /// The number of `page_reads` permits.
+    /// The total number of `page_reads` permits.
     pub(super) max_page_reads: usize,
-    /// The single permit to write. Waiting for it blocks no thread.
+    /// The only permit to write. Waiting for it does not block a thread.
     pub(super) write_lock: Arc<Semaphore>,
-    /// The single permit to import cases: an import has its cases in memory.
+    /// The only permit to import cases. It bounds the memory, because an import keeps its columns in memory.
     #[cfg(unix)]
     pub(super) import_lock: Arc<Semaphore>,
-    /// A permit for each update that waits for `write_lock`.
+    /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
-    /// The memory budget for request bodies, beyond `body_allowance` for each.
+    /// The memory budget for request bodies. It is for the bytes beyond `body_allowance`.
     pub(super) bodies: Arc<Budget>,
-    /// The bytes that every body may use without a reservation.
+    /// The number of bytes that every body may use without a reservation.
     pub(super) body_allowance: usize,
     pub(super) outgoing: Outgoing,
     pub(super) is_draining: AtomicBool,
-    /// True after the grace period of a shutdown.
+    /// True after the grace period of a shutdown has ended.
     pub(super) is_cut_off: AtomicBool,
     /// The time and the result of the last check of the case source.
     source_check: tokio::sync::Mutex<Option<(Instant, bool)>>,
-    /// True while the last write failed because of the file.
+    /// True if the last write failed because of the file.
     pub(super) writes_fail: AtomicBool,
 }
 
-/// The minimum time between two checks of the case source: `/readyz` is public and may be requested often.
+/// The minimum time between two checks of the case source. `/readyz` is public, so it may be requested often.
 const SOURCE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ServiceState {
-    /// Creates the state of a service, with counters for `operations`.
+    /// Creates the state of a service. `operations` are the names for which requests are counted.
     pub(super) fn new(
         store: Store,
         tokens: Tokens,
@@ -72,7 +72,7 @@ impl ServiceState {
         let permits = |count: usize| count.min(Semaphore::MAX_PERMITS);
         let half = options.buffered_bytes / 2;
         let max_page_reads = std::thread::available_parallelism().map_or(1, NonZero::get).max(2);
-        // A single token may use everything.
+        // If there is only one token, it may use all permits.
         let others = if tokens.len() > 1 { options.concurrency / 2 } else { 0 };
         Self {
             token_share: permits(options.concurrency.saturating_sub(others)),
@@ -101,21 +101,21 @@ impl ServiceState {
         }
     }
 
-    /// Logs how many lines the log limit has suppressed in the seconds that have ended.
+    /// Logs the number of log lines that the log limit has suppressed in the seconds that have ended.
     pub(super) fn log_suppressed(&self) {
         for (status, lines) in self.log_limiter.take_suppressed(Instant::now()) {
             log_suppressed(status, lines);
         }
     }
 
-    /// Like [`log_suppressed`](Self::log_suppressed), including the current second. Called at the end of the service.
+    /// Like [`log_suppressed`](Self::log_suppressed), but also includes the current second. Called when the service ends.
     pub(super) fn log_all_suppressed(&self) {
         for (status, lines) in self.log_limiter.take_all_suppressed() {
             log_suppressed(status, lines);
         }
     }
 
-    /// Returns true if the case source answers. The result may be up to one second old.
+    /// Returns true if the case source responds. The result may be up to one second old.
     pub(super) async fn source_answers(&self) -> bool {
         let mut last = self.source_check.lock().await;
         if let Some((when, answered)) = *last

@@ -1,4 +1,4 @@
-//! Runs blocking work on blocking threads, within the limits on concurrency.
+//! Runs work that blocks on blocking threads, within the limits on concurrency.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use super::http::errors::Failure;
 use super::state::ServiceState;
 
 impl ServiceState {
-    /// Returns the number of requests on blocking threads.
+    /// Returns the number of requests that currently run on blocking threads.
     pub(super) fn at_work(&self) -> usize {
         self.options.concurrency.saturating_sub(self.workers.available_permits())
     }
 
-    /// Returns a permit from the share of one token, for a request that runs or waits.
+    /// Returns a permit from the share of one token. A request holds it while it runs or waits.
     ///
     /// # Errors
-    /// Returns 503 if the token has used up its share.
+    /// Returns an error with status 503 if the share of the token is used up.
     pub(super) fn acquire_share(&self, token: &AppToken) -> Result<OwnedSemaphorePermit, Failure> {
         let share = token.share.get_or_init(|| Arc::new(Semaphore::new(self.token_share)));
         Arc::clone(share).try_acquire_owned().map_err(|_| Failure::overloaded())
     }
 
-    /// Runs a request on a blocking thread.
+    /// Runs the work of a request on a blocking thread.
     ///
     /// # Errors
-    /// Returns the error of `work`, 503 if the token or the service is at its limit, or 500 if `work` panics.
+    /// Returns the error of `work`. The status is 503 if the token or the service has reached its limit, and 500 if `work` panics.
     pub(super) async fn run_on_worker<T: Send + 'static>(
         self: &Arc<Self>,
         token: &AppToken,
@@ -40,10 +40,10 @@ impl ServiceState {
         self.spawn_blocking(work, (share, permit)).await
     }
 
-    /// Reads a part of a large page on a blocking thread. Waiting parts of all pages run in the order of their arrival.
+    /// Reads a part of a large page on a blocking thread. Parts that wait, of all pages, run in the order of their arrival.
     ///
     /// # Errors
-    /// Returns the error of `work`, or 500 if `work` panics.
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
     pub(super) async fn read_page_part<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
@@ -52,10 +52,10 @@ impl ServiceState {
         self.spawn_blocking(work, permit).await
     }
 
-    /// Runs an update on a blocking thread while no other write runs.
+    /// Runs an update on a blocking thread, while no other write runs.
     ///
     /// # Errors
-    /// Returns the errors of [`run_on_worker`](Self::run_on_worker), and 503 if the update waits longer than
+    /// Returns the errors of [`run_on_worker`](Self::run_on_worker). The status is 503 if the update waits longer than
     /// [`write_queue_timeout`](crate::service::ServiceOptions::write_queue_timeout).
     pub(super) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
@@ -63,7 +63,8 @@ impl ServiceState {
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let share = self.acquire_share(token)?;
-        // A waiting update must not take a `workers` permit: an import of records may keep the write lock for a long time.
+        // While it waits, an update must not hold a `workers` permit, because an import of records may keep the write lock for a
+        // long time.
         let _place = self.waiting_updates.try_acquire().map_err(|_| Failure::overloaded())?;
         let turn = Arc::clone(&self.write_lock).acquire_owned();
         let turn = tokio::time::timeout(self.options.write_queue_timeout, turn).await;
@@ -72,10 +73,10 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Runs a write of an operator while no other write runs. Waits for other writes without a timeout.
+    /// Runs a write of an operator, while no other write runs. It waits for other writes without a timeout.
     ///
     /// # Errors
-    /// Returns the error of `work`, or 500 if `work` panics.
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
     #[cfg(unix)]
     pub(super) async fn admin_write<T: Send + 'static>(
         self: &Arc<Self>,
@@ -85,11 +86,11 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), turn).await
     }
 
-    /// Runs an import of cases for an operator while no other import of cases runs. `work` [takes the write
+    /// Runs an import of cases for an operator, while no other import of cases runs. `work` [takes the write
     /// lock](Self::wait_for_write_lock) itself, for its commit.
     ///
     /// # Errors
-    /// Returns the error of `work`, or 500 if `work` panics.
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
     #[cfg(unix)]
     pub(super) async fn admin_import<T: Send + 'static>(
         self: &Arc<Self>,
@@ -99,16 +100,16 @@ impl ServiceState {
         self.spawn_blocking(work, permit).await
     }
 
-    /// Takes the write lock on a blocking thread. The returned guard releases it when it is dropped.
+    /// Waits for the write lock on a blocking thread. Dropping the returned guard releases the lock.
     #[cfg(unix)]
     pub(super) fn wait_for_write_lock(&self) -> impl Sized {
         tokio::runtime::Handle::current().block_on(Arc::clone(&self.write_lock).acquire_owned())
     }
 
-    /// Runs a read of an operator, outside the limits for clients.
+    /// Runs a read of an operator on a blocking thread. The limits for clients do not apply to it.
     ///
     /// # Errors
-    /// Returns the error of `work`, or 500 if `work` panics.
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
     #[cfg(unix)]
     pub(super) async fn admin_read<T: Send + 'static>(
         self: &Arc<Self>,
@@ -117,7 +118,7 @@ impl ServiceState {
         self.spawn_blocking(work, ()).await
     }
 
-    /// Runs `work` on a blocking thread. Releases `permits` when `work` ends, even if the client has disconnected.
+    /// Runs `work` on a blocking thread. Keeps `permits` until `work` ends, even if the client has disconnected.
     async fn spawn_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
@@ -133,7 +134,7 @@ impl ServiceState {
             .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
     }
 
-    /// Runs a write, and records in `writes_fail` whether it failed because of the file.
+    /// Runs a write. Sets `writes_fail` if the write failed because of the file, and clears it if the write succeeded.
     pub(super) fn track_write<T>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Failure>,
@@ -144,13 +145,13 @@ impl ServiceState {
             Err(failure) if failure.status().is_server_error() => {
                 self.writes_fail.store(true, Ordering::Relaxed);
             }
-            // The input was rejected, so nothing was written.
+            // The input was rejected before anything was written, so the flag does not change.
             Err(_) => {}
         }
         result
     }
 
-    /// After a failed write, tries to reopen the file once per second until writes succeed. Runs until the future is dropped.
+    /// While writes fail, tries once per second to reopen the file. Runs until the future is dropped.
     pub(super) async fn recover(self: &Arc<Self>) {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {
@@ -172,7 +173,7 @@ impl ServiceState {
         }
     }
 
-    /// Runs `work` on this thread. A panic becomes a 500.
+    /// Runs `work` on this thread. If `work` panics, returns an error with status 500.
     pub(super) fn run<T>(&self, work: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
         catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -1,4 +1,4 @@
-//! A response body that streams a file.
+//! Streams a file as a response body.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 /// The size of a chunk in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The maximum number of chunks that wait to be sent.
+/// The maximum number of chunks that are read but not sent yet.
 const QUEUED_CHUNKS: usize = 2;
 
-/// A response body that reads a file on a blocking thread, as fast as the client receives it.
+/// A response body that reads a file on a blocking thread, no faster than the client receives it.
 ///
 /// The file is closed after the last chunk, or when the body is dropped.
 pub(super) struct FileBody(Receiver<io::Result<Bytes>>);
@@ -26,7 +26,7 @@ impl FileBody {
         let (chunks, body) = channel(QUEUED_CHUNKS);
         tokio::task::spawn_blocking(move || {
             if let Err(error) = send(file, &chunks) {
-                // The error closes the connection, so the client sees an incomplete response.
+                // The error makes hyper close the connection, so the client sees that the response is incomplete.
                 let _ = chunks.blocking_send(Err(error));
             }
         });

@@ -1,4 +1,4 @@
-//! Imports the sources of a spooled body in one transaction.
+//! Imports cases or records from a body that was spooled to a file. Each import is one transaction.
 
 use std::fs::File;
 use std::io;
@@ -15,14 +15,15 @@ use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
 use crate::store::StoreError;
 
-/// The size of a read in bytes: small enough that the data is still in the L2 cache when it is parsed.
+/// The size of a read in bytes. A chunk of this size is still in the L2 cache when it is parsed.
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// A flag that cancels an import or a copy.
 #[derive(Clone, Default)]
 pub(super) struct Cancellation(Arc<AtomicBool>);
 
-/// A guard that cancels an import or a copy when it is dropped: when the client disconnects, or after the end.
+/// A guard that cancels an import or a copy when it is dropped. This happens when the client disconnects. After the end of the
+/// work, it has no effect.
 pub(super) struct CancelOnDrop(Cancellation);
 
 impl Cancellation {
@@ -37,7 +38,7 @@ impl Cancellation {
 
     fn check(&self, shared: &ServiceState) -> Result<(), ImportFailure> {
         if self.is_cancelled(shared) {
-            // Logged here, because no client receives the response.
+            // The cancellation is logged here, because no client receives the response.
             tracing::info!("cancelled an import: its client disconnected or the service is shutting down");
             let description = "the import was cancelled; nothing was stored";
             return Err(ImportFailure(Failure::new(StatusCode::BAD_REQUEST, description).typed("given_up")));
@@ -67,7 +68,7 @@ impl From<io::Error> for ImportFailure {
     }
 }
 
-/// Imports cases. Also returns the number of cases after the import. Other writes wait only for the commit.
+/// Imports cases. Returns the report, and the number of cases after the import. Other writes wait only for the commit.
 pub(super) fn cases(
     shared: &ServiceState,
     spool: Spool,
@@ -89,7 +90,7 @@ pub(super) fn cases(
                 Ok(import.push(chunk)?)
             })?;
         }
-        // The import has the whole body now. Closing the file frees its space before the database grows.
+        // The import has read the whole body now. Closing the file frees its space before the database grows.
         drop(file);
         let _turn = shared.wait_for_write_lock();
         cancellation.check(shared)?;
@@ -127,7 +128,7 @@ pub(super) fn records(
     imported.map_err(|failed| failed.0)
 }
 
-/// Calls `take` with each chunk of a source.
+/// Passes each chunk of a source to `take`.
 fn each_chunk(
     file: &File,
     source: &Source,
@@ -163,7 +164,7 @@ fn parquet(
 ) -> Result<(), ImportFailure> {
     let region = region::Region { file: Arc::clone(file), start: source.start, len: source.len };
     let read = import.import_mut().parquet(&source.name, region);
-    // An error of the store, such as a full disk, explains more than the parse error that follows from it.
+    // An error of the store, such as a full disk, explains more than the parse error that it causes.
     import.check()?;
     read.map_err(|refusal| ImportFailure(Failure::of_refusal(&refusal)))
 }
@@ -187,7 +188,7 @@ mod region {
         pub(super) len: u64,
     }
 
-    /// A reader from an offset to the end of the range.
+    /// A reader that reads from an offset to the end of the range.
     pub(super) struct Reader {
         file: Arc<File>,
         at: u64,

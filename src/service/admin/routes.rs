@@ -1,4 +1,4 @@
-//! The routes of the admin socket.
+//! The routes of the admin socket, and their handlers.
 
 use std::fs;
 use std::io;
@@ -30,13 +30,14 @@ use crate::service::operations::parameters::nearest;
 use crate::service::state::{ServiceState, now};
 use crate::store::unnamed_in;
 
-/// The maximum size of a request body other than of imports and searches, in bytes.
+/// The maximum size of a request body in bytes, except for imports and searches.
 const BODY_BYTES: usize = 64 << 10;
 
-/// The maximum size of a search body, in bytes. Enough for the normal form of a filter at the limits with every byte escaped.
+/// The maximum size of a search body in bytes. A filter at the limits, in its normal form and with every byte escaped, is smaller.
 const SEARCH_BODY_BYTES: usize = 64 << 20;
 
-/// The maximum pause between two parts of an import body: the client may have to decompress or download the next part.
+/// The maximum pause between two parts of an import body. It is long, because the client may have to decompress or download the
+/// next part.
 pub(super) const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 type Context = State<Arc<Admin>>;
@@ -95,7 +96,7 @@ struct Minted {
 async fn share_token(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let request: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let mint = move |shared: &ServiceState| {
-        // A lifetime beyond the range of `TimeDelta` is rejected like any other that never ends.
+        // A lifetime outside the range of `TimeDelta` is rejected like any other lifetime that never ends.
         let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(create_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };
@@ -135,7 +136,8 @@ async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> 
     answer(&serde_json::json!({}))
 }
 
-/// Sends a copy of the database. The copy is an unnamed file in the folder of the database, which the system deletes when it is closed.
+/// Sends a copy of the database. The copy is an unnamed file in the folder of the database. The system deletes the file when it is
+/// closed.
 async fn copy(State(admin): Context) -> Result<Response, Failure> {
     let cancellation = Cancellation::default();
     let _guard = cancellation.on_drop();
@@ -230,7 +232,7 @@ async fn import(
 /// The query parameters of an import.
 struct ImportQuery {
     mode: ImportMode,
-    /// The name of the source in errors, if the body has no frames.
+    /// The name of the source in error messages, if the body has no frames.
     source: String,
     is_parquet: bool,
 }
@@ -239,7 +241,7 @@ struct ImportQuery {
 const IMPORT_PARAMETERS: [&str; 3] = ["mode", "source", "format"];
 
 impl ImportQuery {
-    /// Parses a query. Each parameter may occur once.
+    /// Parses a query string. Each parameter may occur at most once.
     fn read(query: &str) -> Result<Self, Failure> {
         let mut own = Self { mode: ImportMode::Strict, source: "the body".to_owned(), is_parquet: false };
         let mut seen = Vec::new();
@@ -288,7 +290,7 @@ fn wrong(kind: ErrorKind, description: String) -> Failure {
     Failure::new(StatusCode::BAD_REQUEST, description).coded(ErrorCode::of_kind(kind))
 }
 
-/// Reads and parses a JSON object.
+/// Reads a body, and parses it as a JSON object.
 async fn read<T: serde::de::DeserializeOwned>(
     body: Body,
     max_bytes: usize,
@@ -302,7 +304,7 @@ async fn read<T: serde::de::DeserializeOwned>(
         Failure::new(StatusCode::REQUEST_TIMEOUT, description).closing()
     })?;
     let bytes = bytes.map_err(|error| bad(error.to_string()).closing())?;
-    // Serde would also accept an array with the values of the members.
+    // Serde would also accept an array that contains the values of the members in order.
     if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
         return Err(bad("found another value, expected an object".to_owned()));
     }

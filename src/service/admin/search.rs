@@ -1,27 +1,27 @@
-//! Searches of operators, for commands whose database is open in a running service.
+//! Searches on the admin socket. Commands send them if a running service has the database open.
 //!
 //! The body of `POST /searches` is a JSON object:
 //!
 //! | member | value |
 //! |---|---|
 //! | `ask` | `page`, `count`, `explain`, `analyze`, `hints` or `members` |
-//! | `body` | a filter as JSON text; absent for all cases |
-//! | `order`, `offset`, `limit`, `count` | as in a search of a client, but `limit` has no maximum |
-//! | `documents` | for `page`: true for ids and documents, false for ids only |
-//! | `compile_ns` | for `analyze`: the time of compiling in nanoseconds, to be shown in the result |
-//! | `timeout_ms` | the time that the search may take, in milliseconds; absent for no limit |
+//! | `body` | a filter as JSON text; if absent, all cases are selected |
+//! | `order`, `offset`, `limit`, `count` | as in a search of a client, except that `limit` has no maximum |
+//! | `documents` | for `page`: true for ids and documents, false for ids alone |
+//! | `compile_ns` | for `analyze`: the time that the client needed to compile the filter, in nanoseconds; it is shown in the result |
+//! | `timeout_ms` | the maximum time of the search in milliseconds; if absent, there is no limit |
 //!
-//! A filter may exceed the default limits of a client by a factor of eight. A page is sent in frames, with the content type
-//! `application/vnd.casefilter.cases`. A frame is a type (1 byte), the length of its content (4 bytes, big-endian), and the content. Frames
-//! are created as fast as the client reads them.
+//! A filter may exceed the limits for clients by a factor of eight. A page is sent in frames, with the content type
+//! `application/vnd.casefilter.cases`. A frame consists of its type (1 byte), the length of its content (4 bytes, big-endian), and
+//! its content. Frames are created no faster than the client reads them.
 //!
 //! | frame | content |
 //! |---|---|
 //! | `H` | the first frame: JSON with `len` and, if requested, `total` |
 //! | `I` | the id of a case |
 //! | `D` | the document of the case in the previous `I` frame |
-//! | `E` | empty: the end of the page; a response without it is incomplete |
-//! | `F` | the envelope of an error, in place of all further frames |
+//! | `E` | empty: the end of the page; without this frame, the response is incomplete |
+//! | `F` | the envelope of an error; no further frames follow |
 //!
 //! A search is stopped when its client disconnects.
 
@@ -51,16 +51,17 @@ use crate::store::StoredDocuments;
 /// The content type of a response in frames.
 const CASES_TYPE: &str = "application/vnd.casefilter.cases";
 
-/// The size of a chunk of frames, in bytes. A longer frame is a chunk of its own.
+/// The size of a chunk of frames, in bytes. A chunk is sent when it reaches this size.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// The maximum number of chunks that wait for a slow client.
+/// The maximum number of chunks that wait to be sent to a slow client.
 const QUEUED_CHUNKS: usize = 4;
 
-/// The factor by which the limits on filters exceed the default: a normal form may be larger than its original.
+/// The factor by which the limits on filters exceed the default limits. The normal form of a filter may be larger than its
+/// original.
 const LIMITS_FACTOR: usize = 8;
 
-/// The body of a search.
+/// The JSON body of a search.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AdminSearch {
@@ -86,9 +87,9 @@ enum Kind {
     Count,
     Explain,
     Analyze,
-    /// Explanations of why the filter may select no case.
+    /// Hints about why the filter may select no case.
     Hints,
-    /// Members of cases that look like fields of the filter.
+    /// Members of cases that are not fields, but have names similar to a field of the filter.
     Members,
 }
 
@@ -140,20 +141,20 @@ impl AdminSearch {
         Ok(stop.apply(request.with_offset(self.offset).with_limit(limit).with_count(self.count)))
     }
 
-    /// Starts the time of the search.
+    /// Starts the time limit of the search.
     fn stop(&self) -> SearchStop {
         SearchStop::after(Duration::from_millis(self.timeout_ms.unwrap_or_default()))
     }
 }
 
-/// Answers a search.
+/// Runs a search, and returns its response.
 pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> Result<Response, Failure> {
     let stop = search.stop();
     let guard = stop.guard();
     if let Kind::Page = search.ask {
         let (chunks, body) = channel(QUEUED_CHUNKS);
         let shared = Arc::clone(shared);
-        // The task ends soon after its client disconnects, or when the service cuts off remaining work.
+        // The task ends soon after the client disconnects, or after the service cuts off remaining work.
         tokio::task::spawn_blocking(move || {
             let out = FrameWriter { chunks, chunk: Vec::new() };
             let _ = shared.run(|shared| {
@@ -189,7 +190,8 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
                     Kind::Hints => shared.store.hints_for(&request).map_err(failed)?,
                     _ => shared.store.unknown_members(&request.filter),
                 };
-                // Without positions: they refer to the normal form, which the operator has not written.
+                // The positions of the hints are left out. They refer to the normal form of the filter, which the operator has not
+                // written.
                 to_json(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
             }
         }
@@ -201,8 +203,8 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value).map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// Converts the error of a search that was stopped, and counts it. Any other error is a catalogue mismatch, which cannot occur: the request
-/// is compiled with the catalogue of the store.
+/// Converts the error of a stopped search, and counts the search. The only other error is a catalogue mismatch. It cannot occur,
+/// because the request was compiled with the catalogue of the store.
 fn failed(shared: &ServiceState, error: Error, request: &SearchRequest) -> Failure {
     if !error.is_stop() {
         return Failure::internal(error.to_string());
@@ -217,7 +219,7 @@ fn explained(json: Explanation) -> Explained {
     Explained { json, text }
 }
 
-/// Writes the frames of a page, until it ends or the client disconnects.
+/// Writes the frames of a page, until the page ends or the client disconnects.
 fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut out: FrameWriter) {
     let sent = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
         let found = shared.store.documents(&request);
@@ -236,7 +238,7 @@ fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut
     out.flush();
 }
 
-/// Writes the frames of the cases. Returns false if the client has disconnected or the service cuts off remaining work.
+/// Writes the frames of the cases. Returns false if the client has disconnected, or if the service cuts off remaining work.
 fn write_cases(
     shared: &ServiceState,
     found: &mut StoredDocuments<'_>,
@@ -282,7 +284,7 @@ impl FrameWriter {
     }
 }
 
-/// A response body of the chunks from a [`FrameWriter`].
+/// A response body that consists of the chunks of a [`FrameWriter`].
 struct FrameBody {
     frames: Receiver<Bytes>,
     /// Stops the search when the body is dropped.

@@ -1,4 +1,4 @@
-//! The server of the admin socket.
+//! The server of the admin socket: accepts connections, answers requests, and logs them.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
-/// The maximum number of simultaneous connections. Further connections wait. Each connection may occupy a blocking thread.
+/// The maximum number of simultaneous connections. Further connections wait. Each connection may keep a blocking thread busy.
 const CONNECTIONS: usize = 16;
 
-/// The header that names the database a client expects, against a mix-up of services.
+/// The header in which a client names the database that it expects. It protects against using the socket of another service.
 const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 
-/// The parts that all connections of the admin socket share.
+/// The state that all connections of the admin socket share.
 pub(in crate::service) struct AdminServer {
     admin: Arc<Admin>,
     router: TowerToHyperService<Router>,
@@ -53,7 +53,7 @@ impl AdminServer {
     ) {
         let slots = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
-            // The semaphore is never closed.
+            // The semaphore is never closed, so this does not fail.
             let slot = Arc::clone(&slots).acquire_owned().await;
             let stream = match socket.accept().await {
                 Ok(stream) => stream,
@@ -74,7 +74,7 @@ impl AdminServer {
     async fn serve(&self, stream: UnixStream, watcher: Watcher) {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
-        // A search command may write to a slow reader, such as a pager.
+        // The client may be slow, because a search command may write to a pager.
         let timeout = options.write_timeout.max(routes::BODY_IDLE_TIMEOUT);
         let stream = WriteTimeout::new(stream, ResponseDeadline::new(timeout));
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
@@ -126,13 +126,13 @@ impl AdminServer {
         match status {
             500.. => event!(error),
             _ if ["GET /", "GET /metrics", "POST /searches"].contains(&&*summary) => event!(debug),
-            // Requests that change or copy data are logged by default.
+            // Requests that change or copy data are logged with the default log level.
             _ => event!(info),
         }
         Ok(response)
     }
 
-    /// Returns the response to a failed request, and the cause for the log if it is an error of the service.
+    /// Returns the response to a failed request. If the service caused the failure, also returns the cause for the log.
     fn reject(&self, failure: Failure, id: CorrelationId) -> (Response, Option<String>) {
         let description = failure.status().is_server_error().then(|| failure.description());
         let cause = failure.cause().or(description).map(str::to_owned);

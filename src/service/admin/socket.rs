@@ -1,4 +1,4 @@
-//! The admin socket: creates it, replaces a stale socket, and removes it at the end.
+//! The admin socket: creates it, replaces a stale socket file, and removes the socket file at the end.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use axum::http::HeaderValue;
 use tokio::net::{UnixListener, UnixStream};
 
-/// A Unix socket for the operators of a [`Service`](super::super::Service). Every process that can open it has full control.
+/// A Unix socket for the operators of a [`Service`](super::super::Service). Every process that can open the socket can control the
+/// service completely.
 ///
 /// Only the owner can read and write the socket file. Dropping the `AdminSocket` removes the file.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub struct AdminSocket {
     database_id: FileId,
 }
 
-/// The device and inode number of a file, which identify it independently of its name.
+/// The device number and the inode number of a file. They identify the file independently of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,
@@ -46,7 +47,7 @@ impl FileId {
 }
 
 impl AdminSocket {
-    /// Returns the default path of the socket of a database: the path of the database with `.sock` appended.
+    /// Returns the default path of the admin socket for a database: the path of the database with `.sock` appended.
     ///
     /// ```
     /// use std::path::Path;
@@ -69,7 +70,8 @@ impl AdminSocket {
         Ok(format!("{device}-{inode}"))
     }
 
-    /// Creates the socket of a database that this process has open. Replaces a stale socket, which no process listens on.
+    /// Creates the admin socket for a database that this process has open. Replaces a stale socket file, on which no process
+    /// listens.
     ///
     /// # Errors
     /// - [`AddrInUse`](io::ErrorKind::AddrInUse) if another process listens on the socket.
@@ -83,8 +85,8 @@ impl AdminSocket {
         let database = fs::canonicalize(database)?;
         let database_id = FileId::of(&fs::metadata(&database)?);
         check_replaceable(&path)?;
-        // The socket is created in a private folder, so no one can connect before its permissions are set. The rename then
-        // replaces a stale socket atomically.
+        // The socket is created in a private folder, so that no process can connect before its permissions are set. The rename then
+        // replaces a stale socket file atomically.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = private_folder(parent)?;
         let fresh = folder.path().join("s");
@@ -110,13 +112,13 @@ impl AdminSocket {
     }
 }
 
-/// Creates a folder that only its owner can enter, regardless of the umask.
+/// Creates a folder that only the owner can enter, independently of the umask.
 fn private_folder(parent: &Path) -> io::Result<tempfile::TempDir> {
     let owner_only = fs::Permissions::from_mode(0o700);
     tempfile::Builder::new().prefix(".s").rand_bytes(4).permissions(owner_only).tempdir_in(parent)
 }
 
-/// Returns an error if there is a file or a live socket at `path`.
+/// Returns an error if `path` has a file that is not a socket, or a socket on which a process listens.
 fn check_replaceable(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -176,10 +178,10 @@ mod tests {
         drop(first);
         assert!(!path.exists());
 
-        // A stale socket, such as a killed process leaves.
+        // This is a stale socket file, such as a killed process leaves.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let second = bind(&path, &database).unwrap();
-        // Another process replaces the socket.
+        // Another process replaces the socket file.
         fs::remove_file(&path).unwrap();
         let third = bind(&path, &database).unwrap();
         drop(second);

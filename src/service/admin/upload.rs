@@ -1,8 +1,8 @@
-//! Spools the body of an import to a temporary file until it is complete.
+//! Spools the body of an import to a temporary file, until the body is complete.
 //!
-//! An import of records blocks all other writes, and an import of cases blocks all other imports, so neither must wait for a
-//! slow client. The temporary file is unnamed, in the folder of the database. The system deletes it when it is closed or when the process
-//! ends.
+//! An import of records blocks all other writes, and an import of cases blocks all other imports of cases. So an import starts only
+//! when its body is complete, and does not wait for a slow client. The temporary file is unnamed, in the folder of the database.
+//! The system deletes it when it is closed or the process ends.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,16 +16,16 @@ use http_body_util::BodyExt;
 use crate::service::http::errors::Failure;
 use crate::store::unnamed_in;
 
-/// The content type of a body with several sources, in frames.
+/// The content type of a body that has several sources, in frames.
 ///
-/// A frame is a type (1 byte), the length of its content (4 bytes, big-endian), and the content.
+/// A frame consists of its type (1 byte), the length of its content (4 bytes, big-endian), and its content.
 pub(super) const SOURCES_TYPE: &str = "application/vnd.casefilter.sources";
 
-/// The type of a frame with the name of a text source. Its data follows in [`DATA`] frames.
+/// The type of a frame that contains the name of a text source. The data of the source follows in [`DATA`] frames.
 const TEXT: u8 = b'T';
-/// The type of a frame with the name of a Parquet file. Its data follows in [`DATA`] frames.
+/// The type of a frame that contains the name of a Parquet file. The data of the file follows in [`DATA`] frames.
 const PARQUET: u8 = b'P';
-/// The type of a frame with data of the current source.
+/// The type of a frame that contains data of the current source.
 const DATA: u8 = b'D';
 
 const FRAME_HEAD_BYTES: usize = 5;
@@ -36,16 +36,16 @@ const NAME_BYTES: u32 = 1 << 14;
 /// The maximum number of sources in a body.
 const MAX_SOURCES: usize = 1 << 16;
 
-/// The approximate size of a write to the file, in bytes.
+/// The approximate size of each write to the file, in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// A complete body in a temporary file.
+/// A complete body that is stored in a temporary file.
 pub(super) struct Spool {
     pub(super) file: File,
     pub(super) sources: Vec<Source>,
 }
 
-/// A source of an import: its name, its format, and its range in the spool file.
+/// A source of an import: its name, its format, and its range in the temporary file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) name: String,
@@ -57,7 +57,7 @@ pub(super) struct Source {
 /// An incremental parser that splits a body into its sources.
 pub(super) struct SourceParser {
     sources: Vec<Source>,
-    /// The number of data bytes so far.
+    /// The number of data bytes that have been parsed so far.
     len: u64,
     state: State,
 }
@@ -65,11 +65,12 @@ pub(super) struct SourceParser {
 enum State {
     /// The body is a single source without frames.
     Unframed,
-    /// The position is in the head of a frame. The value is the part of the head that has been read.
+    /// The parser is in the head of a frame. The value is the part of the head that has been read.
     Head(Vec<u8>),
-    /// The position is in a name. `name` is the part that has been read, and `left` the number of missing bytes.
+    /// The parser is in the name of a source. `name` is the part that has been read, and `left` is the number of bytes that are
+    /// missing.
     Name { name: Vec<u8>, left: usize, is_parquet: bool },
-    /// The position is in a data frame. The value is the number of missing bytes.
+    /// The parser is in a data frame. The value is the number of bytes that are missing.
     Data(usize),
 }
 
@@ -79,12 +80,12 @@ impl SourceParser {
         Self { sources: vec![Source { name, is_parquet, start: 0, len: 0 }], len: 0, state: State::Unframed }
     }
 
-    /// Creates a parser for a body of frames.
+    /// Creates a parser for a body that consists of frames.
     pub(super) fn framed() -> Self {
         Self { sources: Vec::new(), len: 0, state: State::Head(Vec::new()) }
     }
 
-    /// Parses the next bytes of the body, and appends the data among them to `out`.
+    /// Parses the next bytes of the body, and appends the data in them to `out`.
     fn push(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         while !bytes.is_empty() {
             let wanted = match &self.state {
@@ -120,7 +121,7 @@ impl SourceParser {
         out.extend_from_slice(bytes);
     }
 
-    /// Changes to the next state if the current frame part is complete.
+    /// Changes to the next state, if the current part of the frame is complete.
     fn advance(&mut self) -> Result<(), String> {
         if let State::Head(head) = &self.state
             && let &[frame_type, a, b, c, d] = head.as_slice()
@@ -163,11 +164,11 @@ impl SourceParser {
     }
 }
 
-/// Spools a body to a temporary file in `folder`.
+/// Writes a body to a temporary file in `folder`.
 ///
 /// # Errors
-/// Returns 400 if the body ends early or has invalid frames, 408 if no byte arrives for `idle_timeout`, and 507 if the file
-/// cannot be written.
+/// Returns an error with status 400 if the body ends early or has invalid frames. The status is 408 if no byte arrives for
+/// `idle_timeout`, and 507 if the file cannot be written.
 pub(super) async fn spool(
     mut body: Body,
     mut sources: SourceParser,
@@ -192,7 +193,7 @@ pub(super) async fn spool(
         };
         let Ok(bytes) = frame.into_data() else { continue };
         if failed.is_some() {
-            // Read on to the end: a client that is still sending may not see the response.
+            // The rest of the body is still read. A client that is still sending may not see the response.
             continue;
         }
         if let Err(error) = sources.push(&bytes, &mut unwritten) {
@@ -215,7 +216,7 @@ pub(super) async fn spool(
     Ok(Spool { file, sources })
 }
 
-/// Writes to the file on a blocking thread, and returns the file.
+/// Writes to the file on a blocking thread. Returns the file for the next write.
 async fn write(file: Result<File, Failure>, bytes: Vec<u8>) -> Result<File, Failure> {
     let mut file = file?;
     let write = move || file.write_all(&bytes).map(|()| file);

@@ -1,4 +1,4 @@
-//! Authentication and authorization: app tokens, signatures, permissions and visible fields.
+//! Authentication and authorization: app tokens, signatures, replay detection, permissions and visible fields.
 
 pub(super) mod permission;
 pub(super) mod projection;

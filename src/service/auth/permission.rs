@@ -1,4 +1,4 @@
-//! Permissions of app tokens.
+//! The permissions of app tokens.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ pub enum Permission {
     ViewCases,
     /// The permission to read the status of an applicant's steps.
     ViewApplicants,
-    /// The permission to preview a profile by its share token.
+    /// The permission to see the preview of a profile with its share token.
     CreateApplicants,
     /// The permission to read AML cases.
     ViewAmlScreening,
-    /// The permission to change extracted info.
+    /// The permission to change the data that was extracted from documents.
     ChangePersonalData,
     /// The permission to see reviewer names and vendor data in AML cases.
     ViewPersonalData,
@@ -45,7 +45,7 @@ impl Permission {
         }
     }
 
-    /// Returns true if the permission concerns applicants, which `fields` and `filter` of a token do not restrict.
+    /// Returns true if the permission is about applicants. The `fields` and `filter` of a token do not restrict such permissions.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
             Self::ViewCases | Self::ViewPersonalData => false,

@@ -1,20 +1,20 @@
-//! Removes the fields that a token may not see from case documents.
+//! Removes from case documents the fields that a token may not see.
 
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
 use crate::json::{self, JsonType, Reader};
 
-/// The visible members of a document as a tree of keys. A leaf is a field.
+/// The visible members of a document, as a tree of keys. A leaf of the tree is a field.
 ///
-/// Arrays have no level of their own: a key applies to each element of its array.
+/// Arrays are not levels of the tree: a key applies to each element of its array.
 #[derive(Clone, Debug, Default)]
 pub(in crate::service) struct Projection {
     members: HashMap<String, Projection>,
 }
 
 impl Projection {
-    /// Creates the projection on the visible fields of a catalogue.
+    /// Creates the projection to the visible fields of a catalogue.
     pub(in crate::service) fn new(catalog: &Catalog) -> Self {
         let mut root = Self::default();
         for (_, field) in catalog.visible_fields() {
@@ -26,11 +26,11 @@ impl Projection {
         root
     }
 
-    /// Writes the visible members of a document. Values are copied byte for byte.
+    /// Writes the visible members of a document to `out`. Values are copied byte for byte.
     ///
-    /// Objects, array elements and arrays without a visible member are removed as well: their presence or number could
-    /// reveal hidden members. A value whose type does not fit its field, such as an object instead of a string, is also removed, because
-    /// the catalogue does not describe its content.
+    /// Objects, array elements and arrays that have no visible member are removed as well, because their presence or number could
+    /// reveal hidden members. A value is also removed if its type does not match its field, such as an object instead of a string.
+    /// The catalogue does not describe the content of such a value.
     ///
     /// # Errors
     /// Returns an error if the text is not JSON.
@@ -43,7 +43,7 @@ impl Projection {
         }
     }
 
-    /// Writes the visible members of an object. The recursion is as deep as the longest path of a field.
+    /// Writes the visible members of an object. The depth of the recursion is at most the length of the longest field path.
     fn object(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         reader.open();
         out.push(b'{');
@@ -59,7 +59,7 @@ impl Projection {
             if kept == Kept::Something {
                 out.push(b',');
             }
-            // A string always serializes.
+            // Serialising a string cannot fail.
             out.extend(serde_json::to_vec(&*key).unwrap_or_default());
             out.push(b':');
             if inner.value(reader, out)? == Kept::Something {
@@ -72,7 +72,7 @@ impl Projection {
         Ok(kept)
     }
 
-    /// Writes the visible part of a value. Unless it returns [`Kept::Something`], the caller truncates `out` again.
+    /// Writes the visible part of a value. If the result is not [`Kept::Something`], the caller removes what was written.
     fn value(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         match reader.peek()? {
             JsonType::Object if !self.members.is_empty() => self.object(reader, out),
@@ -87,12 +87,13 @@ impl Projection {
         }
     }
 
-    /// Writes the visible part of an array: scalars at a field, objects above one.
+    /// Writes the visible part of an array. If `self` is a field, these are its scalar elements. Otherwise, they are the visible
+    /// parts of its objects.
     fn array(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         reader.open();
         out.push(b'[');
         let mut is_first = true;
-        // An empty array is a value at a field; above a field it contains nothing visible.
+        // If `self` is a field, an empty array is its value. Otherwise, an empty array contains nothing that is visible.
         let mut kept = if self.members.is_empty() { Kept::Something } else { Kept::Nothing };
         let mut is_first_kept = true;
         while reader.next_element(is_first)? {
@@ -122,13 +123,13 @@ impl Projection {
     }
 }
 
-/// The part of a value that the projection keeps. For an array, it is the maximum over its elements.
+/// The part of a value that the projection keeps. For an array, this is the maximum over its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kept {
-    /// No field is in the value.
+    /// The value contains no visible field.
     Nothing,
     Something,
-    /// The type of the value does not fit its field, so the catalogue does not describe its content.
+    /// The type of the value does not match its field, so the catalogue does not describe its content.
     Misplaced,
 }
 
@@ -196,7 +197,7 @@ mod tests {
         ] {
             assert_eq!(project(&["name", "status"], document), "{}", "{document}");
         }
-        // One misplaced element removes the whole array.
+        // A single element of the wrong type removes the whole array.
         for list in [r#"[{"amlCaseId":"1"},7]"#, r#"[[],{"amlCaseId":"1"}]"#, r#"[null,{"amlCaseId":"1"}]"#] {
             assert_eq!(project(&["amlCases.amlCaseId"], &format!("{{\"amlCases\":{list}}}")), "{}", "{list}");
         }

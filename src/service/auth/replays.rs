@@ -1,4 +1,4 @@
-//! Replay detection: remembers the signatures that were used.
+//! Detects replayed requests: remembers the signatures that were used.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -9,19 +9,19 @@ use crate::service::http::errors::Failure;
 /// The bytes of a signature.
 pub(in crate::service) type Signature = [u8; 32];
 
-/// A set of recently used signatures of one token.
+/// A set of the recently used signatures of one token.
 ///
-/// A signature is valid for at most two clock windows: one before and one after its timestamp. The cache keeps two generations, each
-/// covering that time. So every signature that may still be valid is in one of the generations.
+/// A signature is valid for at most two clock windows: one window before its timestamp and one window after it. The cache has two
+/// generations, each of which covers this time. So every signature that may still be valid is in one of the generations.
 pub(in crate::service) struct ReplayCache {
-    /// The time that one generation covers.
+    /// The time that each generation covers.
     lifetime: Duration,
     capacity: usize,
     sets: Mutex<Generations>,
 }
 
 struct Generations {
-    /// The time at which `newer` was started.
+    /// The time at which the generation `newer` was started.
     since: Instant,
     newer: HashSet<Signature>,
     older: HashSet<Signature>,
@@ -30,15 +30,15 @@ struct Generations {
 impl ReplayCache {
     pub(in crate::service) fn new(window: Duration, capacity: usize) -> Self {
         let sets = Generations { since: Instant::now(), newer: HashSet::new(), older: HashSet::new() };
-        // One second more, because timestamps are whole seconds.
+        // One second is added, because timestamps are whole seconds.
         let lifetime = window.saturating_mul(2).saturating_add(Duration::from_secs(1));
         Self { lifetime, capacity, sets: Mutex::new(sets) }
     }
 
-    /// Inserts a verified signature.
+    /// Inserts a signature that has been verified.
     ///
     /// # Errors
-    /// Returns 401 if the signature was used before, and 503 if the cache is full.
+    /// Returns an error with status 401 if the signature was used before, and with status 503 if the cache is full.
     pub(in crate::service) fn insert(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let age = now.saturating_duration_since(sets.since);

@@ -16,10 +16,10 @@ const TOKEN: HeaderName = HeaderName::from_static("x-app-token");
 const SIGNATURE: HeaderName = HeaderName::from_static("x-app-access-sig");
 const TIMESTAMP: HeaderName = HeaderName::from_static("x-app-access-ts");
 
-/// A signature check in progress: the credentials from the head, and the HMAC of the bytes so far.
+/// A running check of a signature: the credentials from the request head, and the HMAC of the bytes so far.
 pub(in crate::service) struct SignatureCheck<'t> {
     token: Option<&'t Arc<AppToken>>,
-    /// The HMAC of timestamp, method, target and the body bytes so far.
+    /// The HMAC of the timestamp, the method, the target, and the bytes of the body so far.
     mac: Hmac<Sha256>,
     signature: Option<Signature>,
     timestamp_s: Option<i64>,
@@ -44,33 +44,34 @@ impl<'t> SignatureCheck<'t> {
         self.timestamp_s.is_some_and(|then| now_s.abs_diff(then) <= self.window.as_secs())
     }
 
-    /// Returns false if the head alone shows that the request will be rejected.
+    /// Returns false if the request head is enough to know that the request will be rejected.
     pub(in crate::service) fn can_be_valid(&self, now_s: i64) -> bool {
         self.token.is_some() && self.signature.is_some() && self.is_in_window(now_s)
     }
 
-    /// Returns the memory address of the token that the request names, or 0 if the token is unknown.
+    /// Returns the memory address of the token that the request names. Returns 0 if the token is unknown.
     pub(in crate::service) fn token_address(&self) -> usize {
         self.token.map_or(0, |token| Arc::as_ptr(token).addr())
     }
 
-    /// Adds bytes of the body.
+    /// Adds bytes of the body to the HMAC.
     pub(in crate::service) fn update(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
     }
 
-    /// Returns 401 after the same work as [`verify`](Self::verify), so that both take the same time.
+    /// Returns the 401 error after the same work as [`verify`](Self::verify), so that both take the same time.
     ///
-    /// Needed because the timestamp of a request from the future may have become valid while its body was read.
+    /// Calling `verify` instead is not safe. A request with a timestamp in the future may have become valid while its body was
+    /// read.
     pub(in crate::service) fn reject(self) -> Failure {
         let _ = self.mac.verify_slice(&self.signature.unwrap_or_default());
         Failure::unauthorized()
     }
 
-    /// Verifies the signature in constant time, after the whole body. Returns the token and the signature.
+    /// Verifies the signature in constant time. The whole body must have been added before. Returns the token and the signature.
     ///
     /// # Errors
-    /// Returns the same 401 for an unknown token, a wrong signature and a timestamp outside the window.
+    /// Returns the same 401 error for an unknown token, a wrong signature, and a timestamp outside the window.
     pub(in crate::service) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
         let is_in_window = self.is_in_window(now_s);
         let Self { token, mac, signature, .. } = self;
@@ -82,20 +83,20 @@ impl<'t> SignatureCheck<'t> {
     }
 }
 
-/// Returns the value of a header that occurs exactly once and is visible ASCII.
+/// Returns the value of a header. Returns `None` unless the header occurs exactly once and its value is visible ASCII.
 fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// Parses seconds since the Unix epoch: decimal digits only.
+/// Parses seconds since the Unix epoch. Only decimal digits are allowed.
 fn seconds(text: &str) -> Option<i64> {
     let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Parses a signature of 64 lower-case hex digits.
+/// Parses a signature. It must have 64 lower-case hexadecimal digits.
 fn from_hex(text: &str) -> Option<Signature> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),

@@ -1,4 +1,4 @@
-//! App tokens: their file, their permissions, and the cases and fields that they may see.
+//! App tokens: reads their file, and compiles their permissions, visible fields and filters.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,14 +37,14 @@ pub struct TokenEntry {
     filter: Option<String>,
 }
 
-/// A token file: `{"tokens":[…]}`. The members of an entry are listed in the docs of [`service`](crate::service#tokens).
+/// A token file: `{"tokens":[…]}`. The docs of [`service`](crate::service#tokens) list the members of an entry.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenFile {
     tokens: Vec<TokenEntry>,
 }
 
-/// A shared secret, hidden in `Debug` output and in errors.
+/// A shared secret. `Debug` output and errors do not show it.
 #[derive(Clone)]
 struct Secret(String);
 
@@ -62,19 +62,19 @@ impl Serialize for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // An error of serde would contain the value.
+        // An error message of serde would contain the value.
         let text = Box::<RawValue>::deserialize(deserializer)?;
         serde_json::from_str(text.get()).map(Self).map_err(|_| D::Error::custom("a secret is a string"))
     }
 }
 
-/// The minimum length of a secret in bytes, against guessing.
+/// The minimum length of a secret in bytes. It makes guessing a secret infeasible.
 const LEAST_SECRET_BYTES: usize = 16;
 
 impl TokenEntry {
-    /// Creates a token with a random text (128 bits) and a random secret (256 bits), both in hex.
+    /// Creates a token with a random text (128 bits) and a random secret (256 bits), both in hexadecimal.
     ///
-    /// It has no name and sees all fields of all cases.
+    /// The token has no name, and may see all fields of all cases.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
@@ -103,19 +103,19 @@ impl TokenEntry {
         })
     }
 
-    /// Sets the name in logs.
+    /// Sets the name that logs show for the token.
     #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Sets the fields that the token sees.
+    /// Sets the fields that the token may see.
     #[must_use]
     pub fn with_fields<F: Into<String>>(self, fields: impl IntoIterator<Item = F>) -> Self {
         Self { fields: Some(fields.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// Sets the filter of the cases that the token sees, in the text syntax.
+    /// Sets a filter, in the text syntax. The token may see only the cases that the filter selects.
     #[must_use]
     pub fn with_filter(self, filter: impl Into<String>) -> Self {
         Self { filter: Some(filter.into()), ..self }
@@ -127,13 +127,14 @@ impl TokenEntry {
         &self.token
     }
 
-    /// Returns the secret that clients sign with. Show it once, when the token is created.
+    /// Returns the secret with which clients sign requests. Show it only once, when the token is created.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.secret.0
     }
 
-    /// Returns warnings for the operator: ways in which the token allows more than its `fields` and `filter` suggest.
+    /// Returns warnings for the operator. Each warning describes a way in which the token allows more than its `fields` and
+    /// `filter` suggest.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
@@ -180,7 +181,7 @@ impl TokenEntry {
         warnings
     }
 
-    /// Returns the token's name for messages, or its number in the file.
+    /// Returns the token's name for messages. If it has no name, returns its number in the file.
     fn label(&self, number: usize) -> String {
         self.name
             .as_deref()
@@ -188,10 +189,10 @@ impl TokenEntry {
     }
 }
 
-/// The field that says how a case was created.
+/// The field that contains how a case was created.
 const CREATED_BY: &str = "createdByType";
 
-/// Returns true if only cases with one value of [`CREATED_BY`] have the field.
+/// Returns true if the field occurs only in cases with a certain value of [`CREATED_BY`].
 fn reveals_created_by(field: &str) -> bool {
     field == "createdByOfficer"
         || field.starts_with("createdByRule.")
@@ -210,14 +211,14 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Returns the names of the tokens, as they appear in logs. The name of an unnamed token is its number in the file.
+    /// Returns the names of the tokens as they appear in logs. A token without a name is named by its number in the file.
     pub fn names(&self) -> impl Iterator<Item = String> {
         (1..)
             .zip(&self.tokens)
             .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
     }
 
-    /// Returns the [warnings](TokenEntry::warnings) of all tokens, each prefixed with the token's name or number.
+    /// Returns the [warnings](TokenEntry::warnings) of all tokens. Each warning begins with the name or number of its token.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         (1..).zip(&self.tokens).flat_map(|(number, entry)| {
             let name = entry.label(number);
@@ -233,12 +234,12 @@ impl TokenFile {
     /// Returns the text of the file.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Strings and lists always serialize.
+        // Serialising strings and lists cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
 
-/// An error of a token file: a token that a service cannot accept. It never contains a secret.
+/// An error in a token file: a token that the service cannot accept. It never contains a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenError {
     number: Option<usize>,
@@ -246,7 +247,7 @@ pub struct TokenError {
 }
 
 impl TokenError {
-    /// Returns the number of the token in the file, counted from 1; `None` if no token is at fault.
+    /// Returns the number of the invalid token in the file, counted from 1. Returns `None` if the error is not about a token.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.number
@@ -264,26 +265,27 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
-/// The tokens that a service accepts.
+/// The tokens that a service accepts, checked and compiled.
 pub struct Tokens {
     by_token: HashMap<String, Arc<AppToken>>,
-    /// The key for checking signatures of unknown tokens, so that the check takes the same time as for known tokens.
+    /// The HMAC key for requests with an unknown token. It makes the check of such a request take the same time as that of a known
+    /// token.
     unknown: Hmac<Sha256>,
 }
 
 /// A token that the service accepts.
 pub(in crate::service) struct AppToken {
-    /// The name in logs.
+    /// The name that logs show.
     pub(in crate::service) name: String,
     pub(in crate::service) mac: Hmac<Sha256>,
     permissions: Vec<Permission>,
-    /// The cache of compiled filters, with the token's visible fields and its filter.
+    /// The cache of compiled filters. It also applies the token's visible fields and its filter.
     pub(in crate::service) cache: Arc<FilterCache>,
-    /// The visible members of case documents, if the token has `fields`.
+    /// The visible members of case documents. `None` if the token has no `fields`.
     pub(in crate::service) projection: Option<Projection>,
-    /// The recently used signatures, if replays are rejected.
+    /// The recently used signatures. Set only if the service rejects replays.
     pub(in crate::service) replays: OnceLock<ReplayCache>,
-    /// The token's share of the concurrent requests.
+    /// The permits for the concurrent requests of the token.
     pub(in crate::service) share: OnceLock<Arc<Semaphore>>,
 }
 
@@ -293,16 +295,16 @@ impl AppToken {
     }
 }
 
-/// The size of the filter cache that all tokens without `fields` and `filter` share, in bytes.
+/// The size in bytes of the filter cache that all tokens without `fields` and `filter` share.
 const CACHE_BYTES: usize = 32 << 20;
-/// The size in bytes of the filter cache of a token with its own `fields` or `filter`.
+/// The size in bytes of the filter cache of each token that has `fields` or `filter`.
 const OWN_CACHE_BYTES: usize = 4 << 20;
 
 impl Tokens {
-    /// Checks the tokens of a file against the catalogue of the cases.
+    /// Checks the tokens of a file against the catalogue of the cases, and compiles them.
     ///
     /// # Errors
-    /// Returns an error for the first invalid token.
+    /// Returns the error in the first invalid token.
     pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, TokenError> {
         let shared =
             Arc::new(FilterCache::new(FilterBuilder::new(catalog).with_limits(limits.clone()), CACHE_BYTES));
@@ -328,7 +330,7 @@ impl Tokens {
             let narrow = match &entry.fields {
                 None => None,
                 Some(fields) => {
-                    // The id is always visible: clients need it to select and to distinguish cases.
+                    // The id is always visible, because clients need it to select cases and to distinguish them.
                     let id = catalog.field(FieldId::ID).name();
                     let names = fields.iter().map(String::as_str).chain([id]);
                     Some(catalog.allow(names).map_err(|error| wrong(format!("`fields`: {error}")))?)
@@ -375,19 +377,19 @@ impl Tokens {
         self.by_token.len()
     }
 
-    /// Returns true if there are no tokens. Then the service rejects every signed request.
+    /// Returns true if there are no tokens. The service then rejects every signed request.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_token.is_empty()
     }
 
-    /// Returns the token with this text, if it is known, and the key to check its signature with.
+    /// Returns the token with this text, if the token is known. Also returns the key with which the signature must be checked.
     pub(in crate::service) fn find(&self, text: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
         let token = self.by_token.get(text);
         (token, token.map_or(&self.unknown, |token| &token.mac))
     }
 
-    /// Returns the distinct filter caches of all tokens.
+    /// Returns the filter caches of all tokens. A cache that tokens share is returned once.
     pub(in crate::service) fn caches(&self) -> Vec<&FilterCache> {
         let mut caches: Vec<&Arc<FilterCache>> = self.by_token.values().map(|token| &token.cache).collect();
         caches.sort_by_key(|cache| Arc::as_ptr(cache).addr());

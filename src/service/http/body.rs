@@ -15,17 +15,17 @@ use super::errors::Failure;
 use crate::service::auth::signature::SignatureCheck;
 use crate::service::options::ServiceOptions;
 
-/// A body in memory, with its reservation.
+/// The body of a request in memory, with its memory reservation.
 pub(in crate::service) struct Buffered {
     pub(in crate::service) bytes: Bytes,
     _reservation: Option<Reservation>,
 }
 
-/// The memory limits of a body.
+/// The memory limits for reading a body.
 pub(in crate::service) struct BodyMemory {
-    /// False for a request that will be rejected: its bytes are dropped as they arrive.
+    /// False for a request that will be rejected. The bytes of its body are dropped when they arrive.
     ///
-    /// It still gets 503 if a buffered body would, so that the response does not reveal which tokens exist.
+    /// The request still gets 503 if buffering its body would get 503. So the response does not reveal which tokens exist.
     pub(in crate::service) is_buffered: bool,
     /// The bytes that every body may use without a reservation.
     pub(in crate::service) allowance: usize,
@@ -33,10 +33,11 @@ pub(in crate::service) struct BodyMemory {
     pub(in crate::service) reservation: Reservation,
 }
 
-/// Reads a body to its end and feeds it to the signature check. The result is empty if the body is not buffered.
+/// Reads a body to its end, and adds its bytes to the signature check. If the body is not buffered, the result is empty.
 ///
 /// # Errors
-/// Returns 413 if the body exceeds the limit, 408 if it is too slow, 503 if there is no free memory, and 400 if it ends early.
+/// Returns an error with status 413 if the body exceeds the limit, and 408 if it is too slow. The status is 503 if there is no free
+/// memory, and 400 if the body ends early.
 pub(in crate::service) async fn read(
     body: Body,
     headers: &HeaderMap,
@@ -58,7 +59,7 @@ pub(in crate::service) async fn read(
         return Err(too_large(Some(announced), limit));
     }
     let mut reading = pin!(collect(&mut body, limit, memory, signed));
-    // Most bodies arrive with the head: then no timer is needed.
+    // Most bodies arrive together with the head. Then no timer is needed.
     if let Poll::Ready(read) = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
         return read;
     }
@@ -71,9 +72,9 @@ pub(in crate::service) async fn read(
     }
 }
 
-/// Reads and discards up to four times the body limit, for two seconds at most.
+/// Reads and discards up to four times the body limit, for at most two seconds.
 ///
-/// A client that is still sending when the connection is closed may never see the response.
+/// Without this, a client that is still sending when the connection is closed may never see the response.
 async fn drain(body: &mut Body, limit: usize) {
     let mut left = limit.saturating_mul(4);
     let read = async {

@@ -1,11 +1,11 @@
-//! A memory budget shared by tokens and peers. No single token or peer can use all of it.
+//! A memory budget that tokens and peers share. No single token and no single peer can use the whole budget.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::peers::Peer;
 
-/// The owner of reserved bytes.
+/// The owner of reserved bytes: a token, or a token at one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::service) struct Account {
     /// The memory address of the token that the request names; 0 if the token is unknown.
@@ -14,17 +14,17 @@ pub(in crate::service) struct Account {
     pub(in crate::service) peer: Option<Peer>,
 }
 
-/// A limit on the bytes that all requests reserve at a time.
+/// A limit on the total number of bytes that all requests reserve at the same time.
 ///
-/// One account may reserve as many bytes as remain free, so at most half of the capacity. All accounts of a token together, and all
-/// accounts of a peer together, may reserve twice the free bytes: at most two thirds. A token that is accounted without peers has one
-/// account, so it gets at most half.
+/// An account may reserve at most as many bytes as remain free afterwards, so at most half of the capacity. All accounts of a token
+/// together, or of a peer together, may reserve at most twice the free bytes, so at most two thirds. A verified token is one
+/// account without a peer, so it gets at most half.
 pub(in crate::service) struct Budget {
     capacity: usize,
     reserved: Mutex<Reserved>,
 }
 
-/// The reserved bytes: in total, by account, by token and by peer.
+/// The number of reserved bytes: in total, and for each account, token and peer.
 #[derive(Default)]
 struct Reserved {
     all: usize,
@@ -33,7 +33,7 @@ struct Reserved {
     peers: HashMap<Peer, usize>,
 }
 
-/// A part of a [`Budget`], released when it is dropped.
+/// A reserved part of a [`Budget`]. Dropping it releases the bytes.
 pub(in crate::service) struct Reservation {
     budget: Arc<Budget>,
     account: Account,
@@ -61,7 +61,7 @@ impl Budget {
 }
 
 impl Reservation {
-    /// Reserves more bytes. Returns false, and reserves nothing, if that would exceed a share.
+    /// Reserves additional bytes. If that would exceed a share, reserves nothing and returns false.
     #[must_use]
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         let Account { token, peer } = self.account;
@@ -84,20 +84,20 @@ impl Reservation {
         true
     }
 
-    /// Grows the reservation to at least `bytes`. Returns false, and reserves nothing, if that would exceed a share.
+    /// Grows the reservation to at least `bytes` bytes. If that would exceed a share, reserves nothing and returns false.
     #[must_use]
     pub(in crate::service) fn grow_to(&mut self, bytes: usize) -> bool {
         bytes <= self.bytes || self.grow(bytes.saturating_sub(self.bytes))
     }
 
-    /// Returns true if a new reservation of the account could reserve `bytes` now.
+    /// Returns true if a new reservation of the same account could reserve `bytes` bytes now.
     pub(super) fn could_reserve(&self, bytes: usize) -> bool {
         self.budget.reserve(self.account).grow(bytes)
     }
 }
 
 impl Reservation {
-    /// Releases the bytes over `bytes`.
+    /// Releases all bytes beyond the first `bytes`.
     pub(super) fn shrink_to(&mut self, bytes: usize) {
         let excess = self.bytes.saturating_sub(bytes);
         if excess == 0 {
@@ -141,7 +141,7 @@ mod tests {
         Account { token, peer: Some(Peer::of(IpAddr::V4(Ipv4Addr::new(10, 0, 0, peer)))) }
     }
 
-    /// Reserves bytes for an account, one by one, until its share is used up.
+    /// Reserves single bytes for an account, until its share is used up.
     fn fill(budget: &Arc<Budget>, account: Account) -> Reservation {
         let mut reservation = budget.reserve(account);
         while reservation.grow(1) {}

@@ -1,10 +1,11 @@
-//! Notices that a client has gone while its request is answered.
+//! Detects that a client has disconnected while the service computes the response to its request.
 //!
-//! A client that has gone looks like one that has only closed its sending side: the end of its input arrives. The second still waits for
-//! its response. So the end of the input counts after [`GRACE`], and a failed connection counts at once.
+//! A client that has disconnected looks like a client that has only closed its sending side: in both cases, the input of the
+//! connection ends. But the second client still waits for its response. So a client counts as disconnected only at the time
+//! [`GRACE`] after the end of its input. If the connection has failed, the client counts as disconnected immediately.
 //!
-//! hyper does not read while a request is answered, but it flushes the stream whenever the task of the connection runs. A watched stream
-//! then looks at its input, without taking any of it.
+//! While the service computes a response, hyper does not read from the stream. But it flushes the stream whenever the task of the
+//! connection runs. At this moment, a watched stream peeks at its input, without consuming any bytes.
 
 use std::io;
 use std::pin::Pin;
@@ -17,29 +18,29 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-/// The time for which a request is still answered after the end of its client's input.
+/// The time for which a request continues after the end of the client's input.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The time between two looks at the input.
+/// The time between two checks of the input.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// The states of a client.
+/// The values of the state of a client.
 const NOT_WATCHED: u8 = 0;
 const CONNECTED: u8 = 1;
 const INPUT_ENDED: u8 = 2;
 const FAILED: u8 = 3;
 
-/// The state of the client of one connection, shared by the stream and the current request.
+/// The state of the client of one connection. The stream and the current request share it.
 #[derive(Clone, Default)]
 pub(in crate::service) struct ClientWatch {
     state: Arc<AtomicU8>,
 }
 
-/// Ends the watching when it is dropped.
+/// A guard that ends the watching of the client when it is dropped.
 struct Watching<'w>(&'w AtomicU8);
 
 impl ClientWatch {
-    /// Waits until the client has gone. The task of the connection must poll the future.
+    /// Waits until the client has disconnected. The future must be polled by the task of the connection.
     pub(in crate::service) async fn gone(&self) {
         let watching = Watching(&self.state);
         watching.0.store(CONNECTED, Ordering::Relaxed);
@@ -61,7 +62,7 @@ impl Drop for Watching<'_> {
     }
 }
 
-/// A stream that looks at its input while its client is watched.
+/// A stream that peeks at its input while its client is watched.
 pub(super) struct WatchedStream {
     stream: TcpStream,
     watch: ClientWatch,
@@ -72,7 +73,7 @@ impl WatchedStream {
         Self { stream, watch }
     }
 
-    /// Updates the state of the client, if it is watched.
+    /// Peeks at the input, and updates the state of the client. Does nothing if the client is not watched.
     fn look(&self, context: &mut Context<'_>) {
         let state = &self.watch.state;
         if state.load(Ordering::Relaxed) != CONNECTED {
@@ -82,7 +83,7 @@ impl WatchedStream {
         match self.stream.poll_peek(context, &mut ReadBuf::new(&mut byte)) {
             Poll::Ready(Ok(0)) => state.store(INPUT_ENDED, Ordering::Relaxed),
             Poll::Ready(Err(_)) => state.store(FAILED, Ordering::Relaxed),
-            // Input that is not read yet: the next request.
+            // The input contains bytes that have not been read yet: the next request.
             Poll::Ready(Ok(_)) | Poll::Pending => {}
         }
     }
@@ -137,8 +138,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the time after which a client counts as gone, or `None` if it does not within two seconds. `leave` ends the client, or keeps
-    /// it. The service has sent it one byte, which it has not read.
+    /// Returns the time after which a client counts as disconnected. Returns `None` if it does not within two seconds. `leave`
+    /// closes or keeps the client's connection. Before that, the service sends the client one byte, which the client does not read.
     fn gone_after(
         leave: impl FnOnce(std::net::TcpStream) -> Option<std::net::TcpStream>,
     ) -> Option<Duration> {
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn a_failed_connection_counts_at_once_and_the_end_of_input_after_a_while() {
         assert_eq!(gone_after(Some), None);
-        // The unread byte makes it a reset.
+        // Because of the unread byte, closing resets the connection.
         assert!(gone_after(|_| None).unwrap() < GRACE);
         let ended = |client: std::net::TcpStream| {
             client.shutdown(Shutdown::Write).unwrap();

@@ -1,4 +1,4 @@
-//! Correlation ids of requests, for responses and logs.
+//! Generates the correlation ids of requests, which responses and logs contain.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,30 +10,30 @@ pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correla
 
 /// A generator of correlation ids.
 ///
-/// An id is a keyed hash of the request's number, so clients cannot count the requests of others.
+/// An id is a keyed hash of the number of the request. So a client cannot count the requests of other clients.
 pub(in crate::service) struct CorrelationIds {
     key: [u8; 32],
     next: AtomicU64,
 }
 
-/// A correlation id: 32 hex digits.
+/// A correlation id, as 32 hexadecimal digits.
 #[derive(Clone, Copy)]
 pub(in crate::service) struct CorrelationId([u8; 32]);
 
 impl CorrelationIds {
     pub(in crate::service) fn new() -> Self {
         let mut key = [0; 32];
-        // Without randomness the ids are still unique within this process.
+        // Without random numbers, the ids are still unique within this process.
         let _ = getrandom::fill(&mut key);
         Self { key, next: AtomicU64::new(0) }
     }
 
     pub(in crate::service) fn next(&self) -> CorrelationId {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        // Key and number are 40 bytes, one block of SHA-256: about 100 ns.
+        // The key and the number are 40 bytes together, one block of SHA-256. So a hash takes about 100 ns.
         let hash = Sha256::new_with_prefix(self.key).chain_update(number.to_be_bytes()).finalize();
         let mut digits = [0; 32];
-        // `zip` stops after the first 16 of 32 bytes.
+        // `zip` ends after the first 16 of the 32 bytes of the hash.
         for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(hash) {
             *pair = [byte >> 4, byte & 0xf]
                 .map(|digit| digit.wrapping_add(if digit < 10 { b'0' } else { b'a' - 10 }));
@@ -69,7 +69,7 @@ mod tests {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), made.len());
-        // Half of the bits change from one id to the next, and neither half of an id stays the same or only grows.
+        // About half of the bits change from one id to the next. Neither half of an id stays the same or only increases.
         let changed: u32 = made.windows(2).map(|pair| (pair[0] ^ pair[1]).count_ones()).sum();
         let mean = f64::from(changed) / (made.len() - 1) as f64;
         assert!((60.0..68.0).contains(&mean), "{mean} of 128 bits change");
@@ -78,7 +78,7 @@ mod tests {
                 made.windows(2).filter(|pair| (pair[0] >> shift) as u64 <= (pair[1] >> shift) as u64);
             assert!((4_500..5_500).contains(&ascents.count()), "the word at {shift} is not random");
         }
-        // Another service has different ids.
+        // Another generator returns different ids.
         assert_ne!(CorrelationIds::new().next().as_str(), CorrelationIds::new().next().as_str());
     }
 

@@ -1,4 +1,4 @@
-//! Errors of requests, and the JSON envelope of an error response.
+//! The errors of requests (`Failure`), and the JSON envelope of error responses.
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
@@ -17,15 +17,15 @@ use crate::store::StoreError;
 #[cfg(unix)]
 use crate::store::StoreErrorKind;
 
-/// An error that ends a request.
+/// An error that ends a request. It becomes the error response.
 #[derive(Clone, Debug)]
 pub(in crate::service) struct Failure {
     status: StatusCode,
     description: String,
     code: ErrorCode,
-    /// A name that replaces the number and the name of the code on the admin socket.
+    /// On the admin socket, a name that is sent instead of the error code and its type.
     error_type: Option<&'static str>,
-    /// The cause for the log and for operators. Clients do not see it.
+    /// The cause of the error, for the log and for operators. Clients do not see it.
     cause: Option<String>,
     /// The case or record that an import rejected.
     #[cfg(unix)]
@@ -51,12 +51,12 @@ impl Failure {
         }
     }
 
-    /// Sets an error code that is more precise than the default of the status.
+    /// Sets an error code that is more specific than the default code of the status.
     pub(in crate::service) fn coded(self, code: ErrorCode) -> Self {
         Self { code, ..self }
     }
 
-    /// Returns 401. The description is the same for an unknown token, a wrong signature and a wrong timestamp.
+    /// Creates a 401 error. Its description is the same for an unknown token, a wrong signature and a wrong timestamp.
     pub(in crate::service) fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -73,13 +73,13 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
     }
 
-    /// Returns 503 for an update that waited too long for other writes.
+    /// Creates a 503 error for an update that waited too long for other writes.
     pub(in crate::service) fn no_turn() -> Self {
         let description = "other writes are still running, try again in a moment; nothing was changed";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::NO_TURN)
     }
 
-    /// Returns 503 for a temporary error of the case source.
+    /// Creates a 503 error for a temporary error of the case source.
     #[cfg(feature = "postgres")]
     pub(in crate::service) fn unavailable(cause: impl Into<String>) -> Self {
         let description = "the cases cannot be searched at the moment, try again in a moment";
@@ -87,7 +87,7 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
-    /// Returns 503 for a search that took too long, or that was cancelled, for which no response is sent.
+    /// Creates a 503 error for a search that took too long. Also used for a cancelled search, for which no response is sent.
     pub(in crate::service) fn stopped() -> Self {
         let description = "the search took longer than the service allows, ask for less or try again later";
         let code = ErrorCode::of_kind(ErrorKind::DeadlineExceeded);
@@ -99,25 +99,25 @@ impl Failure {
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
     }
 
-    /// Closes the connection after the response.
+    /// Makes the service close the connection after the response.
     pub(in crate::service) fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
-    /// Sets a name that replaces the error code on the admin socket.
+    /// Sets a name that the admin socket sends instead of the error code and its type.
     #[cfg(unix)]
     pub(in crate::service) fn typed(self, error_type: &'static str) -> Self {
         Self { error_type: Some(error_type), ..self }
     }
 
-    /// Converts a store error for an operator, with its full message.
+    /// Converts an error of the store for an operator, with the full message of the store.
     #[cfg(unix)]
     pub(in crate::service) fn of_store(error: &StoreError) -> Self {
         let status = match error.kind() {
             StoreErrorKind::RejectedDocument => StatusCode::UNPROCESSABLE_ENTITY,
             StoreErrorKind::Exists => StatusCode::CONFLICT,
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
-            // The store recovers by itself.
+            // The store recovers by itself, so the request may succeed later.
             StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -125,7 +125,7 @@ impl Failure {
         Self { refusal, ..Self::new(status, error.to_string()).typed(error.kind().code()) }
     }
 
-    /// Converts a rejected case or record for an operator.
+    /// Converts the error of a rejected case or record for an operator.
     #[cfg(all(unix, feature = "arrow"))]
     pub(in crate::service) fn of_refusal(refusal: &ImportError) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
@@ -141,7 +141,7 @@ impl Failure {
         Self { description, ..self }
     }
 
-    /// Returns true for a search that was [stopped](Self::stopped).
+    /// Returns true for the error of a search that was [stopped](Self::stopped).
     pub(in crate::service) fn is_stop(&self) -> bool {
         self.code == ErrorCode::of_kind(ErrorKind::DeadlineExceeded)
     }
@@ -168,13 +168,13 @@ impl Failure {
         }
     }
 
-    /// Creates the response for the request with this correlation id.
+    /// Creates the error response for a client. The envelope contains this correlation id.
     pub(in crate::service) fn respond(self, correlation_id: String) -> Response {
         let (status, closes) = (self.status, self.closes);
         Self::response(status, closes, &self.envelope(correlation_id))
     }
 
-    /// Creates the response for an operator, whose description is the cause if there is one.
+    /// Creates the error response for an operator. If the failure has a cause, it is the description.
     #[cfg(unix)]
     pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]
@@ -193,7 +193,7 @@ impl Failure {
     }
 
     fn response(status: StatusCode, closes: bool, envelope: &impl Serialize) -> Response {
-        // A struct of strings and numbers always serializes.
+        // Serialising a struct of strings and numbers cannot fail.
         let mut response = json(serde_json::to_vec(envelope).unwrap_or_default());
         *response.status_mut() = status;
         if status == StatusCode::SERVICE_UNAVAILABLE {
@@ -206,8 +206,8 @@ impl Failure {
     }
 }
 
-/// Creates a placeholder that carries the failure. The caller replaces it by [`respond`](Failure::respond), which needs the
-/// correlation id.
+/// Creates a placeholder response that contains the failure. The server later replaces it with the result of
+/// [`respond`](Failure::respond), which needs the correlation id.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
@@ -241,10 +241,10 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Returns the status of a store error for a client.
+/// Returns the status that a client gets for an error of the store.
 fn client_status(error: &StoreError) -> StatusCode {
     match error.kind() {
-        // The store recovers by itself.
+        // The store recovers by itself, so the request may succeed later.
         StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }

@@ -1,4 +1,4 @@
-//! Unsigned endpoints: `/healthz`, `/readyz`, `/openapi.json`, and `/metrics`, which is not on the public port.
+//! Unsigned endpoints: `/healthz`, `/readyz` and `/openapi.json`, and the response of `/metrics`, which is not on the public port.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::service::state::ServiceState;
 /// The OpenAPI document of the operations, for a catalogue that is not extended.
 const OPENAPI: &str = include_str!("../openapi.json");
 
-/// The reference of the search to the schema of its body.
+/// The reference in the OpenAPI document from the search to the schema of its body.
 const BODY: &str = "\"#/components/schemas/CaseFilter\"";
 
-/// Its replacement for an extended catalogue.
+/// The replacement for [`BODY`] if the catalogue is extended.
 const EXTENDED_BODY: &str = "\"#/components/schemas/ExtendedCaseFilter\"";
 
 /// Adds the unsigned endpoints of the public port.
@@ -31,7 +31,7 @@ pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Ar
         .route("/openapi.json", get(openapi))
 }
 
-/// Answers `/openapi.json`: the schema of the body of a search is that of the catalogue.
+/// Handles `/openapi.json`. The schema of a search body depends on the catalogue.
 async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
     let document = match shared.store.catalog().is_extended() {
         true => OPENAPI.replacen(BODY, EXTENDED_BODY, 1),
@@ -40,14 +40,14 @@ async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
     json(document.into_bytes())
 }
 
-/// Answers `/readyz`: 200 while searches can be answered, else 503.
+/// Handles `/readyz`: status 200 while searches can be answered, otherwise 503.
 async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"
     } else if !shared.source_answers().await {
         "the cases cannot be searched; the log says why"
     } else if shared.writes_fail() {
-        // Still ready: searches work, and without traffic the outage would be larger.
+        // The service is still ready, because searches work. A 503 would also stop the searches.
         return json(br#"{"status":"ready","writes":"failing"}"#.to_vec());
     } else {
         return json(br#"{"status":"ready"}"#.to_vec());
@@ -55,7 +55,7 @@ async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, why).into_response()
 }
 
-/// Answers `/metrics`, on the metrics listener and the admin socket.
+/// Returns the response of `/metrics`, for the metrics listener and the admin socket.
 pub(in crate::service) fn metrics(shared: &ServiceState) -> Response {
     let mut response = Response::new(Body::from(metrics::text(shared)));
     let headers = response.headers_mut();

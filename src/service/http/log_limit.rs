@@ -1,21 +1,21 @@
-//! Rate limit for log lines that clients can cause, such as rejected requests.
+//! Limits the rate of log lines that clients can cause, for example by requests that are rejected.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum number of lines per second for each token and status. Requests without a token share one limit.
+/// The maximum number of lines per second for each pair of token and status. All requests without a token share one limit.
 const MAX_LINES: u32 = 20;
-/// The time over which lines are counted.
+/// The period over which lines are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// A counter of log lines per second, for each token and status.
+/// A counter of log lines per second, for each pair of token and status.
 #[derive(Default)]
 pub(in crate::service) struct LogLimiter {
     kinds: Mutex<HashMap<Kind, Second>>,
 }
 
-/// The memory address of the token (0 if there is none) and the status.
+/// The memory address of the token (0 if the request has no verified token), and the status.
 type Kind = (usize, u16);
 
 struct Second {
@@ -24,10 +24,11 @@ struct Second {
     suppressed: u64,
 }
 
-/// The decision whether to write one line.
+/// The decision about one log line: write it or suppress it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::service) enum Decision {
-    /// Write the line. If `suppressed` is not 0, first write a line with this number of suppressed lines of its kind.
+    /// Write the line. If `suppressed` is not 0, first write a line that reports this number of suppressed lines with the same
+    /// token and status.
     Write {
         suppressed: u64,
     },
@@ -53,12 +54,12 @@ impl LogLimiter {
         }
     }
 
-    /// Returns the number of suppressed lines by status for the seconds that have ended, and resets the counts.
+    /// Returns the numbers of lines that were suppressed in the seconds that have ended, with their status. Resets these numbers.
     pub(in crate::service) fn take_suppressed(&self, now: Instant) -> Vec<(u16, u64)> {
         self.take(|since| now.saturating_duration_since(since) >= WINDOW)
     }
 
-    /// Like [`take_suppressed`](Self::take_suppressed), including the current second.
+    /// Like [`take_suppressed`](Self::take_suppressed), but also includes the current second.
     pub(in crate::service) fn take_all_suppressed(&self) -> Vec<(u16, u64)> {
         self.take(|_| true)
     }
@@ -77,7 +78,7 @@ impl LogLimiter {
     }
 }
 
-/// Logs the number of suppressed lines.
+/// Logs the number of lines that were suppressed.
 pub(in crate::service) fn log_suppressed(status: u16, lines: u64) {
     tracing::warn!(status, lines, "suppressed log lines about requests with this status");
 }

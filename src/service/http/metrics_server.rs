@@ -1,6 +1,6 @@
-//! The server of the separate `/metrics` listener.
+//! The server of the separate listener for `/metrics`.
 //!
-//! The counters cover the cases of all tokens, so clients must not be able to read them on the public port.
+//! The counters include the cases of all tokens. So clients must not be able to read them on the public port.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::service::state::ServiceState;
 /// The maximum number of simultaneous connections. Further connections wait.
 const CONNECTIONS: usize = 16;
 
-/// A task that serves `/metrics` until this handle is dropped.
+/// A task that serves `/metrics`. Dropping this handle ends the task.
 pub(super) struct MetricsServer(JoinHandle<()>);
 
 impl Drop for MetricsServer {
@@ -39,7 +39,7 @@ impl MetricsServer {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<ServiceState>) {
-    // A `JoinSet` aborts its tasks when it is dropped.
+    // When a `JoinSet` is dropped, it aborts its tasks. So the connections end together with this task.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}

@@ -1,4 +1,4 @@
-//! The HTTP layer: listeners, connections, bodies, error responses, memory budgets and TLS.
+//! The HTTP layer: listeners, connections, request bodies, error responses, logs, memory budgets and TLS.
 
 pub(super) mod body;
 pub(super) mod budget;

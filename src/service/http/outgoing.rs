@@ -1,4 +1,4 @@
-//! The memory budget for responses that are being sent.
+//! The memory budget for response bodies that are being sent.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::budget::{Account, Budget, Reservation};
 use super::errors::Failure;
 use crate::service::auth::tokens::AppToken;
 
-/// The bytes of each response that are not counted: about the size of a connection's send buffer in the system.
+/// The number of bytes of each response that do not count. This is about the size of a connection's send buffer in the system.
 const FREE_BYTES: usize = 32 << 10;
 
-/// The memory budget for responses that are being sent. One token gets at most half.
+/// The memory budget for responses that are being sent. Each token may use at most half of it.
 pub(in crate::service) struct Outgoing(Arc<Budget>);
 
-/// The bytes of a response, with their reservation.
+/// The bytes of a response, with the memory reservation for them.
 struct ReservedBytes {
     bytes: Vec<u8>,
     _reservation: Reservation,
@@ -31,7 +31,7 @@ impl Outgoing {
         Self(Budget::new(bytes))
     }
 
-    /// Returns an empty reservation for a response to a token.
+    /// Returns an empty reservation for a response to a client with this token.
     pub(in crate::service) fn reserve(&self, token: &Arc<AppToken>) -> Reservation {
         self.0.reserve(Account { token: Arc::as_ptr(token).addr(), peer: None })
     }
@@ -41,15 +41,15 @@ impl Outgoing {
         self.0.reserved_bytes()
     }
 
-    /// Reserves memory for a response of `len` bytes. Returns false if the token has used up its share.
+    /// Reserves memory for a response of `len` bytes. Returns false if the share of the token is used up.
     pub(in crate::service) fn grow_to(reservation: &mut Reservation, len: usize) -> bool {
         reservation.grow_to(len.saturating_sub(FREE_BYTES))
     }
 
-    /// Creates the body of a response that is in memory. Releases the bytes that it does not need.
+    /// Creates a response body from bytes in memory. Releases reserved bytes that the body does not need.
     ///
     /// # Errors
-    /// Returns 503 if the token has used up its share.
+    /// Returns an error with status 503 if the share of the token is used up.
     pub(in crate::service) fn body(mut reservation: Reservation, bytes: Vec<u8>) -> Result<Body, Failure> {
         reservation.shrink_to(bytes.len().saturating_sub(FREE_BYTES));
         if !Self::grow_to(&mut reservation, bytes.len()) {

@@ -1,10 +1,10 @@
-//! A limit on the connections of one peer.
+//! Limits the number of connections of each peer.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The address of a client for counting connections: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// A client address, for counting connections: an IPv4 address, or the first 64 bits of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::service) struct Peer(IpAddr);
 
@@ -26,7 +26,7 @@ pub(in crate::service) struct Peers {
     open: Mutex<HashMap<Peer, usize>>,
 }
 
-/// A permit for one connection of a peer, returned when it is dropped.
+/// A permit for one connection of a peer. Dropping it returns the permit.
 pub(in crate::service) struct PeerPermit {
     peers: Arc<Peers>,
     peer: Peer,
@@ -37,7 +37,7 @@ impl Peers {
         Arc::new(Self { limit, open: Mutex::default() })
     }
 
-    /// Returns a permit for one more connection of a peer, or `None` if the peer is at its limit.
+    /// Returns a permit for an additional connection of a peer. Returns `None` if the peer has reached its limit.
     pub(in crate::service) fn acquire(self: &Arc<Self>, peer: Peer) -> Option<PeerPermit> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.get(&peer).copied().unwrap_or(0);

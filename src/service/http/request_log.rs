@@ -13,10 +13,10 @@ use crate::service::auth::tokens::AppToken;
 use crate::service::metrics::counters::{ABORTED, OTHER};
 use crate::service::state::ServiceState;
 
-/// The log and metrics entry of one request, written by [`end`](Self::end).
+/// The log and metrics entry of one request. [`end`](Self::end) writes it.
 ///
-/// If it is dropped before that, the request is counted and logged with the status [`ABORTED`]: the connection failed, or
-/// the grace period of a shutdown ended.
+/// If the entry is dropped before that, the request is counted and logged with the status [`ABORTED`]. This happens if the
+/// connection failed, or if the grace period of a shutdown ended.
 pub(in crate::service) struct RequestLog<'s> {
     shared: &'s ServiceState,
     id: CorrelationId,
@@ -33,24 +33,24 @@ pub(in crate::service) struct Caller {
 }
 
 impl<'s> RequestLog<'s> {
-    /// Creates the entry of a request that arrived at `start`, and assigns its correlation id.
+    /// Creates the entry of a request that arrived at `start`, and assigns a correlation id to it.
     pub(in crate::service) fn since(start: Instant, shared: &'s ServiceState) -> Self {
         let id = shared.correlation_ids.next();
         Self { shared, id, start, caller: Caller::default(), is_ended: false }
     }
 
-    /// Sets the operation.
+    /// Sets the name of the operation.
     pub(in crate::service) fn of(mut self, operation: &'static str) -> Self {
         self.caller.operation = Some(operation);
         self
     }
 
-    /// Returns true for a response that [`end`](Self::end) returned.
+    /// Returns true if [`end`](Self::end) returned this response.
     pub(super) fn is_ended(response: &Response) -> bool {
         response.headers().contains_key(CORRELATION_ID)
     }
 
-    /// Counts and logs the request, and returns its response with the correlation id.
+    /// Counts and logs the request. Returns its response, to which the correlation id was added.
     pub(in crate::service) fn end(mut self, result: Result<Response, Failure>) -> Response {
         self.is_ended = true;
         let mut cause = None;
@@ -66,13 +66,13 @@ impl<'s> RequestLog<'s> {
         response
     }
 
-    /// Logs a request, unless the log limit suppresses it.
+    /// Logs the request, unless the log limit suppresses the line.
     fn log(&self, status: u16, took: Duration, cause: Option<&str>) {
         let operation = self.caller.operation.unwrap_or(OTHER);
         let token = self.caller.token.as_ref().map(|token| token.name.as_str());
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let id = self.id.as_str();
-        // Only lines that clients can cause at will are limited. Errors of the service are all logged.
+        // Only lines that clients can cause at will are limited. All errors of the service are logged.
         if (400..500).contains(&status) || status == 503 {
             let address = self.caller.token.as_ref().map_or(0, |token| Arc::as_ptr(token).addr());
             match self.shared.log_limiter.decide(address, status, Instant::now()) {
@@ -97,7 +97,7 @@ impl<'s> RequestLog<'s> {
 
 impl Drop for RequestLog<'_> {
     fn drop(&mut self) {
-        // A panic is logged where it is caught.
+        // A panic is logged where it is caught, so it is not logged here.
         if !self.is_ended && !std::thread::panicking() {
             let took = self.start.elapsed();
             self.shared.metrics.count_response(self.caller.operation, ABORTED, took, 0);

@@ -1,4 +1,4 @@
-//! The server of the public port: accepts connections, checks requests, and shuts down gracefully.
+//! The server of the public port: accepts connections, checks the head of requests, and shuts down gracefully.
 
 use std::convert::Infallible;
 use std::io;
@@ -41,7 +41,7 @@ use crate::service::options::ServiceOptions;
 use crate::service::state::ServiceState;
 use crate::store::{Store, StoreError};
 
-/// An HTTP service for the five operations, ready to [`serve`](Self::serve).
+/// An HTTP service for the five operations. [`serve`](Self::serve) runs it.
 ///
 /// ```no_run
 /// use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
@@ -66,20 +66,21 @@ pub struct Service {
     admin: Option<AdminSocket>,
 }
 
-/// The maximum number of connections over the limit that get a 503 response at the same time. Further connections wait in the accept queue.
+/// The maximum number of connections over the limit that get a 503 response at the same time. Further connections stay in the
+/// accept queue.
 const MAX_REJECTING: usize = 64;
-/// The timeout of a connection over the limit: for the TLS handshake, and for its request head.
+/// The timeout for a connection over the limit: it applies to the TLS handshake, and to the request head.
 const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The time in which connections in the accept queue are still accepted on shutdown.
+/// The time for which the service still accepts connections from the accept queue on shutdown.
 const FINAL_ACCEPT: Duration = Duration::from_millis(5);
-/// The time that connections without a request stay open on shutdown: a request may have arrived that is not read yet.
+/// The time for which connections without a request stay open on shutdown. A request may have arrived that has not been read yet.
 const IDLE_GRACE: Duration = Duration::from_millis(250);
 
-/// The size of the read buffer in bytes. A request head that does not fit is rejected.
+/// The size of the read buffer for request heads, in bytes. A larger request head is rejected.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The parts that all connections of the public port share.
+/// The state that all connections of the public port share.
 struct Server {
     shared: Arc<ServiceState>,
     tls: Option<Tls>,
@@ -87,9 +88,9 @@ struct Server {
 }
 
 impl Service {
-    /// Creates a service for the cases and records of `store` that accepts `tokens`.
+    /// Creates a service for the cases and records of `store`. It accepts requests that are signed with `tokens`.
     ///
-    /// The largest page is the smaller of the limits of `options` and of the store.
+    /// The maximum size of a page is the smaller of the limits of `options` and of the store.
     #[must_use]
     pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
         options.limits.page = options.limits.page.min(store.limits().page);
@@ -108,25 +109,26 @@ impl Service {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Serves `/metrics` on a separate listener, without TLS and signatures, until the service has stopped.
+    /// Serves `/metrics` on a separate listener, without TLS and without signatures, until the service has stopped.
     ///
-    /// The counters cover the cases of all tokens, so clients must not reach this listener. The public port has no
-    /// `/metrics`.
+    /// The counters include the cases of all tokens, so clients must not be able to reach this listener. The public port does not
+    /// serve `/metrics`.
     #[must_use]
     pub fn with_metrics(self, listener: TcpListener) -> Self {
         Self { metrics: Some(listener), ..self }
     }
 
-    /// Lets operators import, create share tokens, search and copy through this socket while the service runs.
+    /// Lets operators use this socket while the service runs: to import, to create share tokens, to search, and to copy the
+    /// database.
     #[cfg(unix)]
     #[must_use]
     pub fn with_admin(self, socket: AdminSocket) -> Self {
         Self { admin: Some(socket), ..self }
     }
 
-    /// Searches a PostgreSQL table instead of the store. All other operations use the store.
+    /// Searches a PostgreSQL table instead of the store. All other operations still use the store.
     ///
-    /// The source must have the same catalogue as the store, because the tokens were checked against that.
+    /// The source must have the same catalogue as the store, because the tokens were checked against the catalogue of the store.
     #[cfg(feature = "postgres")]
     #[must_use]
     pub fn with_source(mut self, source: PostgresSource) -> Self {
@@ -134,14 +136,14 @@ impl Service {
         self
     }
 
-    /// Serves connections until `shutdown` completes, and for [`shutdown_delay`](ServiceOptions::shutdown_delay) after that. Then finishes the running
-    /// requests and syncs the store to disk.
+    /// Serves connections until `shutdown` completes, and then for [`shutdown_delay`](ServiceOptions::shutdown_delay). After that,
+    /// finishes the running requests and syncs the store to disk.
     ///
-    /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). The service uses at most
-    /// [`concurrency`](ServiceOptions::concurrency) of them for requests of clients.
+    /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). For requests of clients, the service uses
+    /// at most [`concurrency`](ServiceOptions::concurrency) of these threads.
     ///
     /// # Errors
-    /// Returns the error of the final checkpoint or sync. Errors of single connections and requests are logged.
+    /// Returns the error of the final checkpoint or sync. Errors of single connections and requests are only logged.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime with I/O and time enabled.
@@ -153,8 +155,9 @@ impl Service {
         self.serve_until(listener, shutdown, std::future::pending()).await
     }
 
-    /// Like [`serve`](Self::serve), but ends at once if `abort` completes during [`shutdown_delay`](ServiceOptions::shutdown_delay) or
-    /// [`shutdown_timeout`](ServiceOptions::shutdown_timeout). It then abandons running requests, but still syncs the store to disk.
+    /// Like [`serve`](Self::serve), but if `abort` completes during the shutdown, it ends immediately. This applies during
+    /// [`shutdown_delay`](ServiceOptions::shutdown_delay) and [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Running
+    /// requests are then abandoned, but the store is still synced to disk.
     ///
     /// # Errors
     /// Returns the errors of [`serve`](Self::serve).
@@ -216,7 +219,7 @@ impl Service {
                     "draining: /readyz is 503, requests are still answered"
                 );
             }
-            // Connections that are already in the accept queue are served.
+            // Connections that are already in the accept queue are still served.
             tokio::select! {
                 _ = tokio::time::timeout(drain.max(FINAL_ACCEPT), serving) => {}
                 () = &mut abort => is_aborted = true,
@@ -227,11 +230,11 @@ impl Service {
         drop(admin);
         tracing::info!("shutting down");
         let finish = async {
-            // At most half of the grace period: the rest is for running requests.
+            // This takes at most half of the grace period. The rest is for running requests.
             let half = shared.options.shutdown_timeout.checked_div(2).unwrap_or_default();
             shared.wait_for_connections(IDLE_GRACE.min(half)).await;
             graceful.shutdown().await;
-            // Work continues after its client has disconnected.
+            // Work continues after its client has disconnected, so closed connections do not mean that all work has ended.
             shared.wait_until_idle().await;
         };
         let abort = async {
@@ -276,7 +279,7 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// Accepts connections. Runs until the future is dropped. Each connection is served by a separate task.
+/// Accepts connections. Serves each connection in a separate task. Runs until the future is dropped.
 async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &GracefulShutdown) {
     let options = &server.shared.options;
     let slots = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
@@ -288,7 +291,7 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
                 if !is_connection_error(&error) {
-                    // Probably the process has no free file descriptor. Connections that end free some.
+                    // The process probably has no free file descriptor. A connection that ends frees a descriptor.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 continue;
@@ -300,7 +303,7 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
             (Ok(slot), Some(_)) => (Ok(slot), true),
             (_, None) => match Arc::clone(&reject_slots).try_acquire_owned() {
                 Ok(slot) => (Ok(slot), false),
-                // Close at once: a peer over its limit must not delay the connections of other peers.
+                // The connection is closed immediately. A peer over its limit must not delay the connections of other peers.
                 Err(_) => continue,
             },
             (Err(_), _) => (Arc::clone(&reject_slots).acquire_owned().await, false),
@@ -315,7 +318,7 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
     }
 }
 
-/// Returns true if an error of `accept` concerns one connection only, so the next call may succeed at once.
+/// Returns true if an error of `accept` is about a single connection. Then the next call of `accept` may succeed immediately.
 fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -326,9 +329,10 @@ fn has_one_host(request: &hyper::Request<Incoming>) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
 }
 
-/// Returns an error for a `Transfer-Encoding` other than a single `chunked`.
+/// Returns an error if the request has a `Transfer-Encoding` other than a single `chunked`.
 ///
-/// A proxy in front of the service may interpret other encodings differently: request smuggling (RFC 9112, section 6.1).
+/// A proxy in front of the service could interpret other encodings differently. This would allow request smuggling (RFC 9112,
+/// section 6.1).
 fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let coding = codings.next()?.as_bytes().trim_ascii();
@@ -343,9 +347,9 @@ fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
 }
 
 impl Server {
-    /// Serves one connection, from the TLS handshake (if any) to its end.
+    /// Serves one connection, from its TLS handshake (if TLS is enabled) to its end.
     async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, is_admitted: bool) {
-        // Each response is written at once, so Nagle's algorithm would only delay small responses.
+        // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
         let watch = ClientWatch::default();
@@ -420,7 +424,7 @@ impl Server {
         if RequestLog::is_ended(&response) {
             return Ok(response);
         }
-        // The request did not reach an endpoint, so it is not logged yet and has no correlation id.
+        // The request did not reach an endpoint, so it has not been logged yet and has no correlation id.
         let allowed = response.headers_mut().remove(header::ALLOW);
         let result = match response.extensions_mut().remove::<Failure>() {
             Some(failure) => Err(failure),

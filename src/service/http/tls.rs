@@ -1,4 +1,4 @@
-//! TLS configuration.
+//! Configures TLS from a certificate chain and a private key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,10 +16,12 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Parses a certificate chain, which starts with the service's own certificate, and the private key of that certificate. Both are PEM.
+    /// Parses a certificate chain and a private key, both in PEM. The chain starts with the service's own certificate, and the key
+    /// belongs to that certificate.
     ///
     /// # Errors
-    /// Returns an error if the text is not PEM, if the certificate or the key is missing, or if they do not match.
+    /// Returns an error if a text is not PEM, if the certificate or the key is missing, or if the key does not match the
+    /// certificate.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
         let certificates = certificates.map_err(|error| TlsError::NotPem(error.to_string()))?;
@@ -39,13 +41,13 @@ impl Tls {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// The certificates are not PEM, for this reason.
+    /// The certificates are not valid PEM. Contains the reason.
     NotPem(String),
-    /// There is no certificate.
+    /// The text contains no certificate.
     NoCertificate,
-    /// There is no private key.
+    /// The text contains no private key.
     NoPrivateKey,
-    /// The certificate or the key is invalid, or they do not match, for this reason.
+    /// The certificate or the key is invalid, or the key does not match the certificate. Contains the reason.
     Unusable(String),
 }
 

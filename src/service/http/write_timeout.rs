@@ -1,4 +1,4 @@
-//! A stream with a timeout on writes, against clients that do not read their responses.
+//! A stream with a timeout for writes. It protects against clients that do not read their responses.
 
 use std::io;
 use std::pin::Pin;
@@ -9,20 +9,20 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// The deadline of the current response, shared by its body and its connection.
+/// The deadline of the current response. The response body and the connection share it.
 ///
-/// A response that is sent in chunks has one deadline for all chunks. Any other write gets the whole timeout.
+/// A response that is sent in chunks has one deadline for all of its chunks. Any other write may take the whole timeout.
 #[derive(Clone)]
 pub(in crate::service) struct ResponseDeadline {
     timeout: Duration,
     chunked: Arc<Mutex<Option<ChunkedResponse>>>,
 }
 
-/// A response in chunks that is being sent.
+/// A response that is being sent in chunks.
 #[derive(Clone, Copy)]
 struct ChunkedResponse {
     deadline: Instant,
-    /// True once the body has handed over its last chunk.
+    /// True after the body has returned its last chunk.
     is_ending: bool,
 }
 
@@ -35,20 +35,20 @@ impl ResponseDeadline {
         self.chunked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the deadline of a response in chunks.
+    /// Starts the deadline of a response that is sent in chunks.
     pub(in crate::service) fn begin(&self) {
         let deadline = Instant::now().checked_add(self.timeout);
         *self.lock() = deadline.map(|deadline| ChunkedResponse { deadline, is_ending: false });
     }
 
-    /// Marks the response as complete. Its deadline ends when the last chunk is flushed.
+    /// Marks the chunked response as complete. Its deadline no longer applies after the last chunk has been flushed.
     pub(in crate::service) fn end(&self) {
         if let Some(response) = &mut *self.lock() {
             response.is_ending = true;
         }
     }
 
-    /// Returns the deadline of a write that starts now.
+    /// Returns the deadline for a write that starts now.
     fn of_write(&self) -> Instant {
         let now = Instant::now();
         match &*self.lock() {
@@ -57,7 +57,7 @@ impl ResponseDeadline {
         }
     }
 
-    /// Records that all written bytes are flushed. Returns false if more chunks of the response follow.
+    /// Records that all written bytes have been flushed. Returns false if more chunks of the response will follow.
     fn flushed(&self) -> bool {
         let response = &mut *self.lock();
         if response.is_some_and(|response| !response.is_ending) {
@@ -68,14 +68,14 @@ impl ResponseDeadline {
     }
 }
 
-/// A stream that fails with [`TimedOut`](io::ErrorKind::TimedOut) when the peer reads too slowly.
+/// A stream that fails with [`TimedOut`](io::ErrorKind::TimedOut) if the peer reads too slowly.
 ///
-/// The timeout runs from the first write that has to wait until everything is flushed. For a response in chunks it
-/// runs from the first chunk to the last.
+/// The timeout starts with the first write that has to wait, and ends when all bytes have been flushed. For a response in chunks,
+/// it starts before the first chunk and ends after the last chunk.
 pub(in crate::service) struct WriteTimeout<S> {
     inner: S,
     deadline: ResponseDeadline,
-    /// The running timeout, if a write has to wait.
+    /// The running timeout. `None` if no write is waiting.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -84,7 +84,7 @@ impl<S> WriteTimeout<S> {
         Self { inner, deadline, timer: None }
     }
 
-    /// Returns `outcome`, or a timeout error if the write is pending and the deadline has passed.
+    /// Returns `outcome`. If the write is pending and the deadline has passed, returns a timeout error instead.
     fn limit<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
             return outcome;

@@ -1,4 +1,4 @@
-//! Counters of requests, response bytes, errors and connections.
+//! Counters of responses, latencies, response bytes, errors, stopped searches and connections.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use crate::error::Errors;
 
-/// The status in logs and metrics of a request that ended without a response. Borrowed from nginx: client closed request.
+/// The status that logs and metrics show for a request that ended without a response. nginx uses it for "client closed request".
 pub(in crate::service) const ABORTED: u16 = 499;
 
-/// The operation name in logs and metrics of requests to other paths.
+/// The operation name that logs and metrics show for requests to other paths.
 pub(in crate::service) const OTHER: &str = "other";
 
 /// The statuses that are counted separately. Any other status is counted as `other`.
 pub(super) const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, ABORTED, 500, 503];
 
-/// The upper bounds of the latency buckets in microseconds, each with its text in seconds.
+/// The upper bounds of the latency buckets in microseconds. Each bound comes with its text in seconds.
 pub(super) const BUCKETS: [(u64, &str); 16] = [
     (25, "0.000025"),
     (50, "0.00005"),
@@ -36,12 +36,12 @@ pub(super) const BUCKETS: [(u64, &str); 16] = [
     (10_000_000, "10"),
 ];
 
-/// The counters since the start of the service.
+/// The counters of all requests since the start of the service.
 pub(in crate::service) struct Metrics {
-    /// The counters of each operation by its name; the last entry is for all other paths.
+    /// The counters of each operation, with its name. The last entry is for all other paths.
     pub(super) operations: Vec<(&'static str, OperationCounters)>,
     pub(super) rows_examined: AtomicU64,
-    /// The searches that were stopped: at their timeout, and because their clients had disconnected.
+    /// The numbers of stopped searches: those that reached their timeout, and those whose clients had disconnected.
     pub(super) stopped: [AtomicU64; 2],
     pub(super) response_bytes: AtomicU64,
     pub(super) errors: Mutex<BTreeMap<&'static str, u64>>,
@@ -50,9 +50,9 @@ pub(in crate::service) struct Metrics {
 
 #[derive(Default)]
 pub(super) struct OperationCounters {
-    /// Responses by status, in the order of [`STATUSES`]; the last entry is for other statuses.
+    /// The numbers of responses by status, in the order of [`STATUSES`]. The last entry is for other statuses.
     pub(super) responses: [AtomicU64; STATUSES.len() + 1],
-    /// Responses by latency, in the order of [`BUCKETS`]; the last entry is for longer latencies.
+    /// The numbers of responses by latency, in the order of [`BUCKETS`]. The last entry is for longer latencies.
     pub(super) latencies: [AtomicU64; BUCKETS.len() + 1],
     pub(super) latency_sum_us: AtomicU64,
 }
@@ -66,7 +66,7 @@ pub(super) fn read(counter: &AtomicU64) -> u64 {
 }
 
 impl Metrics {
-    /// Creates zeroed counters for `operations`, and one for all other paths.
+    /// Creates counters for `operations`, and one set of counters for all other paths. All counters are zero.
     pub(in crate::service) fn new(operations: impl Iterator<Item = &'static str>) -> Self {
         Self {
             operations: operations.chain([OTHER]).map(|name| (name, OperationCounters::default())).collect(),
@@ -78,7 +78,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a response and its body of `bytes`.
+    /// Counts a response, its latency, and the bytes of its body.
     pub(in crate::service) fn count_response(
         &self,
         operation: Option<&'static str>,
@@ -99,7 +99,7 @@ impl Metrics {
         add(&self.response_bytes, bytes);
     }
 
-    /// Counts the rows that a search has examined.
+    /// Adds to the number of rows that searches have examined.
     pub(in crate::service) fn count_rows(&self, rows: u64) {
         add(&self.rows_examined, rows);
     }

@@ -1,4 +1,4 @@
-//! Metrics of the service.
+//! The metrics of the service: counters, and their text for Prometheus.
 
 pub(super) mod counters;
 mod process;

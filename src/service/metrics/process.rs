@@ -1,10 +1,10 @@
-//! The standard `process_*` metrics of Prometheus, read from `/proc`.
+//! Reads the standard `process_*` metrics of Prometheus from `/proc`.
 //!
-//! Only Linux has them. A value that cannot be read is omitted.
+//! These metrics exist only on Linux. A value that cannot be read is left out.
 
 use std::fmt::Write as _;
 
-/// The values of the metrics; `None` if a value could not be read.
+/// The values of the metrics. A value is `None` if it could not be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Process {
     /// The CPU time in user and system mode, in ticks.
@@ -20,10 +20,10 @@ struct Process {
     boot_s: Option<u64>,
 }
 
-/// The unit of times in `/proc`, `USER_HZ`: 100 on every architecture with a Rust target for Linux.
+/// The number of ticks per second in `/proc` (`USER_HZ`). It is 100 on every architecture that has a Rust target for Linux.
 const TICKS_PER_S: u64 = 100;
 
-/// Appends the metrics of this process.
+/// Appends the metrics of this process to `out`.
 pub(in crate::service) fn write(out: &mut String) {
     if cfg!(target_os = "linux") {
         read().write(out);
@@ -37,16 +37,16 @@ fn read() -> Process {
     process.resident_bytes = resident_bytes(&text("/proc/self/status"));
     process.max_files = max_files(&text("/proc/self/limits"));
     process.boot_s = boot_s(&text("/proc/stat"));
-    // One of the entries is the descriptor that reads this folder.
+    // One of the entries is the file descriptor with which this folder is read.
     let files = std::fs::read_dir("/proc/self/fd").ok();
     process.open_files = files.map(|files| (files.count() as u64).saturating_sub(1));
     process
 }
 
 impl Process {
-    /// Parses `/proc/self/stat`: proc_pid_stat(5).
+    /// Parses `/proc/self/stat`. The man page proc_pid_stat(5) numbers the fields.
     fn read_stat(&mut self, stat: &str) {
-        // Field 2 is the name of the process in parentheses. It may contain spaces and parentheses.
+        // Field 2 is the name of the process in parentheses. The name itself may contain spaces and parentheses.
         let Some((_, rest)) = stat.rsplit_once(')') else { return };
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         // `fields` starts with field 3.
@@ -85,18 +85,18 @@ impl Process {
     }
 }
 
-/// Formats ticks in seconds.
+/// Formats a number of ticks as seconds.
 fn seconds(ticks: u64) -> String {
     format!("{}.{:02}", ticks / TICKS_PER_S, ticks % TICKS_PER_S)
 }
 
-/// Parses `VmRSS` of `/proc/self/status`, which is in KiB.
+/// Parses the value `VmRSS` in `/proc/self/status`, which is in KiB. Returns bytes.
 fn resident_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Parses the soft limit of open files in `/proc/self/limits`. Returns `None` for `unlimited`.
+/// Parses the soft limit of open files in `/proc/self/limits`. Returns `None` if the limit is `unlimited`.
 fn max_files(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_ascii_whitespace().next()?.parse().ok()

@@ -119,7 +119,7 @@ fn postgres(out: &mut Text, stats: &crate::postgres::PostgresStats) {
     out.one("source_waiting", "gauge", "Searches waiting for a connection.", stats.waiting);
 }
 
-/// A time in microseconds, displayed in seconds.
+/// A time in microseconds that is displayed in seconds.
 struct Seconds(u64);
 
 impl std::fmt::Display for Seconds {

@@ -1,4 +1,4 @@
-//! Operation 4: AML case.
+//! The endpoint of operation 4: returns the AML case of an applicant.
 
 use axum::routing::MethodFilter;
 

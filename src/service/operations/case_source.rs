@@ -1,4 +1,4 @@
-//! The choice of the source of cases: the file or PostgreSQL. Endpoints that read cases match on it; see `search`.
+//! The source of the cases that searches read: the file of the service, or PostgreSQL.
 
 #[cfg(feature = "postgres")]
 use axum::http::StatusCode;
@@ -8,22 +8,23 @@ use crate::postgres::{PostgresError, PostgresErrorKind, PostgresSource};
 #[cfg(feature = "postgres")]
 use crate::service::http::errors::Failure;
 
-/// The source of the cases that searches read. All other operations read the file of the service.
+/// The source of the cases that searches read. All other operations read the file of the service. Code that reads cases has a
+/// `match` on this enum.
 pub(in crate::service) enum CaseSource {
-    /// The file of the service, whose columns are in memory.
+    /// The file of the service. Its columns are in memory.
     Store,
-    /// A table of PostgreSQL.
+    /// A table in PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres(PostgresSource),
 }
 
 impl CaseSource {
-    /// Returns true if cases are searched in memory, so that a fast search may run on the connection's thread.
+    /// Returns true if searches run in memory. Then a fast search may run on the connection's thread.
     pub(super) fn is_in_memory(&self) -> bool {
         matches!(self, Self::Store)
     }
 
-    /// Returns the cause if searches cannot be answered now, or `None` if they can.
+    /// Returns the reason why searches cannot be answered at the moment. Returns `None` if they can be answered.
     pub(in crate::service) async fn check(&self) -> Option<String> {
         match self {
             Self::Store => None,
@@ -36,7 +37,7 @@ impl CaseSource {
     }
 }
 
-/// The timeout of the check.
+/// The timeout of the check for PostgreSQL.
 #[cfg(feature = "postgres")]
 const PING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 
@@ -48,7 +49,7 @@ impl From<PostgresError> for Failure {
         }
         let cause = format!("{}: {error}", error.kind().code());
         match error.kind() {
-            // The client can do without words.
+            // The filter needs a folded column that the table does not have. The client can send a filter without `$match`.
             PostgresErrorKind::Unsupported => Self::new(StatusCode::BAD_REQUEST, error.to_string()),
             kind if kind.is_transient() => Self::unavailable(cause),
             _ => Self::internal(cause),

@@ -1,4 +1,4 @@
-//! The description of an endpoint: path, permission, query parameters and handler.
+//! The type of an endpoint: its path, permission, query parameters and handler.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
 
-/// An endpoint of the HTTP interface.
+/// An endpoint of the public port.
 pub(in crate::service) struct Endpoint {
     /// The name in logs and metrics, and the `operationId` in the OpenAPI document.
     pub(in crate::service) name: &'static str,
@@ -24,21 +24,22 @@ pub(in crate::service) struct Endpoint {
     /// The permission that the token needs.
     pub(in crate::service) permission: Permission,
     pub(in crate::service) parameters: Parameters,
-    /// Creates the error for an applicant id in the path that does not decode to UTF-8. Takes the raw path segment.
+    /// Creates the error for a path whose applicant id does not decode to UTF-8. The argument is the raw path segment.
     pub(in crate::service) invalid_applicant_id: fn(&str) -> Failure,
     pub(in crate::service) handler: Handler,
 }
 
-/// The handler of an endpoint. The variant states the resources that it needs.
+/// The handler of an endpoint. The variant determines on which thread the handler runs, and which locks it needs.
 #[derive(Clone, Copy)]
 pub(in crate::service) enum Handler {
-    /// A handler that answers at once, without the file.
+    /// A handler that returns its response immediately, without reading the file.
     Now(fn(&Call) -> Vec<u8>),
-    /// A handler that reads the file, on a blocking thread.
+    /// A handler that reads the file. It runs on a blocking thread.
     Read(BlockingHandler),
-    /// A handler that changes the file, on a blocking thread, one at a time.
+    /// A handler that changes the file. It runs on a blocking thread, and only one such handler runs at a time.
     Write(BlockingHandler),
-    /// A handler that chooses its thread, and reports errors of parameters together with errors of the body.
+    /// The handler of searches. It chooses its thread itself. It reports the errors in the query parameters together with the
+    /// errors in the body.
     Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
 }
 
@@ -52,29 +53,29 @@ pub(in crate::service) type BodyFuture = Pin<Box<dyn Future<Output = Result<Body
 /// An authenticated and authorized request.
 pub(in crate::service) struct Call {
     pub(in crate::service) token: Arc<AppToken>,
-    /// The applicant id in the path; empty if the path has none.
+    /// The applicant id in the path. Empty if the path of the endpoint has no id.
     pub(in crate::service) applicant_id: String,
     pub(in crate::service) query: Option<String>,
     pub(in crate::service) body: Bytes,
-    /// The deadline of the response, which a response in chunks starts.
+    /// The deadline for sending the response. For a response in chunks, the response body starts it.
     pub(in crate::service) deadline: ResponseDeadline,
-    /// The state of the client.
+    /// The state of the client's connection, to detect that the client has disconnected.
     pub(in crate::service) client: ClientWatch,
 }
 
 impl Endpoint {
-    /// Returns true if the path has an applicant id.
+    /// Returns true if the path of the endpoint has an applicant id.
     pub(in crate::service) fn names_applicant(&self) -> bool {
         self.path.contains(APPLICANT)
     }
 
-    /// Returns the undecoded segment of a request path that has the applicant id.
+    /// Returns the segment of a request path that contains the applicant id, without decoding it.
     pub(in crate::service) fn raw_applicant<'p>(&self, path: &'p str) -> &'p str {
         let mut segments = self.path.split('/').zip(path.split('/'));
         segments.find(|(own, _)| *own == APPLICANT).map_or("", |(_, raw)| raw)
     }
 
-    /// Returns true if a call continues after its client has disconnected.
+    /// Returns true if a request must be completed after its client has disconnected.
     pub(in crate::service) fn survives_disconnect(&self) -> bool {
         matches!(self.handler, Handler::Write(_))
     }

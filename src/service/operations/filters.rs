@@ -1,4 +1,4 @@
-//! Operation 1: lists the fields that criteria may name.
+//! The endpoint that lists the fields that criteria may use (for operation 1).
 
 use axum::routing::MethodFilter;
 
@@ -17,9 +17,9 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Now(filters),
 };
 
-/// Returns the names of the fields that are visible to the token.
+/// Returns the names of the fields that the token may see.
 fn filters(call: &Call) -> Vec<u8> {
     let names: Vec<&str> = call.token.cache.catalog().names().collect();
-    // A list of strings always serializes.
+    // Serialising a list of strings cannot fail.
     serde_json::to_vec(&names).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! A latency tracker: remembers how long each search took, so that fast searches run on the connection's thread.
+//! A latency tracker. It remembers if a search was fast the last time. Fast searches run on the connection's thread.
 //!
-//! Moving a search to a blocking thread costs about 10 µs; most searches take 2 to 5 µs.
+//! Moving a search to a blocking thread costs about 10 µs. Most searches take only 2 to 5 µs.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,19 +9,20 @@ use std::time::Duration;
 /// The maximum time that a search may block a thread that serves connections.
 const FAST: Duration = Duration::from_micros(200);
 
-/// The maximum length of a body that can be fast, in bytes. Compiling a longer body may take longer than [`FAST`] if it is not cached.
+/// The maximum length in bytes of a body whose search can be fast. If the filter is not cached, compiling a longer body may take
+/// more time than [`FAST`].
 const FAST_BODY_BYTES: usize = 4 << 10;
 
 /// A table of the last latencies of searches, indexed by a hash of token, query and body.
 ///
-/// Searches with the same slot share one entry. A collision may choose the slower thread, but never changes a response.
+/// Searches with the same table index share one entry. Then a search may run on the slower thread, but its response is the same.
 pub(in crate::service) struct LatencyTracker {
     hasher: foldhash::quality::RandomState,
-    /// The last latencies in microseconds.
+    /// The last latency for each table index, in microseconds.
     last: Box<[AtomicU32]>,
 }
 
-/// The table index of a search; `None` if its body is too long.
+/// The table index of a search. `None` if the body of the search is too long.
 #[derive(Clone, Copy)]
 pub(super) struct Slot(Option<usize>);
 
@@ -33,7 +34,7 @@ impl LatencyTracker {
         Self { hasher: foldhash::quality::RandomState::default(), last }
     }
 
-    /// Returns the slot of a search. `token` is the memory address of the token.
+    /// Returns the table index of a search. `token` is the memory address of the token.
     pub(super) fn slot(&self, token: usize, query: Option<&str>, body: &[u8]) -> Slot {
         if body.len() > FAST_BODY_BYTES {
             return Slot(None);
@@ -52,7 +53,8 @@ impl LatencyTracker {
     pub(super) fn record(&self, slot: Slot, took: Duration) {
         let Some(last) = slot.0.and_then(|at| self.last.get(at)) else { return };
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        // Stored only if the decision changes: a store invalidates the cache line of all threads that read it.
+        // The latency is stored only if it changes the decision. Each store invalidates the cache line for all threads that read
+        // it.
         let (was, is) = (u128::from(last.load(Ordering::Relaxed)), u128::from(took));
         if (was <= FAST.as_micros()) != (is <= FAST.as_micros()) {
             last.store(took, Ordering::Relaxed);

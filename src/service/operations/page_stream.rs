@@ -1,7 +1,7 @@
-//! Streams large pages of cases in chunks.
+//! Streams large pages of cases as response bodies, chunk by chunk.
 //!
-//! Each chunk is read on a blocking thread when the connection can accept a chunk. So no thread ever waits for a client. All documents are
-//! measured before the first chunk is sent.
+//! Each chunk is read on a blocking thread, but only when the connection can accept a chunk. So no thread waits for a client. All
+//! documents of the page are measured before the first chunk is sent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use crate::service::http::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
 
 impl Rest {
-    /// Creates the body of a response that starts with `first`.
+    /// Creates a response body that starts with the text `first`, and continues with the rest of the page.
     ///
     /// # Errors
-    /// Returns 400 if the response exceeds its limit, 503 if the token has used up its share of memory, or the error of reading the file.
+    /// Returns an error with status 400 if the response exceeds its size limit, and with status 503 if the share of memory of the
+    /// token is used up. Returns an error if the file cannot be read.
     pub(super) async fn stream(
         self,
         first: String,
@@ -28,7 +29,7 @@ impl Rest {
         mut reservation: Reservation,
         deadline: ResponseDeadline,
     ) -> Result<Body, Failure> {
-        // Two chunks: one is written while the next is read.
+        // Two chunks may be in memory: the connection writes one chunk while the next chunk is read.
         if !reservation.grow_to(CHUNK_BYTES.saturating_mul(2)) {
             return Err(Failure::overloaded());
         }
@@ -57,17 +58,17 @@ impl Rest {
     }
 }
 
-/// A reader of the chunks of one page.
+/// A reader of the remaining chunks of one page.
 struct Reader {
     shared: Arc<ServiceState>,
     rest: Rest,
     reservation: Arc<Reservation>,
 }
 
-/// A response body that reads its chunks on demand.
+/// A response body that reads its chunks when the connection needs them.
 struct PageStream {
     state: State,
-    /// The number of bytes that are not sent yet.
+    /// The number of bytes that have not been sent yet.
     remaining: u64,
     deadline: ResponseDeadline,
 }
@@ -75,14 +76,14 @@ struct PageStream {
 type Reading = Pin<Box<dyn Future<Output = Result<(String, Reader), Failure>> + Send>>;
 
 enum State {
-    /// The first chunk, which the search has read.
+    /// The body has not returned the first chunk yet. The search has already read it.
     First(String, Reader),
     Idle(Reader),
     Reading(Reading),
     Ended,
 }
 
-/// A chunk in memory, with the reservation of its response.
+/// A chunk in memory, with the memory reservation of its response.
 struct Chunk {
     text: String,
     _reservation: Arc<Reservation>,
@@ -107,7 +108,7 @@ impl Reader {
 }
 
 impl PageStream {
-    /// Wraps a chunk in a frame, and updates the state.
+    /// Wraps a chunk in an HTTP frame, and updates the state.
     fn frame(&mut self, text: String, reader: Reader) -> Frame<Bytes> {
         self.remaining = self.remaining.saturating_sub(text.len() as u64);
         let bytes = Bytes::from_owner(Chunk { text, _reservation: Arc::clone(&reader.reservation) });
@@ -156,12 +157,12 @@ impl Drop for PageStream {
     }
 }
 
-/// The error of a chunk that could not be read. It closes the connection.
+/// The error for a chunk that could not be read. It makes hyper close the connection.
 #[derive(Debug)]
 struct StreamError;
 
 impl StreamError {
-    /// Logs the cause.
+    /// Logs the cause of the failure.
     fn log(failure: Failure) -> Self {
         let cause = failure.cause().unwrap_or(failure.description());
         tracing::error!(cause, "cannot read the rest of a response; the connection is closed");

@@ -1,8 +1,9 @@
-//! Builds the response text of a page of cases, in chunks.
+//! Builds the response text of a page of cases, in one piece or in chunks.
 //!
-//! The search itself reads up to [`CHUNK_BYTES`] of documents. If the page is longer, all its remaining documents are measured first. Then
-//! the length of the response is known, and a page over [`max_response_bytes`](crate::service::ServiceOptions::max_response_bytes) is rejected. The
-//! rest is read in chunks. All chunks come from one snapshot, so later writes do not change the page.
+//! The search itself reads up to [`CHUNK_BYTES`] of documents. If the page is longer, all its remaining documents are measured
+//! first. Then the length of the response is known. A page over
+//! [`max_response_bytes`](crate::service::ServiceOptions::max_response_bytes) is rejected. Otherwise, the rest is read in chunks.
+//! All chunks come from one snapshot, so later writes do not change the page.
 
 #[cfg(feature = "postgres")]
 use std::ops::ControlFlow;
@@ -24,39 +25,39 @@ use crate::service::http::outgoing::Outgoing;
 use crate::stop::StopConditions;
 use crate::store::{FoundPage, Store};
 
-/// The size of a chunk in bytes, unless one document is larger.
+/// The size of a chunk in bytes. A chunk is larger if a single document is larger.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
-/// The total size of the documents that are measured at a time, in bytes. Other requests can run in between.
+/// The total size of the documents that one measuring step reads, in bytes. Other requests can run between the steps.
 const MEASURE_BYTES: usize = 1 << 20;
-/// The number of documents that are measured at a time.
+/// The maximum number of documents that one measuring step reads.
 const MEASURE_DOCUMENTS: usize = 1024;
 
-/// The reserved size of the JSON text around the documents, in bytes.
+/// The size that is reserved for the JSON text around the documents, in bytes.
 const FRAME_BYTES: usize = 128;
 
 /// The result of a search.
 pub(super) enum Found {
-    /// The whole response text.
+    /// The complete response text.
     Whole(String),
-    /// The start of a response text, and the rest of the page.
+    /// The start of the response text, and the rest of the page.
     Begun { first: String, rest: Rest },
 }
 
-/// The part of a page that is not read yet.
+/// The part of a page that has not been read yet.
 pub(super) struct Rest {
     page: FoundPage,
     token: Arc<AppToken>,
-    /// The text after the last document.
+    /// The response text after the last document.
     end: String,
     frame: AnswerFrame,
     /// The index of the next document.
     next: usize,
-    /// The conditions under which the search is to be stopped.
+    /// The conditions that stop the search.
     pub(super) stop: StopConditions,
 }
 
-/// A page to search for.
+/// A page that is to be searched for.
 pub(super) struct NewPage<'r> {
     pub(super) request: &'r SearchRequest,
     pub(super) token: &'r Arc<AppToken>,
@@ -65,7 +66,7 @@ pub(super) struct NewPage<'r> {
 }
 
 impl NewPage<'_> {
-    /// Searches the store and reads the page or its start. Also returns the number of rows examined.
+    /// Searches the store, and reads the page or its start. Also returns the number of rows that the search examined.
     pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
@@ -88,14 +89,15 @@ impl NewPage<'_> {
         Ok((Found::Begun { first, rest }, examined))
     }
 
-    /// Returns the text after the last document.
+    /// Returns the response text after the last document.
     fn end(&self, frame: AnswerFrame, total: Option<u64>) -> String {
         let mut end = String::with_capacity(FRAME_BYTES);
         frame.end(&mut end, total, (self.request.offset, self.request.limit));
         end
     }
 
-    /// Searches PostgreSQL. Buffers the whole page, so that the connection is free for other searches; `reservation` grows with the page.
+    /// Searches PostgreSQL. Buffers the whole page, so that the database connection is free for other searches. `reservation` grows
+    /// with the page.
     #[cfg(feature = "postgres")]
     pub(super) fn fetch(
         &self,
@@ -104,7 +106,7 @@ impl NewPage<'_> {
     ) -> Result<Found, Failure> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES);
         let mut part = Part::first(self.token.projection.as_ref(), max_bytes, 0);
-        // A page of one case is always answered: no smaller limit is possible.
+        // A page of one case is always returned, because no smaller page is possible.
         part.may_be_larger = true;
         let mut has_memory = true;
         let mut is_whole = true;
@@ -135,18 +137,20 @@ impl Rest {
         self.token.projection.as_ref()
     }
 
-    /// Returns the known part of the size of the response text, after `first_bytes` of it were read.
+    /// Returns the size of the response text without the documents of the rest. `first_bytes` is the length of the text that was
+    /// already read.
     pub(super) fn size(&self, first_bytes: usize) -> Size {
         let bytes = first_bytes.saturating_add(self.end.len());
         Size { bytes, largest: 0, frame: self.frame, next: self.next, is_over: false }
     }
 
-    /// Returns true if all documents of the page are measured.
+    /// Returns true if all documents of the page have been measured.
     pub(super) fn is_measured(&self, size: &Size) -> bool {
         size.next >= self.page.len()
     }
 
-    /// Measures the next documents, up to [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`]. They are a part of the search, which may be stopped.
+    /// Measures the next documents: up to [`MEASURE_BYTES`] or [`MEASURE_DOCUMENTS`]. Measuring is part of the search, so it may be
+    /// stopped.
     pub(super) fn measure(&self, store: &Store, before: Size, max_bytes: usize) -> Result<Size, Failure> {
         let new = || Measuring {
             projection: self.projection(),
@@ -174,7 +178,7 @@ impl Rest {
     }
 }
 
-/// Returns the error for a page that exceeds the limit with the item at `index`.
+/// Returns the error for a page that exceeds the size limit with the item at `index`.
 pub(super) fn too_large(index: usize, max_bytes: usize) -> Failure {
     let found = format!("a page that exceeds {max_bytes} bytes at `list.items[{index}]`");
     let expected = format!("a smaller page, such as {}", quote(&format!("limit={index}")));
@@ -182,7 +186,7 @@ pub(super) fn too_large(index: usize, max_bytes: usize) -> Failure {
     Failure::from(Errors::from(error)).coded(error_codes::ANSWER_TOO_LARGE)
 }
 
-/// A part of a page that is being written as text.
+/// A part of a page whose text is being written.
 struct Part<'t> {
     projection: Option<&'t Projection>,
     text: String,
@@ -191,22 +195,22 @@ struct Part<'t> {
     next: usize,
     /// The maximum size of the text in bytes.
     max_bytes: usize,
-    /// True if the next document is written even if the text then exceeds `max_bytes`.
+    /// True if the next document is written even if it makes the text longer than `max_bytes`.
     may_be_larger: bool,
-    /// The number of documents to reserve memory for. 0 after the memory is reserved.
+    /// The number of documents for which memory is to be reserved. 0 after the memory has been reserved.
     expected: usize,
     failure: Option<Failure>,
 }
 
 impl<'t> Part<'t> {
-    /// Starts a page of `expected` cases.
+    /// Starts the text of a page of `expected` cases.
     fn first(projection: Option<&'t Projection>, max_bytes: usize, expected: usize) -> Self {
         let mut text = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut text);
         Self { projection, text, frame, next: 0, max_bytes, may_be_larger: false, expected, failure: None }
     }
 
-    /// Continues a page with the document at `next`.
+    /// Continues the text of a page with the document at index `next`.
     fn next(projection: Option<&'t Projection>, frame: AnswerFrame, next: usize) -> Self {
         let text = String::with_capacity(CHUNK_BYTES.saturating_add(FRAME_BYTES));
         Self {
@@ -221,7 +225,7 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// Writes a document. Returns false if it belongs to the next part, or after a failure.
+    /// Writes a document to the text. Returns false if the document belongs to the next part, or after a failure.
     fn push(&mut self, document: &str) -> bool {
         let mut projected = Vec::new();
         let document = match visible(self.projection, document, &mut projected) {
@@ -236,14 +240,14 @@ impl<'t> Part<'t> {
             return false;
         }
         if self.expected > 0 {
-            // Documents usually have about the same size.
+            // The documents of a page usually have similar sizes.
             let size = document.len().saturating_add(document.len() / 8).saturating_mul(self.expected);
             self.text.reserve(size.min(self.max_bytes).saturating_add(FRAME_BYTES));
             self.expected = 0;
         }
         let (len, capacity) = (self.text.len(), self.text.capacity());
         if capacity.saturating_sub(len) < bytes {
-            // Large texts grow by an eighth: doubling them would waste memory.
+            // A large text grows by an eighth of its length, because doubling it would waste memory.
             let more = if len < MEASURE_BYTES { len } else { len / 8 };
             self.text.reserve_exact(more.max(bytes).saturating_add(FRAME_BYTES));
         }
@@ -258,7 +262,7 @@ impl<'t> Part<'t> {
     }
 }
 
-/// Returns the part of a document that the token may see. If that is not the whole document, writes the part to `projected`.
+/// Returns the part of a document that the token may see. If this is not the whole document, the part is written to `projected`.
 fn visible<'d>(
     projection: Option<&Projection>,
     document: &'d str,
@@ -270,21 +274,21 @@ fn visible<'d>(
     std::str::from_utf8(projected).map_err(|_| Failure::internal("a projected case is not UTF-8"))
 }
 
-/// The size of a response, computed document by document.
+/// The size of a response. It is computed document by document.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
-    /// The size of the whole response, without the documents that are not measured yet, in bytes.
+    /// The size of the response in bytes, without the documents that have not been measured yet.
     pub(super) bytes: usize,
-    /// The size of the largest measured document, in bytes.
+    /// The size of the largest document measured so far, in bytes.
     pub(super) largest: usize,
     frame: AnswerFrame,
-    /// The index of the next document.
+    /// The index of the next document to measure.
     pub(super) next: usize,
-    /// True if the response would exceed its limit with the next document.
+    /// True if the next document would make the response exceed its size limit.
     pub(super) is_over: bool,
 }
 
-/// A measurement in progress.
+/// A running measurement of documents.
 struct Measuring<'t> {
     projection: Option<&'t Projection>,
     size: Size,
@@ -295,7 +299,7 @@ struct Measuring<'t> {
 }
 
 impl Measuring<'_> {
-    /// Measures a document. Returns false if the measurement must stop.
+    /// Measures a document. Returns false if this measuring step must end.
     fn push(&mut self, document: &str) -> bool {
         let mut projected = Vec::new();
         let bytes = match visible(self.projection, document, &mut projected) {
@@ -306,7 +310,7 @@ impl Measuring<'_> {
             }
         };
         let all = self.size.bytes.saturating_add(bytes);
-        // A page of one case is always answered: no smaller limit is possible.
+        // A page of one case is always returned, because no smaller page is possible.
         if all > self.max_bytes && self.size.next > 0 {
             self.size.is_over = true;
             return false;

@@ -1,16 +1,16 @@
-//! The query parameters of an endpoint, and the detection of misspelt parameters.
+//! Checks the query parameters of an endpoint, and detects misspelt parameter names.
 
 use strsim::damerau_levenshtein;
 
 use crate::error::{Error, ErrorKind, Errors, quote, quote_all};
 
-/// The query parameters that an endpoint knows, in the order of the OpenAPI document.
+/// The query parameters that an endpoint accepts, in the order of the OpenAPI document.
 pub(in crate::service) struct Parameters {
     pub(in crate::service) known: &'static [&'static str],
     pub(in crate::service) unsupported: Option<Unsupported>,
 }
 
-/// A parameter that other services support, and the error text that names the replacement.
+/// A parameter that other services support, and an error text that describes the replacement here.
 pub(in crate::service) struct Unsupported {
     pub(in crate::service) name: &'static str,
     pub(in crate::service) expected: &'static str,
@@ -20,13 +20,14 @@ impl Parameters {
     pub(in crate::service) const NONE: Self = Self { known: &[], unsupported: None };
 }
 
-/// The maximum edit distance of a misspelt name.
+/// The maximum edit distance between a misspelt name and the known name.
 const MAX_EDITS: usize = 2;
 
-/// The maximum length of a name that is checked, in bytes. Computing the distance takes quadratic time.
+/// The maximum length of a name whose edit distance is computed, in bytes. The computation takes quadratic time.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Returns the nearest known name within [`MAX_EDITS`] edits (Damerau-Levenshtein distance), ignoring case.
+/// Returns the known name with the smallest edit distance (Damerau-Levenshtein), ignoring case. The distance must be at most
+/// [`MAX_EDITS`].
 pub(in crate::service) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     if name.is_empty() || name.len() > MAX_NAME_BYTES {
         return None;
@@ -39,7 +40,7 @@ pub(in crate::service) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&
 
 /// Returns an error if the unknown parameter `name` is similar to a known or an unsupported parameter.
 ///
-/// Other unknown parameters are ignored, because clients may send their own parameters for caches and proxies.
+/// Other unknown parameters are ignored, because clients may send parameters for caches and proxies.
 pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
     let known = parameters.known;
     let found = format!("the query parameter {}", quote(name));
@@ -54,10 +55,10 @@ pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
     unsupported.map(|own| Error::new(ErrorKind::UnknownKey, 0, found, own.expected))
 }
 
-/// Checks the names of the parameters of a query.
+/// Checks the parameter names in a query string.
 ///
 /// # Errors
-/// Returns the first ten [misspelt] parameters.
+/// Returns the errors of the first ten [misspelt] parameters.
 pub(in crate::service) fn check(parameters: &Parameters, query: Option<&str>) -> Result<(), Errors> {
     let names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
     let unknown = names.filter(|name| !parameters.known.contains(&&**name));

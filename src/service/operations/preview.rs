@@ -1,4 +1,4 @@
-//! Operation 3: preview of a profile by its share token.
+//! The endpoint of operation 3: returns the preview of a profile for a share token.
 
 use axum::routing::MethodFilter;
 
@@ -23,7 +23,7 @@ fn preview(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Ve
     let query = call.query.as_deref().unwrap_or_default();
     let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "shareToken");
     let token = tokens.next().map(|(_, token)| token).unwrap_or_default();
-    // Two tokens are as invalid as no token.
+    // A request with two share tokens is rejected like a request without a share token.
     let token = if tokens.next().is_none() { &*token } else { "" };
     Ok(domain::preview_in(&shared.store, token, now(), room)?.into_bytes())
 }

@@ -1,4 +1,4 @@
-//! Operation 1: searches cases.
+//! The endpoint of operation 1: searches cases.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
 
 pub(super) const PARAMETERS: Parameters = Parameters { known: &NAMES, unsupported: None };
 
-/// Answers a search: on this thread if it was fast the last time, otherwise on a blocking thread.
+/// Runs a search. If the same search was fast the last time, it runs on this thread, otherwise on a blocking thread.
 ///
-/// A page that is larger than one chunk is streamed.
+/// If the page is larger than one chunk, the response is streamed.
 async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> {
     let slot = shared.latency.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
-    // After a failed write, a read may have to reopen the file, which blocks.
+    // After a failed write, a read may have to reopen the file, which blocks the thread.
     let is_fast = shared.source.is_in_memory() && shared.latency.was_fast(slot) && !shared.writes_fail();
     let (token, deadline) = (Arc::clone(&call.token), call.deadline.clone());
     let stop = SearchStop::after(shared.options.search_timeout);
@@ -57,7 +57,7 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     let found = if is_fast {
         shared.run(run)
     } else {
-        // A search that is stopped ends soon, so its result is awaited.
+        // A stopped search ends soon, so the task still waits for its result.
         let watching = async {
             client.gone().await;
             guard.cancel();
@@ -107,7 +107,7 @@ fn search_now(
 }
 
 impl ServiceState {
-    /// Counts a search that failed because it was stopped.
+    /// Counts the search if it failed because it was stopped.
     pub(in crate::service) fn count_if_stopped(&self, failure: &Failure, stop: &StopConditions) {
         if failure.is_stop() {
             self.metrics.count_stopped(stop.is_cancelled());
@@ -115,11 +115,11 @@ impl ServiceState {
     }
 }
 
-/// The query string of a search.
+/// The query string of a search, parsed.
 struct Query<'q> {
-    /// The values, in the order of [`NAMES`].
+    /// The values of the parameters, in the order of [`NAMES`].
     values: [Option<Cow<'q, str>>; NAMES.len()],
-    /// The errors of duplicate and misspelt names.
+    /// The errors for duplicate and misspelt parameter names.
     errors: Vec<Error>,
 }
 

@@ -1,4 +1,4 @@
-//! Operation 2: required documents status.
+//! The endpoint of operation 2: returns the required documents status of an applicant.
 
 use axum::routing::MethodFilter;
 

@@ -1,6 +1,6 @@
-//! The table of endpoints, from which the router, permissions, logs and metrics are derived.
+//! The table of all endpoints. The router, permissions, logs and metrics are derived from it.
 //!
-//! A test compares it with the OpenAPI document.
+//! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
 use super::{aml_case, filters, preview, search, step_status, update_info};

@@ -1,4 +1,4 @@
-//! Operation 5: update of extracted info.
+//! The endpoint of operation 5: changes the extracted data of an applicant.
 
 use axum::routing::MethodFilter;
 
@@ -19,7 +19,8 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Write(update_info),
 };
 
-/// No parameters, and an error for `unsetFields`, which clears members in other services. Here, `null` in the body clears a member.
+/// The endpoint has no parameters. `unsetFields` is an error: in other services, it clears members. Here, `null` in the body clears
+/// a member.
 pub(super) const PARAMETERS: Parameters = Parameters {
     known: &[],
     unsupported: Some(Unsupported {
