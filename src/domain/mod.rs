@@ -36,7 +36,7 @@
 //!   the form `+0000`. The import counts the values of these two members that have no offset.
 //!
 //! **`levels`**, by `name`: `type` (*decides*) is `standard`, the default, or `applicantActions`. Only a level for applicant actions
-//! may have the step `PAYMENT_METHODS`. `docSets` (required) is the list of steps, in the order in which the answers have them. A step
+//! may have the step `PAYMENT_METHODS`. `docSets` (required) is the list of steps, in the order in which answers list them. A step
 //! has these members:
 //!
 //! | member | meaning |

@@ -1,12 +1,13 @@
-//! The table of error codes. Every error response of the service has an entry in it.
+//! The table of error codes. Every error response of the service has an entry in the table.
 //!
-//! Tests compare it with the responses, the table in the docs of the module `service` and the schema of the OpenAPI document.
+//! Tests compare the table with the responses, with the table in the docs of the module `service`, and with the schema in the
+//! OpenAPI document.
 
 use crate::error::{ErrorKind, Errors};
 
-/// An entry of the table of error codes. Clients distinguish errors by its `errorCode` and `type`.
+/// An entry of the table of error codes. Its `errorCode` and `type` tell clients which error occurred.
 ///
-/// A number never changes its meaning. The first digit of the number is the first digit of the status.
+/// The meaning of an `errorCode` never changes. Its first digit is the first digit of the HTTP status.
 ///
 /// ```
 /// use casefilter::envelope::ErrorCode;
@@ -26,7 +27,7 @@ const fn row(number: u32, error_type: &'static str, status: u16, meaning: &'stat
     ErrorCode { number, error_type, status, meaning, kind: None }
 }
 
-/// Returns an entry for an error in a body or a query parameter: status 400.
+/// Creates an entry for an error in a body or a query parameter. Its status is 400.
 const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> ErrorCode {
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
@@ -99,7 +100,7 @@ const SEARCH_TIMEOUT: ErrorCode = ErrorCode {
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
 impl ErrorCode {
-    /// All entries, sorted by number.
+    /// All entries, sorted by `errorCode`.
     pub const ALL: &'static [Self] = &[
         BAD_REQUEST,
         INVALID_APPLICANT,
@@ -185,7 +186,7 @@ impl ErrorCode {
         self.status
     }
 
-    /// Returns the meaning, in a few words.
+    /// Returns a short description of the error.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         self.meaning
@@ -196,13 +197,13 @@ impl ErrorCode {
         errors.as_slice().first().map_or(INVALID_PARAMETERS, |error| Self::of_kind(error.kind))
     }
 
-    /// Returns the entry for an error in a body or a parameter.
+    /// Returns the entry for an error of this kind in a body or a parameter.
     pub(crate) fn of_kind(kind: ErrorKind) -> Self {
         Self::ALL.iter().find(|row| row.kind == Some(kind)).copied().unwrap_or(INVALID_PARAMETERS)
     }
 
-    /// Returns the first entry with a status, for an error without further details. Falls back to the general entry if no entry has this
-    /// status.
+    /// Returns the first entry with this status, for an error without further details. If no entry has the status, returns the
+    /// general entry for client errors (4000) or for server errors (5000).
     #[cfg(feature = "service")]
     pub(crate) fn of_status(status: u16) -> Self {
         let general = if status < 500 { BAD_REQUEST } else { INTERNAL };
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn every_kind_that_a_request_can_have_has_a_row() {
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
-        // These kinds are about case documents, files and hosts, not about requests. A cancelled search has no response.
+        // These kinds are about case documents, files and hosts, and not about requests. A cancelled search has no response.
         let others = [
             "bad_id",
             "case_too_large",

@@ -1,7 +1,7 @@
-//! The error envelope of the interface: the JSON that describes the errors in a request to its client.
+//! The error envelope: the JSON object that tells a client which errors its request has.
 //!
-//! The service (feature `service`) and `casefilter search --requests` answer with it. A host with its own HTTP server can use the
-//! same form.
+//! The service (feature `service`) and `casefilter search --requests` respond with it. A host with its own HTTP server can use the
+//! same envelope.
 
 pub(crate) mod error_codes;
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Errors};
 
 pub use error_codes::ErrorCode;
 
-/// The JSON object that describes a failed request. The service sends it, and the command line prints it. It serialises with the
-/// feature `serde`.
+/// The JSON object that describes a failed request. The service sends it, and the command line prints it. The feature `serde` makes
+/// it serialisable.
 ///
 #[cfg_attr(feature = "serde", doc = "```")]
 #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
@@ -30,18 +30,18 @@ pub struct Envelope {
     pub code: u16,
     /// The correlation id of the failed request.
     pub correlation_id: String,
-    /// A description of the errors.
+    /// A description of all errors.
     pub description: String,
-    /// The number of the error, from the table [`ErrorCode::ALL`].
+    /// The `errorCode` of the first error, from the table [`ErrorCode::ALL`].
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub error_code: Option<u32>,
-    /// The name of the error, from the same table.
+    /// The `type` of the first error, from the same table.
     #[cfg_attr(feature = "serde", serde(rename = "type", skip_serializing_if = "Option::is_none"))]
     pub error_type: Option<&'static str>,
 }
 
 impl Envelope {
-    /// Returns the envelope for a request whose body or parameters are wrong: status 400.
+    /// Creates the envelope for a request with an invalid body or invalid parameters. Its status is 400.
     #[must_use]
     pub fn invalid(correlation_id: impl Into<String>, errors: &Errors) -> Self {
         let row = ErrorCode::of_errors(errors);
@@ -54,7 +54,7 @@ impl Envelope {
         }
     }
 
-    /// Returns the envelope for a search that was [stopped](Error::is_stop) at its deadline: status 503.
+    /// Creates the envelope for a search that was [stopped](Error::is_stop) at its deadline. Its status is 503.
     ///
     /// ```
     /// use casefilter::envelope::Envelope;
