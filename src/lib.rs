@@ -86,7 +86,8 @@
 //!
 //! - [`guide::criteria`]: the filter language, with truth tables.
 //! - [`guide::catalogues`]: your own fields, and the formats that documents must have.
-//! - [`guide::embedding`]: threads, async, limits, updates, tenants, saved filters, errors for your clients, an axum handler, tests.
+//! - [`guide::embedding`]: threads, async, limits, updates, tenants, saved filters, errors for your clients, an axum handler,
+//!   tests.
 //! - `examples/` in the repository: complete programs, each under 80 lines.
 //! - [`guide`]: all chapters. [`Engine`], [`Filter`] and [`Catalog`] are the types to start with.
 

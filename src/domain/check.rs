@@ -25,8 +25,8 @@ const MAX_FAULTS: usize = 10;
 /// A record that passed the check and can be stored.
 #[derive(Debug)]
 pub(super) struct Checked<'t> {
-    /// The text to store. In this text, integer ids are strings, `D` is replaced by `DEU`, some times are converted to UTC, and invalid
-    /// parts are left out.
+    /// The text to store. In this text, integer ids are strings, `D` is replaced by `DEU`, some times are converted to UTC, and
+    /// invalid parts are left out.
     pub(super) text: Cow<'t, str>,
     /// The first ten faults, with their paths in the input. A strict import rejects a record that has any fault.
     pub(super) faults: Vec<Error>,

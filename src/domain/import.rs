@@ -52,8 +52,9 @@ pub fn import_records<E: From<StoreError>>(
 /// Imports records of one kind in strict or lenient mode; see [`import_records`].
 ///
 /// A lenient import leaves out the smallest optional part that contains a fault: an optional member, or an element of an optional
-/// list. A member whose absence has a meaning of its own is not such a part, for example `active` or the `countries` of a step. If no
-/// optional part contains the fault, the import skips the whole record. The report lists the parts and records that were left out.
+/// list. A member whose absence has a meaning of its own is not such a part, for example `active` or the `countries` of a step. If
+/// no optional part contains the fault, the import skips the whole record. The report lists the parts and records that were left
+/// out.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records_in};

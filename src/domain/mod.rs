@@ -18,15 +18,15 @@
 //! # Records
 //!
 //! [`import_records`] and `casefilter import --kind …` import records, one per line. [`export_records`] and
-//! `casefilter export --kind …` export them. Import a record after the records that it refers to: first levels, then applicants, then documents and
-//! AML cases. `docs/operations.md` describes each kind of record with examples. `tests/data/domain` has sample records of all four
-//! kinds.
+//! `casefilter export --kind …` export them. Import a record after the records that it refers to: first levels, then applicants,
+//! then documents and AML cases. `docs/operations.md` describes each kind of record with examples. `tests/data/domain` has sample
+//! records of all four kinds.
 //!
 //! If one member is invalid, a strict import rejects the whole file, and reports the line and the path. A lenient import
 //! ([`import_records_in`]) leaves out the smallest optional part that contains the fault: an optional member, or an element of an
-//! optional list. A required member is not such a part. Neither is a member whose absence has a meaning of its own (marked *decides*
-//! below). If no optional part contains the fault, the import skips the record. The report lists the parts and records that were left
-//! out. If the level of an applicant is not stored, a lenient import stores the applicant without the level.
+//! optional list. A required member is not such a part. Neither is a member whose absence has a meaning of its own (marked
+//! *decides* below). If no optional part contains the fault, the import skips the record. The report lists the parts and records
+//! that were left out. If the level of an applicant is not stored, a lenient import stores the applicant without the level.
 //!
 //! - *Ids* are strings, or integers, which are converted to strings.
 //! - *Countries* are codes of ISO 3166-1 alpha-3, or of machine-readable travel documents (ICAO Doc 9303 part 3, section 5: `XXA`,
@@ -35,9 +35,9 @@
 //!   without an offset. The exceptions are `review.createDate` and `review.reviewDate`: answers write them with their offset, in
 //!   the form `+0000`. The import counts the values of these two members that have no offset.
 //!
-//! **`levels`**, by `name`: `type` (*decides*) is `standard`, the default, or `applicantActions`. Only a level for applicant actions
-//! may have the step `PAYMENT_METHODS`. `docSets` (required) is the list of steps, in the order in which answers list them. A step
-//! has these members:
+//! **`levels`**, by `name`: `type` (*decides*) is `standard`, the default, or `applicantActions`. Only a level for applicant
+//! actions may have the step `PAYMENT_METHODS`. `docSets` (required) is the list of steps, in the order in which answers list them.
+//! A step has these members:
 //!
 //! | member | meaning |
 //! |---|---|
@@ -79,15 +79,15 @@
 //!
 //! 1. *The text itself.* A language is ruled out if its alphabet lacks a letter of the text, or if the text breaks its spelling
 //!    rules. `і ї є ґ` and the ending `-ський` are not Russian. `ъ` before any letter except `е ё ю я` is Bulgarian. An apostrophe
-//!    between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё` and the ending `-ский` are not Ukrainian. `и` is not
-//!    Ukrainian at the start of a word, after a vowel, or before `а е и о у ю я`.
-//! 2. *The other texts of the person*, in the order `firstName`, `lastName`, `placeOfBirth`, by the same rules. A text that would rule
-//!    out all remaining languages is ignored.
+//!    between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё` and the ending `-ский` are not Ukrainian. `и` is
+//!    not Ukrainian at the start of a word, after a vowel, or before `а е и о у ю я`.
+//! 2. *The other texts of the person*, in the order `firstName`, `lastName`, `placeOfBirth`, by the same rules. A text that would
+//!    rule out all remaining languages is ignored.
 //! 3. *The country*: the first country whose language has not been ruled out. The order is `idDocs[].country`, `country`,
-//!    `countryOfBirth`. Countries that do not write Cyrillic are no evidence. So a Ukrainian name in a German document is Ukrainian if
-//!    `countryOfBirth` is `UKR`.
-//! 4. *Otherwise* Russian. If Russian has been ruled out, the first possible language of Ukrainian, Belarusian, Serbian, Macedonian,
-//!    Bulgarian, Kazakh.
+//!    `countryOfBirth`. Countries that do not write Cyrillic are no evidence. So a Ukrainian name in a German document is Ukrainian
+//!    if `countryOfBirth` is `UKR`.
+//! 4. *Otherwise* Russian. If Russian has been ruled out, the first possible language of Ukrainian, Belarusian, Serbian,
+//!    Macedonian, Bulgarian, Kazakh.
 //!
 //! | language | its own letters and endings | countries | rules |
 //! |---|---|---|---|
@@ -121,9 +121,9 @@
 //!   those of the newest document. The images of the newest document come first. Within a document, images of the front side come
 //!   first. For `COMPANY`, the parts come in the order of the table above.
 //! - One RED review makes the step RED. If all reviews are GREEN, the step is GREEN. Otherwise, `reviewResult` has no answer. (The
-//!   interface document requires `reviewResult` even then, if the applicant has provided anything for the step.) The reject type is the
-//!   most severe type of the RED reviews: FINAL before RETRY. The comments are the distinct comments of the reviews that decided the
-//!   result, one per line.
+//!   interface document requires `reviewResult` even then, if the applicant has provided anything for the step.) The reject type is
+//!   the most severe type of the RED reviews: FINAL before RETRY. The comments are the distinct comments of the reviews that
+//!   decided the result, one per line.
 //! - `rejectLabels` of a review that is not RED are left out.
 //! - A step is unchecked if it depends on a step that is not approved, or that is itself unchecked. Neither an unchecked step nor
 //!   its images have a `reviewResult`.

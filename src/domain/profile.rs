@@ -101,8 +101,8 @@ pub fn create_share_token(
 /// profile.
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error if the
-/// store cannot be read or written.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error
+/// if the store cannot be read or written.
 pub fn redeem_share_token(
     store: &Store,
     share_token: &str,
@@ -132,8 +132,8 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
 /// answer has the steps of its level that apply to the type of the applicant.
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error if the
-/// store cannot be read.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error
+/// if the store cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     preview_in(store, share_token, now, &mut Room::new(&mut |_| true))
 }

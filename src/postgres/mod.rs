@@ -1,10 +1,10 @@
 //! Searches cases in a PostgreSQL table.
 //!
-//! A [`PostgresSource`] answers a [`SearchRequest`](crate::SearchRequest) from the table that `casefilter ddl --dialect postgres` creates.
-//! The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the same
-//! count, and the same documents byte for byte. Bodies, orders and pages are compiled before a statement is sent to the server, so
-//! errors and limits are also the same. `tests/postgres/run` verifies this on a real server, with the conformance vectors, random
-//! data, and every test of the service.
+//! A [`PostgresSource`] answers a [`SearchRequest`](crate::SearchRequest) from the table that `casefilter ddl --dialect postgres`
+//! creates. The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the
+//! same count, and the same documents byte for byte. Bodies, orders and pages are compiled before a statement is sent to the
+//! server, so errors and limits are also the same. `tests/postgres/run` verifies this on a real server, with the conformance
+//! vectors, random data, and every test of the service.
 //!
 //! `casefilter serve --source postgres://…` runs a service that searches cases in PostgreSQL. The four other operations of the
 //! service use the file of `--db`. `casefilter search --source postgres://…` searches from the command line.
@@ -61,9 +61,11 @@
 //!   [`statement_timeout`](PostgresOptions::statement_timeout).
 //! - Each connection keeps its last [`cached_statements`](PostgresOptions::cached_statements) statements prepared. Statements over
 //!   4 KiB are not kept. So varying criteria cannot fill the memory of the server.
-//! - The server plans each search for the values of that search. The best plan for a rare status is the worst plan for a common one.
+//! - The server plans each search for the values of that search. The best plan for a rare status is the worst plan for a common
+//!   one.
 //! - A connection is closed after any error.
-//! - At most [`max_waiting_searches`](PostgresOptions::max_waiting_searches) searches wait for a connection. Further searches fail at once.
+//! - At most [`max_waiting_searches`](PostgresOptions::max_waiting_searches) searches wait for a connection. Further searches fail
+//!   at once.
 //! - A search is cancelled when its future is dropped.
 //! - While the server is unavailable, searches fail immediately or after [`connect_timeout`](PostgresOptions::connect_timeout).
 //!   When the server is available again, the next search connects.
@@ -71,9 +73,10 @@
 //!
 //! # Performance
 //!
-//! Measured on a million sample cases in memory, over a Unix socket, one search at a time, with `casefilter search --source …
-//! --requests FILE`. A body that matches no case takes 0.3 ms. The newest 100 cases of `status = open` take 1.2 ms, and 13 ms with
-//! `countTotalItems`. PostgreSQL counts row by row; the embedded engine counts in microseconds (`benches/README.md`).
+//! Measured on a million sample cases in memory, over a Unix socket, one search at a time, with
+//! `casefilter search --source … --requests FILE`. A body that matches no case takes 0.3 ms. The newest 100 cases of
+//! `status = open` take 1.2 ms, and 13 ms with `countTotalItems`. PostgreSQL counts row by row; the embedded engine counts in
+//! microseconds (`benches/README.md`).
 //!
 //! # Connection strings
 //!

@@ -81,8 +81,8 @@ const BEGIN: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONL
 impl PostgresSource {
     /// Connects to a server and checks its table against the catalogue.
     ///
-    /// The connection string has the format of `libpq`: `postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require` or `host=…
-    /// dbname=…`. The [module docs](super#connection-strings) list the supported options.
+    /// The connection string has the format of `libpq`: `postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require` or
+    /// `host=… dbname=…`. The [module docs](super#connection-strings) list the supported options.
     ///
     /// ```no_run
     /// use casefilter::postgres::{PostgresOptions, PostgresSource};
@@ -159,7 +159,8 @@ impl PostgresSource {
     /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the table must be repaired.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
     ///   of the table, or if it hides the field of the order.
-    /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded column.
+    /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded
+    ///   column.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are
     ///   tested every two milliseconds. The statement is then cancelled on the server.
     ///

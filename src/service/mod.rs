@@ -17,9 +17,9 @@
 //!
 //! # Source of cases
 //!
-//! By default, searches read the cases in the database file. With `Service::with_source` (feature `postgres`, `casefilter serve
-//! --source`), they read a PostgreSQL table instead, and the cases in the file are ignored. Responses, errors, limits and the
-//! restrictions of tokens are the same.
+//! By default, searches read the cases in the database file. With `Service::with_source` (feature `postgres`,
+//! `casefilter serve --source`), they read a PostgreSQL table instead, and the cases in the file are ignored. Responses, errors,
+//! limits and the restrictions of tokens are the same.
 //!
 //! A temporary error of PostgreSQL (statement timeout, lost connection, no free connection) gives status 503, with `Retry-After`
 //! and a log entry. Any other error gives 500. `/readyz` is 503 while the source does not respond. The source is checked at most
@@ -221,9 +221,9 @@
 //! # Errors
 //!
 //! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
-//! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in `casefilter
-//! search --requests`. On the admin socket, `type` may be the name of a kind of store error, such as `refused`. Then there is no
-//! `errorCode`.
+//! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in
+//! `casefilter search --requests`. On the admin socket, `type` may be the name of a kind of store error, such as `refused`. Then
+//! there is no `errorCode`.
 //!
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|

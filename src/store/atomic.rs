@@ -59,7 +59,8 @@ impl AtomicFile {
     /// Creates a file with a name that no other file has.
     ///
     /// # Errors
-    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name is in use. Returns an error if the folder cannot be written.
+    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name is in use. Returns an error if the folder cannot be
+    /// written.
     pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         if fs::symlink_metadata(path).is_ok() {

@@ -30,7 +30,8 @@ pub enum StoreErrorKind {
     Corrupt,
     /// The system could not read or write the file, for example because the disk is full or the user has no permission.
     Io,
-    /// An earlier write failed, or the last writer did not close the file. Open the file again for writing to find out what is on disk.
+    /// An earlier write failed, or the last writer did not close the file. Open the file again for writing to find out what is on
+    /// disk.
     Failed,
     /// The store was opened for reading only.
     ReadOnly,
