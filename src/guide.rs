@@ -1,6 +1,6 @@
 //! A guide in chapters. Each chapter covers one task, with example programs that run.
 //!
-//! Read the [front page](crate) first. It has a first program and defines the five main terms. Then:
+//! Read the [front page](crate) first. It has a first program, and a table of the five nouns. Then:
 //!
 //! | chapter | read it to |
 //! |---|---|

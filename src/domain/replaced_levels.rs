@@ -17,7 +17,7 @@ const COMPARED: usize = 10_000;
 /// The types of applicants, in the order in which the notes on a level list them.
 const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Company];
 
-/// The levels of an import that replaced stored levels, and have steps for only one type of applicants.
+/// The levels of an import that replaced stored levels, and have a step that one type of applicants cannot have.
 ///
 /// Contains at most [`COMPARED`] levels. The comparison reads each stored applicant once.
 #[derive(Default)]

@@ -24,7 +24,8 @@
 //! A temporary error of PostgreSQL (statement timeout, lost connection, no free connection) gives status 503, with `Retry-After`
 //! and a log entry. Any other error gives 500. `/readyz` is 503 while the source does not respond. The source is checked at most
 //! once per second. Searches in PostgreSQL count towards [`concurrency`](ServiceOptions::concurrency). Configure fewer connections
-//! to PostgreSQL than that, so that searches do not block other operations. A search is not stopped if its client disconnects.
+//! to PostgreSQL than that, so that searches do not block other operations. If a search is stopped (see [threads](#threads)), its
+//! statement is cancelled on the PostgreSQL server.
 //!
 //! # Tokens
 //!
