@@ -11,7 +11,7 @@ pub enum Permission {
     ViewCases,
     /// The permission to read the status of an applicant's steps.
     ViewApplicants,
-    /// The permission to see the preview of a profile with its share token.
+    /// The permission to see the preview of a profile, given a share token for it.
     CreateApplicants,
     /// The permission to read AML cases.
     ViewAmlScreening,
