@@ -1,36 +1,39 @@
-//! Stopping of searches: by a flag that another thread sets, or at a deadline.
+//! Stops searches: by a flag that another thread sets, or at a deadline.
 //!
-//! The core has no clock. So a [`Deadline`] is a function of the host, which says whether the time has passed, and a [`CancelToken`] is a
-//! flag. A [`SearchRequest`](crate::SearchRequest) carries both. A search turns them into one [`StopCheck`], which its threads share. The
-//! first check that finds a reason to stop records it, and all later checks find the record. Each thread has a [`Pace`], which decides
-//! when to check.
+//! The core has no clock. So a [`Deadline`] wraps a function of the host program, which returns true if the time has passed. A
+//! [`CancelToken`] is a flag. A [`SearchRequest`](crate::SearchRequest) carries both. From them, a search creates one
+//! [`StopCheck`], which its threads share. The first call of the check that finds a reason to stop records the reason, and all
+//! later calls return true. Each thread has a [`Pace`], a work counter that decides when to call the check.
 //!
-//! # Where a search checks
+//! # When a search calls the check
 //!
-//! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset check before each batch.
-//! - Loops within a batch, and loops that are not about batches, add up an estimate of their work. Every [`CHECK_EVERY`] units they check:
-//!   planning (each node, each string that a pattern is tested on, each part of a long list of values), programs (each instruction), tests
-//!   of single rows (each member of the filter), key lookups, counts of listed rows, top rows (each leaf), and sorting (see `sort`).
+//! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset call it before each batch.
+//! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. These loops are in
+//!   planning (for each node, each string that a pattern is tested on, each part of a long list of values), programs (each
+//!   instruction), tests of single rows (each member of the filter), key lookups, counts of listed rows, top rows (each leaf), and
+//!   sorting (see `sort`).
 //!
-//! So the time between two checks depends neither on the number of cases nor on the size of the filter. It is below a millisecond with
-//! these exceptions, which are single passes over memory:
+//! So the time between two calls depends neither on the number of cases nor on the size of the filter. It is below a millisecond,
+//! with these exceptions:
 //!
-//! - A column of a batch with many values per row is scanned in one pass: about 1 ns for each value.
-//! - A string that is tested by a pattern is folded whole: about 5 ns for each byte.
-//! - The first search after small writes seals them: about 1 µs for each buffered case.
-//! - A sorted page that ends after millions of rows keeps them as candidates. When their list grows, it may be copied.
-//! - A count on several threads returns when its helpers have run. A helper may first wait for other work of the pool.
+//! - A column of a multi-valued field is scanned in one pass per batch: about 1 ns for each value.
+//! - A string that is tested by a pattern is first folded completely: about 5 ns for each byte.
+//! - The first search after small writes may seal them into columns: about 1 µs for each buffered case.
+//! - A sorted page that ends after millions of rows keeps these rows as candidates. When their list grows, it may be copied.
+//! - A count on several threads returns only when all its helper threads have finished. A helper may first wait for other work of
+//!   the thread pool.
 //!
 //! # What a stopped search leaves
 //!
-//! A loop that ends early leaves a partial result. Since the reason was recorded before, [`StopCheck::verdict`] is an error from then on.
-//! The end of each search returns the verdict, so no partial result becomes an answer. Results that other searches share (lazy columns,
-//! counts of deleted rows, orders of batches, string numbers of top rows) are never computed by a loop that checks.
+//! A loop that ends early leaves a partial result. The reason was recorded before, so [`StopCheck::verdict`] returns an error from
+//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. Loops that call the check never
+//! compute results that other searches share (lazy columns, counts of deleted rows, orders of batches, string numbers of top rows).
 //!
 //! # Cost
 //!
-//! Without a token and a deadline, a check is one comparison of a field of the [`Pace`]. With them, it is two relaxed loads and a call of
-//! the deadline: once for each batch that is evaluated, and once for each [`CHECK_EVERY`] units of work.
+//! Without a token and a deadline, a call of the check is one comparison of a field of the [`Pace`]. With them, it is two relaxed
+//! loads and a call of the deadline function: once for each batch that is evaluated, and once for each [`CHECK_EVERY`] units of
+//! work.
 
 mod check;
 mod sort;
