@@ -1,11 +1,11 @@
-//! Loops over columns and bitmaps that the compiler can vectorize. A kernel reads slices and writes words that the caller
+//! Kernels: loops over columns and bitmaps that the compiler can vectorize. A kernel reads slices and writes words that the caller
 //! provides.
 //!
-//! A test of `n` values writes a bitmap of `n.div_ceil(64)` words: bit `i % 64` of word `i / 64` is set if value `i` passes the
-//! test. It sets no bit after the last value.
+//! A kernel that tests `n` values writes a bitmap of `n.div_ceil(64)` words: bit `i % 64` of word `i / 64` is set if value `i`
+//! passes the test. It sets no bit after the last value.
 //!
-//! `equal`, `in_set`, `in_range` and `in_ranges` only set bits, so that their words must be zero at first or hold the result of
-//! another test. `any_of_row`, `non_empty` and `in_byte_set` overwrite their words.
+//! `equal`, `in_set`, `in_range` and `in_ranges` only set bits and never clear bits. So their words must be zero at first, or hold
+//! the result of another test. `any_of_row`, `non_empty` and `in_byte_set` overwrite their words.
 
 #![expect(
     clippy::indexing_slicing,
@@ -27,7 +27,7 @@ use wide::u32x4;
 /// The number of rows in one word of a bitmap.
 pub(crate) const LANES: usize = 64;
 
-/// Two bitmaps over the rows of a batch, and the operation that combines them. Bits after the last row are ignored.
+/// Two bitmaps over the rows of a batch, and the operation that combines them. The bits after the last row may have any value.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'w> {
     pub(crate) how: Combine,
@@ -61,7 +61,7 @@ pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
     }
 }
 
-/// Combines each pair, combines both results by `how`, and counts the set bits of the first `rows` rows.
+/// Combines the bitmaps of each pair, combines the two results by `how`, and counts the set bits of the first `rows` rows.
 pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: usize) -> usize {
     let [one_turned, other_turned, all_turned] = how.turned_by();
     let turned = |pair: Pair<'_>, turned_again: u64| {
@@ -81,7 +81,7 @@ pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: us
 
 /// Prefetches the first four cache lines of every 4 KiB of `values`, which the caller will read from front to back.
 ///
-/// The processor prefetches the rest of a page by itself after it has seen reads of the first lines.
+/// After the processor has seen reads of the first lines of a page, it prefetches the rest of the page without help.
 pub(crate) fn prefetch_start<T>(values: &[T]) {
     const PAGE: usize = 4096;
     const LINE: usize = 64;
@@ -103,7 +103,8 @@ fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
     }
 }
 
-/// Retains the rows that pass `test`, in order. Branch-free, so the time does not depend on how many rows pass.
+/// Retains the rows that pass `test`, in their order. The loop has no branch, so its time does not depend on the share of rows that
+/// pass.
 #[inline(always)]
 pub(crate) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
     let mut kept = 0;
@@ -156,9 +157,10 @@ pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], w
     });
 }
 
-/// Sets the bit of each row that has a value whose bit is set in `bits`, and clears the bit of every other row.
+/// Sets the bit of each row of which at least one value has its bit set in `bits`. Clears the bit of every other row.
 ///
-/// `ends` has the end index of the values of each row: row `r` has the values `ends[r - 1]..ends[r]`, and row 0 starts at 0.
+/// `ends` has the end index of each row's values: row `r` has the values `ends[r - 1]..ends[r]`, and the values of row 0 start at
+/// index 0.
 pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
@@ -186,7 +188,8 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
 }
 
-/// Sets the bit of each row that has a value, and clears the bit of every other row. `ends` is as in [`any_of_row`].
+/// Sets the bit of each row that has a value, and clears the bit of every other row. `ends` has the same contents as for
+/// [`any_of_row`].
 pub(crate) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
@@ -250,7 +253,7 @@ mod tests {
             Combine::OrNot => a || !b,
         };
         for rows in [1_usize, 63, 64, 65, 200, 1000] {
-            // Bits after the last row are set too.
+            // Some bits after the last row are set, too.
             let sets: Vec<Vec<u64>> = (1..5_u64)
                 .map(|seed| {
                     let word = |at: u64| {
