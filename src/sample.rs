@@ -1,4 +1,5 @@
-//! Sample cases and matching records: realistic, skewed and deterministic.
+//! Generates sample cases and matching records. They look realistic and are skewed like real ones. The same number and seed always
+//! give the same bytes.
 //!
 //! ```
 //! use casefilter::sample;
@@ -16,9 +17,10 @@
 //! assert!(ndjson.starts_with(&again));
 //! ```
 //!
-//! All fields of the Case resource occur, and most of them are sometimes absent. The skew is similar to real cases: most old cases are
-//! resolved, a few tags and countries are in most cases, amounts are heavy-tailed, and some applicants have many cases. The generator uses
-//! only integer arithmetic, so the bytes are the same on all machines and with all versions of its dependencies.
+//! All fields of the Case resource occur, and most of them are absent in some cases. The skew is similar to real cases: most old
+//! cases are resolved, and most cases have one of a few frequent tags and countries. Amounts are heavy-tailed, and some applicants
+//! have many cases. The generator uses only integer arithmetic, so the bytes are the same on all machines and with all versions of
+//! its dependencies.
 
 #![expect(
     clippy::arithmetic_side_effects,
