@@ -17,19 +17,19 @@
 //! | take a page from rows that an index over all batches lists or keeps sorted | `top_rows_page` |
 
 mod batch_order;
-mod top_k;
+mod batch_walk;
 mod key;
 mod key_estimate;
 mod seek;
 mod selected_rows;
-mod batch_walk;
 mod sorted_page;
 mod stored;
+mod top_k;
 mod top_rows_page;
 
+pub(crate) use self::batch_walk::BatchWalk;
 pub(crate) use self::key::SortBy;
 pub(crate) use self::seek::LEAST_SOUGHT;
-pub(crate) use self::batch_walk::BatchWalk;
 pub(crate) use self::sorted_page::{PageRows, SortedSearch};
 pub(crate) use self::stored::StoredPage;
 pub(crate) use self::top_rows_page::{TopRowsPage, listed_page, listed_page_as_stored};

@@ -10,8 +10,8 @@
 use std::cmp::Ordering;
 
 use super::batch_order::{Ordered, Ranged};
-use super::key::{Key, Keys, SortBy};
 use super::batch_walk::{pass_over, row_at, sorted_rows};
+use super::key::{Key, Keys, SortBy};
 use crate::column::Sorted;
 use crate::exec::{Scan, Selected, Visit};
 use crate::rows::RowSet;

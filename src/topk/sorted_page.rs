@@ -5,10 +5,10 @@
 )]
 
 use super::batch_order::{Ordered, Ranged};
-use super::top_k::TopK;
 use super::key::SortBy;
 use super::key_estimate::estimate;
 use super::seek::{SeekPoint, seek};
+use super::top_k::TopK;
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Scan, Selected, Visit};
 

@@ -8,10 +8,10 @@
 use std::cell::LazyCell;
 use std::cmp::Ordering;
 
+use super::batch_walk::{BatchWalk, pass_over, row_at};
 use super::key::{Key, Keys, SortBy, ordinal_key};
 use super::key_estimate::KeyEstimate;
 use super::selected_rows::SelectedRows;
-use super::batch_walk::{BatchWalk, pass_over, row_at};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
 use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};

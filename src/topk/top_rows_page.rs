@@ -6,10 +6,10 @@
 )]
 
 use super::batch_order::Ranged;
-use super::top_k::TopK;
 use super::key::{Key, Keys, SortBy};
 use super::sorted_page::AddToTopK;
 use super::stored::StoredPage;
+use super::top_k::TopK;
 use crate::batch::{Batch, RowAddr};
 use crate::column::LANES;
 use crate::exec::{Scan, Visit};
