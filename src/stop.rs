@@ -9,9 +9,9 @@
 //!
 //! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset call it before each batch.
 //! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. These loops are in
-//!   planning (for each node, each string that a pattern is tested on, each part of a long list of values), programs (each
-//!   instruction), tests of single rows (each member of the filter), key lookups, counts of listed rows, top rows (each leaf), and
-//!   sorting (see `sort`).
+//!   planning (each node, each string that a pattern is tested on, each part of a long list of values) and in programs (each
+//!   instruction). They are also in tests of single rows (each member of the filter), key lookups, counts of listed rows, top rows
+//!   (each leaf), and sorting (see `sort`).
 //!
 //! So the time between two calls depends neither on the number of cases nor on the size of the filter. It is below a millisecond,
 //! with these exceptions:
@@ -26,8 +26,9 @@
 //! # What a stopped search leaves
 //!
 //! A loop that ends early leaves a partial result. The reason was recorded before, so [`StopCheck::verdict`] returns an error from
-//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. Loops that call the check never
-//! compute results that other searches share (lazy columns, counts of deleted rows, orders of batches, string numbers of top rows).
+//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. A loop that calls the check never
+//! computes a result that other searches share: lazy columns, counts of deleted rows, orders of batches, string numbers of top
+//! rows.
 //!
 //! # Cost
 //!

@@ -121,7 +121,7 @@ mod tests {
         ];
         for spread in spreads {
             let items: Vec<(usize, usize)> = (0..len).map(|at| (spread(at), at)).collect();
-            // Both with ties and without.
+            // The first comparison has ties, the second has no ties.
             for compare in [
                 |a: &(usize, usize), b: &(usize, usize)| a.0.cmp(&b.0),
                 |a: &(usize, usize), b: &(usize, usize)| a.cmp(b),
