@@ -150,8 +150,8 @@ pub(super) fn count_four_portable([a, b, c, d]: [&[u64]; 4], masks: &[[u64; 3]; 
     let sets = [a, b, c, d];
     match masks {
         [[0, 0, 0], [0, 0, 0]] => each(sets, |[a, b, c, d]| a & b & c & d),
-        // `count_pairs` counts an OR of two ANDs with these masks. This counts the rows in neither AND; the caller subtracts the
-        // count from the number of rows.
+        // `count_pairs` counts an OR of two ANDs with these masks. This arm counts the rows that are in neither AND. The caller
+        // subtracts the count from the number of rows.
         [[0, 0, u64::MAX], [0, 0, u64::MAX]] => each(sets, |[a, b, c, d]| !(a & b | c & d)),
         _ => each(sets, |words| join_four(words, masks)),
     }
