@@ -51,7 +51,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Creates an iterator over the records of one kind that match the first `count` cases with this seed.
+    /// Creates an iterator over the records of one kind that match the cases of [`Cases::new`] with the same count and seed.
     #[must_use]
     pub fn new(kind: SampleKind, count: u64, seed: u64) -> Self {
         let fixed = match kind {

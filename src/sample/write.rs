@@ -2,7 +2,7 @@
 
 use super::draws::Draws;
 
-/// The number of seconds of a day.
+/// The number of seconds in a day.
 pub(super) const DAY_S: u64 = 86_400;
 
 /// A JSON writer for strings that contain no character to escape.
