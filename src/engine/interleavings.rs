@@ -1,7 +1,7 @@
 //! Tests whole engines under every order of steps that `shuttle` chooses.
 //!
-//! The tests check that a write is visible completely or not at all, that no later search loses it, and that each search that
-//! starts after the write has returned sees it. Merges must not change that.
+//! The tests check three things. A write is visible completely or not at all. No later search loses it. Each search that starts
+//! after the write has returned sees it. Merges must not change that.
 //!
 //! The steps are those of [`SharedState`]: load a snapshot, publish a snapshot, wait for the writer lock.
 

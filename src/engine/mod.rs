@@ -26,8 +26,8 @@
 //! B/64 live rows, fewer than B/16, and fewer than B/2. Larger batches are not merged. A class is merged when it has eight batches.
 //! It is also merged when its batches together have B/8 rows, deleted rows included (in the largest class: more than B rows). The
 //! oldest batches of the class that fit together are merged into one batch. So there are at most about `cases / 32,768 + 24`
-//! batches, and a case that is not deleted is copied about three times, the first time from a row into columns. A batch that loses
-//! rows may move to a lower class. A batch without live rows is dropped at once.
+//! batches. A case that is not deleted is copied about three times, the first time from a row into columns. A batch that loses rows
+//! may move to a lower class. A batch without live rows is dropped at once.
 //!
 //! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the write that seals the
 //! next head installs the merged batch, and copies the index except its keys. Keys are stored in sorted runs, and the keys of a new

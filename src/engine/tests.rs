@@ -204,7 +204,7 @@ fn heads_with_lazy_columns_are_joined() {
     let mut joins = Vec::new();
     for number in 0..6000_u32 {
         engine.upsert(document(number).as_bytes()).unwrap();
-        // Some of the joined cases are deleted, in the head and later.
+        // Some of the joined cases are deleted: some while they are in the head, others later.
         if number % 10 == 9 {
             assert!(engine.delete(&(number - 5 * (number % 3)).to_string()));
             engine.upsert(document(number - 5 * (number % 3)).as_bytes()).unwrap();
@@ -310,7 +310,7 @@ fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
         assert!(engine.delete("0001"));
         assert_eq!(engine.upsert(&lines([last])), Ok(UpsertOutcome::Replaced));
         assert_eq!(ids(&engine), named((0..=last).filter(|id| *id != 1)));
-        // Sealing the head creates new selections.
+        // The head is sealed, which creates new selections of live rows.
         engine.upsert_many(&lines((0..100).map(|id| id + 9_100))).unwrap();
         assert_eq!(ids(&engine).len(), last as usize + 100);
     }

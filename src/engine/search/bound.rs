@@ -38,7 +38,7 @@ pub(super) struct BoundRequest<'s> {
     index_total: OnceCell<Option<Counted>>,
 }
 
-/// The observers of a search.
+/// The observers of a search: its trace and its stop check.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'s> {
     /// The trace that records the work of the search.

@@ -29,7 +29,7 @@ pub struct Explanation {
     pub analysis: Option<Analysis>,
 }
 
-/// The number of batches of an engine, and the number that one request uses.
+/// The number of all batches of an engine, and the number of batches that a request need not evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -75,7 +75,7 @@ pub struct Node {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Answered {
-    /// The means.
+    /// The means of evaluation, such as an index or a column.
     pub by: Means,
     /// The result, if the planner knows that it is the same for every row of these batches. Then these batches are not evaluated.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -113,7 +113,7 @@ pub struct Page {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Total {
-    /// The strategy.
+    /// The strategy that finds the total.
     pub by: TotalStrategy,
     /// The total, if the index determines it.
     #[cfg_attr(feature = "serde", serde(rename = "cases", skip_serializing_if = "Option::is_none"))]
@@ -151,7 +151,7 @@ pub struct Phase {
     ///
     /// If several threads count, the times of the first two phases are sums over all threads.
     pub name: &'static str,
-    /// The duration.
+    /// The time that the phase took.
     #[cfg_attr(feature = "serde", serde(rename = "time_us", serialize_with = "microseconds"))]
     pub time: Duration,
 }

@@ -112,7 +112,8 @@ pub(crate) struct Snapshot {
     cases: usize,
     /// The base, together with the sealed head and without the rows that the head deletes. The first search creates it.
     view: OnceLock<Arc<View>>,
-    /// The view of an earlier snapshot with the same base, if a search created one, and the number of edits in its head.
+    /// The view of an earlier snapshot with the same base, and the number of edits in the head of that snapshot. `None` if no
+    /// search has created such a view.
     earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
     pub(crate) attachment: arc_swap::ArcSwapOption<Attachment>,

@@ -235,7 +235,7 @@ impl<'e> Import<'e> {
     /// Ends the import, because the rest of its source cannot be read.
     ///
     /// # Errors
-    /// Returns the error of an earlier source, or else `error`.
+    /// Returns the error of an earlier source if there is such an error, otherwise `error`.
     pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
         let earlier = self.pipeline.drain().map_err(SourceError::Refused);
         self.note(earlier.and(Err(SourceError::File(FileFault { line, error }))))

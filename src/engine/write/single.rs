@@ -163,7 +163,7 @@ impl Engine {
     pub(crate) fn read_text<'a>(&self, text: &'a str, row: &mut Row<'a>) -> Result<(), Error> {
         match self.template.try_lock() {
             Ok(mut template) => read_by_template(text, &self.catalog, &self.limits, &mut template, row),
-            // Another thread uses the template.
+            // Another thread uses the template, so this thread uses the strict parser.
             Err(_) => read_case(text, &self.catalog, &self.limits, row),
         }
     }

@@ -25,8 +25,8 @@ impl Sizes {
 
     /// Returns the classes of batches that are merged. Each class is a pair `(most, enough)` of row counts.
     ///
-    /// A batch belongs to the first class whose `most` is greater than the batch's number of live rows. If all batches of a class
-    /// together have at least `enough` rows, deleted rows included, they are merged even if there are only a few batches. A batch
+    /// A batch belongs to the first class whose `most` is greater than the batch's number of live rows. The batches of a class are
+    /// merged if they have at least `enough` rows together, deleted rows included, even if there are only a few of them. A batch
     /// that is at least half full belongs to no class.
     pub(super) fn classes(self) -> [(usize, usize); 3] {
         let enough = self.batch / 8;

@@ -1,4 +1,4 @@
-//! Tests of imports of many cases, on several threads and on one.
+//! Tests imports of many cases, on several threads and on one thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,8 +79,8 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
         let engine = Engine::new(Catalog::cases());
         let mut import = engine.import(ImportMode::Lenient);
         let text = lines(1500);
-        // The errors are in the last document of a source, in the first document of the next source, in the only document of
-        // another source, and in a document in the middle.
+        // The errors are in four documents: the last document of a source, the first document of the next source, the only document
+        // of another source, and a document in the middle.
         let sources = [
             ("a", format!("{text}{{\"id\":7}}\n"), 1501),
             ("b", format!("{{\"id\":7}}\n{text}"), 1),
@@ -121,7 +121,7 @@ fn workers_of_a_dropped_import_hold_no_snapshot() {
 fn an_import_sees_small_writes_since_the_head_was_sealed() {
     let text = lines(5000);
     let small_writes = |engine: &Engine| {
-        // Replaced, then deleted; deleted; replaced.
+        // Case 3007 is replaced and then deleted, case 3009 is deleted, case 3011 is replaced, and case 6001 is new.
         assert_eq!(engine.upsert(br#"{"id":"3007","name":"small"}"#).unwrap(), UpsertOutcome::Replaced);
         assert!(engine.delete("3007") && engine.delete("3009"));
         assert_eq!(engine.upsert(br#"{"id":"3011","name":"small"}"#).unwrap(), UpsertOutcome::Replaced);
@@ -185,7 +185,7 @@ mod rows {
     /// A document that an import of rows has passed to the store: its number, its text and its place.
     type Put = (u64, String, u64);
 
-    /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts one byte for the bound.
+    /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts as one byte for the bound.
     fn import(
         threads: usize,
         groups: u64,
