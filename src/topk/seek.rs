@@ -50,9 +50,12 @@ struct OffsetSearch<'o, 'b, 's> {
 /// counts the selected rows with an earlier key in all other batches. Tries at most four keys, each corrected by the count of the
 /// key before it.
 ///
-/// Returns `None` if the offset is less than 1,024 or most likely ends within the first four batches. Also returns `None` if a
-/// batch does not keep its rows sorted, if no two batches overlap, if the row at the offset has no value, or if the search must
-/// stop.
+/// Returns `None` in these cases:
+///
+/// - The offset is less than 1,024, or most likely ends within the first four batches.
+/// - A batch does not keep its rows sorted, or no two batches overlap.
+/// - The row at the offset has no value in the sort field.
+/// - The search must stop.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -71,8 +74,8 @@ pub(super) fn seek<'b>(
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count * of_chain / all.max(1);
     let mut best: Option<SeekPoint<'b>> = None;
-    // The first key is searched for the middle of the accepted interval. The chain only gives an estimate of the rows in the other
-    // batches, so the error may go either way.
+    // The search starts with the key in the middle of the accepted interval. The chain gives only an estimate of the rows in the
+    // other batches, so the real position may be before or after it.
     let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
         let Some(mut point) = search.in_chain(wanted) else { break };
@@ -149,7 +152,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
-    /// Returns the key of the selected row at index `wanted` of the chain, and the number of selected rows of the chain with an
+    /// Returns the key of the selected row at index `wanted` of the chain, and the number of the chain's selected rows with an
     /// earlier key. Returns `None` if the chain has no such row, or if the search must stop.
     fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();

@@ -39,17 +39,17 @@ const MOST_TOGETHER: usize = 1 << 12;
 const WORK_OF_A_CANDIDATE: usize = 40;
 /// The estimated work to test one sorted row or to copy one candidate, in the unit of [`Pace::spend`]: about 5 ns.
 const WORK_OF_A_STEP: usize = 20;
-/// The number of extra candidates to collect before the list is cut back to the first k.
+/// The number of extra candidates to collect before the list is reduced to the first k.
 const SLACK: usize = 64;
 
 /// A collector of the first k rows in sort order.
 ///
-/// Candidates are kept unsorted. When there are more than k candidates and some slack, a selection cuts them back to k. So n rows
-/// take O(n + k log k).
+/// Candidates are kept unsorted. When there are k candidates and some extra ones, a selection reduces them to the first k. So n
+/// rows take O(n + k log k).
 pub(super) struct TopK<'b, 's> {
     by: SortBy<'s>,
     descending: bool,
-    /// The value of k: the page is cut from the first `wanted` rows.
+    /// The value of k: the end of the page, counted in selected rows.
     pub(super) wanted: usize,
     candidates: Vec<Candidate<'b>>,
     /// The last of k candidates in sort order. A row after the bound cannot be on the page.
@@ -105,8 +105,7 @@ impl<'b, 's> TopK<'b, 's> {
         a.rank.cmp(&b.rank).then_with(|| a.key.compare(&b.key, self.descending))
     }
 
-    /// Returns true if neither a row with this key nor a row with a later key can be on the page, according to the bound or the
-    /// estimate.
+    /// Returns true if no row with this key or a later key can be on the page, according to the bound or the estimate.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
         self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.estimate.as_ref().is_some_and(is_behind)

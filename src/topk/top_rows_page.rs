@@ -37,12 +37,12 @@ pub(crate) struct TopRowsPage<'c, 'b> {
 const ROWS_OF_A_BATCH: usize = 128;
 /// The maximum number of rows that are read to estimate how many batches contain the rows of a list.
 const SAMPLE: usize = 64;
-/// The tolerance for random variation, in selected rows. The search gives up on the top rows if the number of rows found, plus this
-/// tolerance, is less than a quarter of the expected number.
+/// The tolerance for random variation, in selected rows. The search gives up on the top rows if the rows found and this tolerance
+/// together are less than a quarter of the expected number.
 const CHANCE: usize = 16;
 
 impl<'b> TopRowsPage<'_, 'b> {
-    /// Returns true if enough top rows are known for a page that ends after `wanted` selected rows, and if these rows belong to at
+    /// Returns true if enough top rows are known for a page that ends after `wanted` selected rows. They must also belong to at
     /// least two batches.
     pub(crate) fn may_have(rows: &[TopRow], wanted: usize) -> bool {
         rows.get(..wanted.max(SAMPLE)).is_some_and(|rows| batches(rows) >= 2)
