@@ -1,4 +1,4 @@
-//! The bitmap type that columns and indexes store. A batch can move its memory to large pages.
+//! The bitmap type that columns and indexes store. A batch can move the memory of its bitmaps to large pages.
 
 use super::LANES;
 use super::words::{self, clear_tail, has_bit};

@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn rows_are_set_cleared_and_inverted_one_by_one() {
         for words in [1, 3, FULL] {
-            // Several rows in one word, and some in the last word.
+            // The list has several rows in one word, and some rows in the last word.
             let all: Vec<u16> = [0, 1, 5, 63, 62, 40]
                 .into_iter()
                 .chain((words * LANES - 7..words * LANES).map(|row| row as u16))
