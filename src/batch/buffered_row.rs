@@ -47,8 +47,8 @@ impl BufferedRow {
     /// Copies a row. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // `ends` is used in three steps. Step 1: the number of values of each field. Step 2: the index at which the next value of
-        // the field is written. Afterwards: the end of the field's values.
+        // The list `ends` has three uses, one after the other: the number of values of each field; then the index at which the next
+        // value of the field is written; then the end of the field's values.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {

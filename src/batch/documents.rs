@@ -225,8 +225,8 @@ pub(crate) struct DocumentsMerge {
     numbers: Vec<Vec<Option<u16>>>,
     shared: Vec<Arc<Texts>>,
     copied: DocumentsBuilder,
-    /// For each row: the index in `shared` of the text that contains its document (`None` if the document is copied), and the index
-    /// of the document in this text.
+    /// For each row: the index in `shared` of the text that contains its document, and the index of the document in this text. The
+    /// first index is `None` if the document is copied.
     rows: Vec<(Option<u16>, u16)>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct LazyColumns {
 pub(super) struct LazyColumn {
     /// The decoded column, or `None` if the field is hidden. The cell is empty until the column is first read.
     pub(super) column: OnceLock<Option<Column>>,
-    /// True if a search has read the column.
+    /// True if the column has been read.
     is_used: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl LazyColumns {
         lazy.column.get_or_init(|| self.seal(field)).as_ref()
     }
 
-    /// Returns true if a search has read the column of the field.
+    /// Returns true if the column of the field has been read.
     pub(super) fn is_used(&self, field: FieldId) -> bool {
         self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))
     }

@@ -19,8 +19,8 @@ pub(crate) struct Row<'a> {
     remarks: Vec<Remark<'a>>,
 }
 
-/// A note for the author of a case that a value was read in a way that may be unexpected. It is not an error. The string in a
-/// variant is the value as written.
+/// A note that tells the author of a case how a value or a member was read, if this may be unexpected. A note is not an error. The
+/// string in a variant is the value as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
     /// A timestamp without a UTC offset, which was read as UTC.
@@ -132,8 +132,8 @@ impl<'a> Row<'a> {
         self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }
 
-    /// Records the error of a rejected field value. Keeps the first errors, up to a fixed number, and all errors of `id`, because
-    /// an invalid `id` rejects the case.
+    /// Records the error of a rejected field value. Keeps the first ten errors, and all errors of `id`, because an invalid `id`
+    /// rejects the case.
     pub(crate) fn fault(&mut self, fault: Error) {
         if self.faults.len() < REPORTED_ERRORS || fault.kind == ErrorKind::BadId {
             self.faults.push(fault);
