@@ -263,8 +263,8 @@ fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, ParseTimestampError>
 }
 
 impl fmt::Display for Timestamp {
-    /// Prints the text form: in UTC if the year in UTC is from 0000 to 9999, otherwise with an offset of 18 hours if this leads to
-    /// such a year.
+    /// Prints the text form. It is in UTC if the year in UTC is from 0000 to 9999. Otherwise it has an offset of 18 hours, if the
+    /// local year is then in this range.
     ///
     /// Instants with a fraction of a second are printed with milliseconds. Filters in JSON cannot contain such instants, but
     /// documents can. Instants outside the years of the text form are printed as Unix milliseconds.

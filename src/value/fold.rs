@@ -43,7 +43,7 @@ fn without_marks(text: &str) -> String {
 ///
 /// ```text
 /// "García  LOPEZ"      garcia, lopez
-/// " \t"                none
+/// " \t"                no word
 /// ```
 pub(crate) fn words(text: &str) -> Vec<String> {
     fold(text).split_whitespace().map(str::to_owned).collect()

@@ -5,7 +5,7 @@
 ///
 /// ```text
 /// 0   -5   9223372036854775807        integers
-/// +1  007  1.0  1e3  9223372036854775808   not
+/// +1  007  1.0  1e3  9223372036854775808   not integers
 /// ```
 pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);

@@ -9,7 +9,7 @@ use crate::catalog::FieldType;
 
 /// A value of a field.
 ///
-/// Values of one type are ordered: strings by code point, numbers and integers by size, timestamps by time, `false` before `true`.
+/// Values of one type are ordered: strings by code point, numbers and integers by value, timestamps by time, `false` before `true`.
 /// All values of one field are of the same variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -46,7 +46,7 @@ pub(crate) enum ParseMomentError {
     NoPresent,
     /// A time that is outside the years 0000 to 9999.
     Range,
-    /// An interval that ends before it begins.
+    /// An interval whose end is not after its start.
     Interval,
 }
 

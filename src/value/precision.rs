@@ -8,8 +8,8 @@ const KEPT_DIGITS: usize = 16;
 impl Number {
     /// Returns true if this number has other digits than `text`, from which it was parsed. `text` is in the JSON number grammar.
     ///
-    /// The digits are kept in two cases: they are the shortest digits that parse to this double, or they are the exact value of the
-    /// double, rounded to the number of written digits. An integer is kept only if it is the exact value of the double.
+    /// The digits are kept in two cases. Either they are the shortest digits that parse to this double, or they are its exact
+    /// value, rounded to the number of written digits. An integer is kept only if it is the exact value of the double.
     ///
     /// ```text
     /// 0.1                           kept      the shortest digits
