@@ -12,7 +12,7 @@ use crate::column::{Bitmap, Selection};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
-/// The address of a stored row, which writers keep across snapshots. It is valid until the batch of the row is merged.
+/// The address of a stored row. Writers keep it across snapshots. It is valid until the batch of the row is merged.
 ///
 /// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the number of the batch. The keys of the index
 /// store this address packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the numbers of uncovered

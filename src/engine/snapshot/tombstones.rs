@@ -1,5 +1,5 @@
-//! Counts the deleted rows of a batch per string. Subtracted from the counts of an index, these counts give the number of live
-//! rows.
+//! Counts the deleted rows of a batch per string. To get the number of live rows, these counts are subtracted from the counts of
+//! the index.
 
 use std::sync::OnceLock;
 
