@@ -17,8 +17,8 @@ use crate::error::{Error, ErrorKind};
 /// The maximum size, in bytes, of the documents in the head. It is limited because a search has to seal the head.
 const HEAD_BYTES: usize = 1 << 24;
 
-/// When 1/16 of a batch is filled, memory for a full batch is reserved, because the batch will probably become full. Without this,
-/// a buffer that grows step by step is copied repeatedly.
+/// The part of a batch, 1/16, that is filled before memory for the full batch is reserved. A batch with this number of rows will
+/// probably become full, and a buffer that grows step by step would be copied repeatedly.
 const LIKELY_FULL: usize = 16;
 /// The maximum size, in bytes, that is reserved for documents, because their size is not known.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
@@ -164,8 +164,8 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Stores the cases of a batch. The transaction must be detached. Its first `known` cases are already registered, because they
-    /// were in the batch when [`take_filling`](Self::take_filling) removed it.
+    /// Stores the cases of a batch. The transaction must be detached. The first `known` cases of the batch are already registered,
+    /// because they were in it when [`take_filling`](Self::take_filling) removed it.
     ///
     /// Calls `stored` for each further case, with its row and the outcome.
     ///
