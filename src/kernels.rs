@@ -1,11 +1,11 @@
-//! Loops over columns and bitmaps that the compiler can vectorize ("kernels"). The caller provides the slices that a kernel reads
-//! and the words that it writes.
+//! Kernels: loops over columns and bitmaps that the compiler can vectorize. A kernel reads slices and writes words that the caller
+//! provides.
 //!
 //! A kernel that tests `n` values writes a bitmap of `n.div_ceil(64)` words: bit `i % 64` of word `i / 64` is set if value `i`
-//! passes the test. Bits after the last value are not set.
+//! passes the test. It sets no bit after the last value.
 //!
-//! `equal`, `in_set`, `in_range` and `in_ranges` set bits and clear no bit. So the caller passes words that are zero or hold the
-//! result of another test. `any_of_row`, `non_empty` and `in_byte_set` overwrite the words.
+//! `equal`, `in_set`, `in_range` and `in_ranges` only set bits and never clear bits. So their words must be zero at first, or hold
+//! the result of another test. `any_of_row`, `non_empty` and `in_byte_set` overwrite their words.
 
 #![expect(
     clippy::indexing_slicing,
@@ -27,7 +27,7 @@ use wide::u32x4;
 /// The number of rows in one word of a bitmap.
 pub(crate) const LANES: usize = 64;
 
-/// Two bitmaps over the rows of a batch, and the operation that combines them. Bits after the last row are ignored.
+/// Two bitmaps over the rows of a batch, and the operation that combines them. The bits after the last row may have any value.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'w> {
     pub(crate) how: Combine,
@@ -36,18 +36,18 @@ pub(crate) struct Pair<'w> {
 }
 
 impl<'w> Pair<'w> {
-    /// Creates a pair whose combination equals `words`: `words` AND `words`.
+    /// Creates a pair whose combination is `words`: both bitmaps are `words`, combined by AND.
     pub(crate) fn of(words: &'w [u64]) -> Self {
         Self { how: Combine::And, one: words, other: words }
     }
 
-    /// Returns the bitmap if both bitmaps of the pair are the same slice, combined by AND, as [`of`](Self::of) creates it.
+    /// Returns the bitmap if the pair is one bitmap combined with itself, as [`of`](Self::of) creates it.
     pub(crate) fn single(self) -> Option<&'w [u64]> {
         (self.how == Combine::And && std::ptr::eq(self.one, self.other)).then_some(self.one)
     }
 }
 
-/// Combines the two bitmaps of `pair`, and counts the set bits of the first `rows` rows of the result.
+/// Combines the bitmaps of `pair` and counts the set bits of the first `rows` rows.
 pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
     let whole = rows / LANES;
     match (pair.how, pair.one.split_at_checked(whole), pair.other.split_at_checked(whole)) {
@@ -81,7 +81,7 @@ pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: us
 
 /// Prefetches the first four cache lines of every 4 KiB of `values`, which the caller will read from front to back.
 ///
-/// After it has seen reads of the first lines of a 4 KiB page, the processor prefetches the rest of the page by itself.
+/// After the processor has seen reads of the first lines of a page, it prefetches the rest of the page without help.
 pub(crate) fn prefetch_start<T>(values: &[T]) {
     const PAGE: usize = 4096;
     const LINE: usize = 64;
@@ -92,7 +92,7 @@ pub(crate) fn prefetch_start<T>(values: &[T]) {
     }
 }
 
-/// Sets bit `i` for each value `i` that passes `test`. Clears no bit.
+/// Sets the bit of each value that passes `test`. Clears no bit.
 fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
     for (word, lanes) in words.iter_mut().zip(values.chunks(LANES)) {
         let mut bits = 0;
@@ -103,7 +103,7 @@ fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
     }
 }
 
-/// Retains the rows that pass `test`, in order. The loop has no branch, so its time does not depend on the number of rows that
+/// Retains the rows that pass `test`, in their order. The loop has no branch, so its time does not depend on the share of rows that
 /// pass.
 #[inline(always)]
 pub(crate) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
@@ -116,12 +116,12 @@ pub(crate) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
     rows.truncate(kept);
 }
 
-/// Sets the bit of each value that equals `code`.
+/// Sets the bit of each code that equals `code`.
 pub(crate) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
     pack(codes, words, |value| value == code);
 }
 
-/// Returns a mask of the elements that equal `number`: bit `i` is set if `numbers[i] == number`.
+/// Returns a mask of the numbers that equal `number`: bit `i` is set if `numbers[i] == number`.
 pub(crate) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
     let (chunks, _) = numbers.as_chunks();
     chunks.iter().rev().fold(0, |word, chunk: &[u32; 4]| {
@@ -129,7 +129,7 @@ pub(crate) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
     })
 }
 
-/// Sets the bit of each value that is in `set`, a bitmap over codes. A code after the last bit of `set` is not in `set`.
+/// Sets the bit of each code that is in `set`, a bitmap over codes. Codes after the last bit of `set` are not in it.
 pub(crate) fn in_set<T: Copy + Into<u32>>(codes: &[T], set: &[u64], words: &mut [u64]) {
     pack(codes, words, |code| {
         let code = code.into() as usize;
@@ -157,10 +157,10 @@ pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], w
     });
 }
 
-/// Sets the bit of each row that has a value whose bit is set in `bits`, and clears the bit of every other row.
+/// Sets the bit of each row of which at least one value has its bit set in `bits`. Clears the bit of every other row.
 ///
-/// `ends` has the end index of the values of each row: the values of row `r` are at `ends[r - 1]..ends[r]`, and those of row 0
-/// start at 0.
+/// `ends` has the end index of each row's values: row `r` has the values `ends[r - 1]..ends[r]`, and the values of row 0 start at
+/// index 0.
 pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
@@ -188,7 +188,8 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
 }
 
-/// Sets the bit of each row that has at least one value, and clears the bit of every other row. `ends` is as in [`any_of_row`].
+/// Sets the bit of each row that has a value, and clears the bit of every other row. `ends` has the same contents as for
+/// [`any_of_row`].
 pub(crate) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
@@ -252,7 +253,7 @@ mod tests {
             Combine::OrNot => a || !b,
         };
         for rows in [1_usize, 63, 64, 65, 200, 1000] {
-            // Bits after the last row are also set here.
+            // Some bits after the last row are set, too.
             let sets: Vec<Vec<u64>> = (1..5_u64)
                 .map(|seed| {
                     let word = |at: u64| {

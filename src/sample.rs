@@ -1,4 +1,5 @@
-//! Generates realistic sample cases and records that match them. The same seed gives the same data.
+//! Generates sample cases and matching records. They look realistic and are skewed like real ones. The same number and seed always
+//! give the same bytes.
 //!
 //! ```
 //! use casefilter::sample;
@@ -16,10 +17,10 @@
 //! assert!(ndjson.starts_with(&again));
 //! ```
 //!
-//! Every field of the Case resource occurs, and most fields are sometimes absent. The values are distributed similarly to those of
-//! real cases. Most old cases are resolved. A few tags and countries are in most cases. A few amounts are very large, and some
-//! applicants have many cases. The generator uses only integer arithmetic. So the bytes are the same on all machines and with all
-//! versions of the dependencies.
+//! All fields of the Case resource occur, and most of them are absent in some cases. The skew is similar to real cases: most old
+//! cases are resolved, and most cases have one of a few frequent tags and countries. Amounts are heavy-tailed, and some applicants
+//! have many cases. The generator uses only integer arithmetic, so the bytes are the same on all machines and with all versions of
+//! its dependencies.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -1,6 +1,6 @@
-//! Buffered rows: cases that are not in sealed columns yet, each in few allocations.
+//! Buffered rows: cases that have not been sealed into columns yet. Each case is stored in a few allocations.
 //!
-//! A head is the batch that buffers the most recent single writes.
+//! A head is a batch that buffers the most recent single writes.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -17,24 +17,25 @@ use crate::catalog::FieldId;
 use crate::column::ColumnBuilder;
 use crate::value::{OrderedType, Value};
 
-/// A case that owns its values and its document, independent of the text that they were read from.
+/// A case with its values and its document, both owned: it does not borrow from the text that it was read from.
 #[derive(Debug)]
 pub(crate) struct BufferedRow {
-    /// The string values, concatenated, followed by the document, if its text is not stored elsewhere.
+    /// The string values, concatenated. The document follows them, if its text is not stored elsewhere.
     text: Box<str>,
     /// The start of the document in `text`.
     document_start: u32,
-    /// The number and the size in bytes of the document, if it is stored outside the engine.
+    /// The document number and the size in bytes of the document, if it is stored outside the engine.
     document: Option<(u64, usize)>,
     /// The values, grouped by field number. The values of one field are in document order.
     values: Box<[Scalar]>,
-    /// For each field number, the end of the field's values. Fields beyond the end of the list have no values.
+    /// For each field number: the end of the field's values in `values`. Fields after the end of this list have no values.
     ends: Box<[u32]>,
     /// The insertion-order number of the case.
     pub(crate) place: u64,
 }
 
-/// A value of a buffered row. A string is stored as its start and end in `text`, a number or a timestamp as its ordinal.
+/// A value of a buffered row. A string is stored as its start and end in `text`. A number, an integer or a timestamp is stored as
+/// its ordinal.
 #[derive(Clone, Copy, Debug)]
 enum Scalar {
     String(u32, u32),
@@ -46,7 +47,8 @@ impl BufferedRow {
     /// Copies a row. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // First the number of values of each field, then the index of its next value, finally the end of its values.
+        // The list `ends` has three uses, one after the other: the number of values of each field; then the index at which the next
+        // value of the field is written; then the end of the field's values.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
@@ -91,7 +93,7 @@ impl BufferedRow {
         Self { text: text.into(), document_start, document, values: values.into(), ends, place }
     }
 
-    /// Adds all values to `columns`, which are indexed by field number, as row number `row`.
+    /// Adds all values to `columns`, at row `row`. The columns are indexed by field number.
     pub(super) fn fill(&self, columns: &mut [Option<ColumnBuilder>], row: usize) {
         let mut start = 0;
         for (column, end) in columns.iter_mut().zip(&self.ends) {
@@ -165,7 +167,8 @@ impl BufferedRow {
     }
 }
 
-/// The rows of one or several heads. Joining shares the rows of each head: it neither copies nor reads rows, which are scattered in memory.
+/// The rows of one or several heads. Joining shares the rows of each head. It neither copies nor reads them, because they are
+/// scattered in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 
@@ -173,7 +176,7 @@ pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 #[derive(Clone, Debug)]
 struct HeadRows {
     rows: Arc<[Arc<BufferedRow>]>,
-    /// The number of rows of this head and of all heads before it.
+    /// The number of rows of this head and of all heads before it in the list.
     end: usize,
     /// The total size in bytes of the rows' values and of their documents, computed on first use.
     bytes: Arc<OnceLock<(usize, usize)>>,
@@ -229,7 +232,7 @@ impl BufferedRows {
         self.0.iter().map(|head| head.bytes().0).sum()
     }
 
-    /// Returns the total size in bytes of the documents, stored here or outside the engine.
+    /// Returns the total size in bytes of the documents, including documents that are stored outside the engine.
     pub(crate) fn document_bytes(&self) -> usize {
         self.0.iter().map(|head| head.bytes().1).sum()
     }

@@ -1,4 +1,4 @@
-//! A builder of batches.
+//! Builds a batch from cases, row by row, and seals it.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -15,13 +15,13 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 use crate::rows::MAX_ROWS;
 
-/// A builder to which cases are added until it is sealed to a batch.
+/// A builder that collects cases and then seals them into a batch.
 pub(crate) struct BatchBuilder {
     /// The columns by field number. `None` for hidden fields.
     columns: Vec<Option<ColumnBuilder>>,
     /// The insertion-order number of each row.
     places: Vec<u64>,
-    /// The total size in bytes of all documents, kept or not. No column can be larger.
+    /// The total size in bytes of all documents, kept or not. It bounds the size of each column.
     document_bytes: usize,
     documents: DocumentsBuilder,
 }
@@ -44,15 +44,15 @@ impl BatchBuilder {
         }
     }
 
-    /// Reserves room for a total of `rows` rows in the columns that have values so far, and for documents of a total of `document_bytes`
-    /// bytes.
+    /// Reserves room for a total of `rows` rows in the columns that already have values, and for documents with a total of
+    /// `document_bytes` bytes.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
         self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));
         self.documents.reserve(document_bytes);
     }
 
-    /// Seals the batch like [`seal`](Self::seal), and reserves room for another batch of the same shape.
+    /// Seals the batch like [`seal`](Self::seal), and reserves room for another batch of the same size.
     pub(crate) fn seal_and_go_on(&mut self) -> Batch {
         let (rows, document_bytes) = (self.rows(), self.document_bytes);
         let had_values: Vec<bool> = self
@@ -125,7 +125,7 @@ impl BatchBuilder {
         self.places[row]
     }
 
-    /// Returns the batch. The builder is empty afterwards.
+    /// Seals the collected cases into a batch, and returns it. The builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> Batch {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);

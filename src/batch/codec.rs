@@ -1,8 +1,8 @@
-//! Serialisation of sealed batches: one part for the rows, and one for each column.
+//! Serialises sealed batches for the store, and reads them back. A batch has one part for its rows, and one part for each column.
 //!
-//! Each part has a version, a checksum and its contents. The checksum also covers the number of the batch and of the part, so that a
-//! changed or exchanged part is rejected. It protects against accidents, not forgery: bytes that pass it are still
-//! [checked](crate::column::codec).
+//! Each part has a version, a checksum and its contents. The checksum also covers the number of the batch and the number of the
+//! part. So it detects a part that was changed, and a part that belongs to another place. The checksum protects against accidents,
+//! not against forgery: contents with a correct checksum are still [checked](crate::column::codec).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -19,17 +19,17 @@ use crate::rows::{MAX_ROWS, Selection};
 /// The format version that is written to every part.
 const VERSION: u8 = 1;
 
-/// The tag of consecutive numbers, of which only the first is stored.
+/// The tag of consecutive numbers. Only the first number is stored.
 const FROM: u8 = 0;
-/// The tag of arbitrary numbers, which are all stored.
+/// The tag of arbitrary numbers. All of them are stored.
 const EACH: u8 = 1;
-/// The tag of a batch without document numbers.
+/// The tag of a batch whose documents have no numbers.
 const NO_NUMBERS: u8 = 2;
 
 /// One part of a serialised batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The number of rows, their insertion order, and the numbers of their documents.
+    /// The number of rows, their insertion order, and their document numbers.
     Rows,
     /// The column of a field.
     Column(FieldId),
@@ -42,7 +42,7 @@ impl Part {
         std::iter::once(Self::Rows).chain(stored.map(Self::Column))
     }
 
-    /// Returns the number of the part in its batch. It fits, because a catalogue has fewer than 65,536 fields.
+    /// Returns the number of the part in its batch. It fits a `u16`, because a catalogue has fewer than 65,536 fields.
     pub(crate) fn number(self) -> u16 {
         match self {
             Self::Rows => 0,
@@ -51,7 +51,7 @@ impl Part {
     }
 }
 
-/// Returns the checksum of a part. Equal contents in another batch or part have another checksum.
+/// Returns the checksum of a part. The same contents in another batch or part have a different checksum.
 fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
     xxh3_64_with_seed(contents, batch.rotate_left(16) ^ u64::from(part.number()))
 }
@@ -115,9 +115,9 @@ fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
     if checksum(number, part, contents) == expected { Ok(contents) } else { Err("a wrong checksum".into()) }
 }
 
-/// Reads the batch with this number. `bytes` returns the bytes of each part.
+/// Reads the batch with this number. The function `bytes` returns the bytes of each part.
 ///
-/// Returns an error, or a batch that satisfies every invariant, for any bytes.
+/// For any bytes, returns either an error or a batch that satisfies every invariant.
 pub(crate) fn read<E: From<Fault>>(
     catalog: &Catalog,
     number: u64,
@@ -151,10 +151,11 @@ pub(crate) fn read<E: From<Fault>>(
     Ok(Batch::sealed(rows, columns.into(), places, documents))
 }
 
-/// Returns true if every row has a string, and no string is empty.
+/// Returns true if every row has a string that is not empty.
 fn are_ids(column: &Column) -> bool {
     match (&column.layout, &column.data) {
-        // The strings of a dictionary ascend, and each occurs in some row.
+        // The strings of a dictionary ascend, and each string occurs in at least one row. So it is enough to check the first
+        // string.
         (ColumnLayout::Single(Selection::All), ColumnData::Strings { dictionary, .. })
             if dictionary.len() > 0 =>
         {
@@ -184,10 +185,10 @@ fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
     Ok((rows, places, documents))
 }
 
-/// Reads a batch from arbitrary bytes with valid checksums. Asserts that the result is an error, or a batch that satisfies every invariant.
-/// For fuzzers.
+/// Reads a batch from arbitrary bytes, which it gives valid checksums. Asserts that the result is an error, or a batch that
+/// satisfies every invariant. This function is for fuzzers.
 ///
-/// In `bytes`, each part is preceded by its length in two bytes. The catalogue has a single-valued and a multi-valued field of each type.
+/// In `bytes`, each part follows its length, a `u16`. The catalogue has a single-valued and a multi-valued field of each type.
 ///
 /// # Panics
 /// Panics if an invariant does not hold.

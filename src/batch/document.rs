@@ -1,18 +1,18 @@
-//! The document of an incoming case, and the policy for keeping documents.
+//! The document of a new case, and the policy that says which documents an engine keeps.
 
-/// A policy for the documents of an engine: what it keeps of them.
+/// A policy that says what an engine keeps of its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Keep {
-    /// Documents are dropped.
+    /// The engine drops documents.
     Nothing,
-    /// The engine keeps the texts.
+    /// The engine keeps the text of each document.
     #[default]
     Text,
-    /// Documents are stored outside the engine. The engine keeps a number for each.
+    /// Documents are stored outside the engine. The engine keeps the document number of each.
     Numbers,
 }
 
-/// The document of an incoming case.
+/// The document of a new case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Document<'d> {
     Text(&'d str),

@@ -1,4 +1,4 @@
-//! The documents of a batch: kept as text, referred to by number, or dropped.
+//! Stores the documents of a batch: as text, as document numbers, or not at all. Also merges the documents of several batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -15,12 +15,12 @@ use super::document::{Document, Keep};
 #[derive(Debug)]
 pub(crate) enum BatchDocuments {
     Nothing,
-    /// The texts of the documents, one for each row.
+    /// The documents of all rows, in one concatenated text.
     Text(Arc<Texts>),
-    /// The documents of buffered rows, which are not copied yet.
+    /// The documents of buffered rows, which still own them.
     Rows(BufferedRows),
-    /// The documents of merged batches. For each row, `rows` has the index of its text in `texts`, and the index of the document in that
-    /// text.
+    /// The documents of merged batches. `rows` has two indexes for each row: the index in `texts` of the concatenated text that
+    /// contains the document, and the index of the document in this text.
     Merged {
         texts: Box<[Arc<Texts>]>,
         rows: Box<[(u16, u16)]>,
@@ -28,7 +28,7 @@ pub(crate) enum BatchDocuments {
     Numbers(Numbers),
 }
 
-/// Documents concatenated to one text, and the end of each.
+/// Several documents, concatenated into one text, and the end of each document.
 #[derive(Debug)]
 pub(crate) struct Texts {
     text: Box<str>,
@@ -50,7 +50,7 @@ impl Texts {
     }
 }
 
-/// The number of each row's document, under which it is stored outside the engine.
+/// The document number of each row. A document that is stored outside the engine is found by this number.
 #[derive(Debug)]
 pub(crate) enum Numbers {
     /// Consecutive numbers. The value is the number of the first row.
@@ -59,7 +59,7 @@ pub(crate) enum Numbers {
 }
 
 impl BatchDocuments {
-    /// Returns the text of a row's document. Empty if texts are not kept.
+    /// Returns the text of a row's document, or an empty string if texts are not kept.
     pub(crate) fn text(&self, row: usize) -> &str {
         match self {
             Self::Text(texts) => texts.get(row),
@@ -84,8 +84,8 @@ impl BatchDocuments {
         }
     }
 
-    /// Returns the position of a row's document: the index of its text in [`texts`](Self::texts), and the index of the document in that
-    /// text.
+    /// Returns the position of a row's document: the index in [`texts`](Self::texts) of the concatenated text that contains it, and
+    /// the index of the document in this text.
     fn at(&self, row: u16) -> (u16, u16) {
         match self {
             Self::Merged { rows, .. } => rows[usize::from(row)],
@@ -127,7 +127,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Checks the invariants for a batch of `rows` rows. Returns an error if one is violated.
+    /// Checks the invariants for a batch of `rows` rows. Returns an error if an invariant is violated.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         let sound = match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => true,
@@ -147,7 +147,7 @@ impl BatchDocuments {
     }
 }
 
-/// A builder of the documents of a batch.
+/// A builder that collects the documents of a batch.
 #[derive(Debug)]
 pub(crate) struct DocumentsBuilder {
     keep: Keep,
@@ -161,20 +161,20 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Reserves room for texts of a total of `bytes` bytes. Without it, a growing text is copied each time its capacity doubles.
+    /// Reserves room for texts with a total of `bytes` bytes. Without this call, the text is copied each time its capacity doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
             self.text.reserve_exact(bytes.saturating_sub(self.text.len()));
         }
     }
 
-    /// Returns the document number of a row that was added before.
+    /// Returns the document number of a row that has already been added.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         self.numbers.get(row).copied()
     }
 
-    /// Adds the document of the next row. If numbers are kept, a text counts as number 0. If texts are kept, a number counts as an empty
-    /// text.
+    /// Adds the document of the next row. If numbers are kept, a document that is a text gets the number 0. If texts are kept, a
+    /// document that is a number gets an empty text.
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
@@ -190,7 +190,7 @@ impl DocumentsBuilder {
         }
     }
 
-    /// Returns the documents. The builder is empty afterwards.
+    /// Returns the collected documents. The builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> BatchDocuments {
         match self.keep {
             Keep::Nothing => BatchDocuments::Nothing,
@@ -216,23 +216,26 @@ impl DocumentsBuilder {
 
 /// A merge of the documents of several batches.
 ///
-/// Texts are shared with the source batches, so that a merge does not copy each document. A text is copied if it is small, or if more than
-/// half of it are deleted documents. So at most half of the memory is garbage.
+/// Concatenated texts are shared with the source batches, so that a merge does not copy each document. A text is copied only if it
+/// is small, or if more than half of it belongs to deleted documents. So at most half of the memory of the documents is unused.
 #[derive(Debug)]
 pub(crate) struct DocumentsMerge {
-    /// For each source batch and each of its texts: the index of the text in `shared`, or `None` if the text is copied.
+    /// For each source batch and each of its concatenated texts: the index of the text in `shared`, or `None` if its documents are
+    /// copied.
     numbers: Vec<Vec<Option<u16>>>,
     shared: Vec<Arc<Texts>>,
     copied: DocumentsBuilder,
-    /// For each row: the index of its text in `shared` (`None` if the text is copied), and the index of its document in that text.
+    /// For each row: the index in `shared` of the text that contains its document, and the index of the document in this text. The
+    /// first index is `None` if the document is copied.
     rows: Vec<(Option<u16>, u16)>,
 }
 
-/// The size in bytes below which a text is copied, which then costs no more than sharing it.
+/// The minimum size, in bytes of live documents, at which a text is shared. Copying a smaller text costs no more than sharing it.
 const SMALL_TEXT_BYTES: usize = 1 << 12;
 
 impl DocumentsMerge {
-    /// Creates a merge of the documents of `rows`, each given as the index of its batch in `sources` and its number there.
+    /// Creates a merge of the documents of `rows`. Each row is given as the index of its batch in `sources`, and its row number in
+    /// this batch.
     pub(crate) fn new(keep: Keep, sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> Self {
         let mut live_bytes: Vec<Vec<usize>> =
             sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
@@ -260,12 +263,12 @@ impl DocumentsMerge {
             numbers.push(own);
         }
         let mut copied = DocumentsBuilder::new(keep);
-        // A growing text would be copied again and again.
+        // Without reserved room, the growing text would be copied many times.
         copied.reserve(copied_bytes);
         Self { numbers, shared, copied, rows: Vec::with_capacity(rows.len()) }
     }
 
-    /// Adds the document of a row of source number `batch` as the document of the next row.
+    /// Adds the document of row `row` of the batch at index `batch` of the sources. It becomes the document of the next row.
     pub(crate) fn push(&mut self, batch: u16, documents: &BatchDocuments, row: u16) {
         if let Some(number) = documents.number(usize::from(row)) {
             return self.copied.push(Document::Number { number, size_bytes: 0 });
@@ -281,11 +284,12 @@ impl DocumentsMerge {
         }
     }
 
-    /// Returns the merged documents. All documents must have been added.
+    /// Returns the merged documents. The caller must have added all documents before.
     pub(crate) fn seal(mut self) -> BatchDocuments {
         match self.copied.seal() {
             BatchDocuments::Text(copied) if !self.shared.is_empty() => {
-                // Each shared text has a row, so there are fewer shared texts than rows if some rows are copied. The number fits.
+                // Each shared text belongs to at least one row. If some rows are copied, there are fewer shared texts than rows, so
+                // their count fits a `u16`.
                 let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
                 if !copied.ends.is_empty() {
                     self.shared.push(copied);
@@ -331,14 +335,14 @@ mod tests {
         assert_eq!(merged.texts().len(), 3, "two shared, and one of what was copied");
         assert!(Arc::ptr_eq(&merged.texts()[0], &a.texts()[0]));
 
-        // A second merge, without most rows of the second batch.
+        // The second merge omits most rows of the second batch.
         let rows: Vec<(u16, u16)> = (0..110).map(|row| (0, row)).collect();
         let again = merge(&[&merged], &rows);
         assert_eq!(again.texts().len(), 2);
         let live: usize = (0..110).map(|row| again.text(row).len()).sum();
         assert!(again.texts().iter().map(|texts| texts.text.len()).sum::<usize>() <= 2 * live);
 
-        // If nothing is shared, there is one text, which may be empty.
+        // If no text is shared, the result is one text, which may be empty.
         assert!(matches!(merge(&[&small], &[(0, 1)]), BatchDocuments::Text(_)));
         assert!(matches!(merge(&[&a], &[]), BatchDocuments::Text(_)));
     }

@@ -1,12 +1,13 @@
-//! The insertion order of the rows of a batch.
+//! Stores the insertion order of the rows of a batch.
 #![expect(clippy::indexing_slicing, reason = "a row of the batch")]
 
-/// The insertion-order number of each row: cases with smaller numbers were first inserted earlier.
+/// The insertion-order number of each row. A smaller number means that the case was first inserted earlier.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InsertionOrder {
     /// Consecutive numbers. The value is the number of the first row.
     From(u64),
-    /// Arbitrary numbers: one for each row, their minimum and maximum, and whether they ascend with the rows.
+    /// Arbitrary numbers: the number of each row, the minimum and the maximum, and a flag that is true if the numbers ascend with
+    /// the rows.
     Each { places: Box<[u64]>, least: u64, greatest: u64, ordered: bool },
 }
 
@@ -43,7 +44,7 @@ impl InsertionOrder {
         }
     }
 
-    /// Returns the smallest and the greatest number of the `rows` rows of the batch. Returns `None` if there are no rows.
+    /// Returns the smallest and the greatest number of the batch, which has `rows` rows. Returns `None` if there are no rows.
     pub(crate) fn range(&self, rows: usize) -> Option<(u64, u64)> {
         let last = rows.checked_sub(1)?;
         match self {
@@ -59,7 +60,7 @@ impl InsertionOrder {
         }
     }
 
-    /// Checks the invariants for a batch of `rows` rows. Returns a description of the first violated one.
+    /// Checks the invariants for a batch of `rows` rows. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         match self {
             Self::Each { places, .. } if places.len() != rows => Err("places for other rows".into()),

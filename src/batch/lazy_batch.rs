@@ -1,4 +1,4 @@
-//! Batches with lazy columns: creation from buffered rows, joining, and access to single rows.
+//! Batches with lazy columns: creates them from buffered rows, joins them, and gives access to single rows.
 
 use std::sync::Arc;
 
@@ -33,14 +33,14 @@ impl Batch {
         }
     }
 
-    /// Decodes all columns that are not decoded yet.
+    /// Decodes all columns that have not been decoded yet.
     pub(crate) fn seal_columns(&self) {
         if let Columns::Lazy(lazy) = &self.columns {
             lazy.seal_all();
         }
     }
 
-    /// Creates a batch with lazy columns from buffered rows. There must be at most [`MAX_ROWS`](crate::rows::MAX_ROWS) rows.
+    /// Creates a batch with lazy columns from at most [`MAX_ROWS`](crate::rows::MAX_ROWS) buffered rows.
     pub(crate) fn lazy(catalog: &Catalog, keep: Keep, rows: Vec<Arc<BufferedRow>>) -> Self {
         let places = InsertionOrder::new(rows.iter().map(|row| row.place).collect());
         let rows = BufferedRows::new(rows);
@@ -55,9 +55,11 @@ impl Batch {
         Self { rows: rows.len(), columns: Columns::Lazy(LazyColumns::new(catalog, rows)), places, documents }
     }
 
-    /// Returns a batch with the rows of this batch, followed by the rows of `behind`. Returns `None` unless the columns of both are lazy.
+    /// Returns a batch with the rows of this batch, followed by the rows of `behind`. Returns `None` unless both batches have lazy
+    /// columns.
     ///
-    /// Columns of this batch that were read before are created at once by merging, because searches will likely read them again.
+    /// If a column of this batch has been read before, searches will likely read it again. So the joined column is created at once,
+    /// by merging.
     pub(crate) fn joined(&self, behind: &Self, keep: Keep) -> Option<Self> {
         let (Columns::Lazy(first), Columns::Lazy(second)) = (&self.columns, &behind.columns) else {
             return None;
@@ -89,7 +91,7 @@ impl Batch {
             if first.is_used(field) {
                 let columns = [first.column(field), second.column(field)];
                 let column = columns[0].map(|_| Column::merged(first.catalog.field(field), &columns, &picks));
-                // No other thread can access the new batch yet, so this call initialises the column.
+                // No other thread can access the new batch yet, so this call always stores the column.
                 lazy.column.get_or_init(|| column);
             }
         }

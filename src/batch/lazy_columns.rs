@@ -1,4 +1,4 @@
-//! Lazy columns: columns that are decoded from buffered rows on first access.
+//! Lazy columns: each column is decoded from buffered rows when it is first read.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use super::buffered_row::{BufferedRow, BufferedRows};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder};
 
-/// Buffered rows, and the columns that were decoded from them so far.
+/// Buffered rows, and the columns that have been decoded from them so far.
 #[derive(Debug)]
 pub(super) struct LazyColumns {
     pub(super) catalog: Catalog,
@@ -21,15 +21,16 @@ pub(super) struct LazyColumns {
 /// A column that is decoded on first access.
 #[derive(Debug, Default)]
 pub(super) struct LazyColumn {
-    /// The decoded column, or `None` if the field is hidden. The cell is empty before the first access.
+    /// The decoded column, or `None` if the field is hidden. The cell is empty until the column is first read.
     pub(super) column: OnceLock<Option<Column>>,
-    /// True if the column was read.
+    /// True if the column has been read.
     is_used: AtomicBool,
 }
 
-/// The maximum number of rows of a batch whose rows are tested one by one instead of decoding columns. One bit for each row fits a word.
+/// If a batch has at most this number of rows, a filter tests its rows one by one, and decodes no column. 64, so that a `u64` has
+/// one bit for each row.
 const FEW_ROWS: usize = 64;
-/// The number of filters after which columns are decoded, because the batch will likely be searched again.
+/// After this number of filters, columns are decoded, because later searches will likely need them too.
 const MANY_FILTERS: u32 = 32;
 
 impl LazyColumns {
@@ -40,14 +41,14 @@ impl LazyColumns {
 
     pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
         let lazy = self.columns.get(field.index())?;
-        // A store takes the cache line from all other cores, so threads that find the flag set do not write.
+        // Writing takes the cache line away from all other cores. So a thread writes the flag only if it is not set yet.
         if !lazy.is_used.load(Ordering::Relaxed) {
             lazy.is_used.store(true, Ordering::Relaxed);
         }
         lazy.column.get_or_init(|| self.seal(field)).as_ref()
     }
 
-    /// Returns true if the column of the field was read.
+    /// Returns true if the column of the field has been read.
     pub(super) fn is_used(&self, field: FieldId) -> bool {
         self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))
     }
@@ -63,7 +64,7 @@ impl LazyColumns {
         self.columns.len()
     }
 
-    /// Returns the columns that were decoded so far.
+    /// Returns the columns that have been decoded so far.
     pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter_map(|lazy| lazy.column.get()?.as_ref())
     }
@@ -85,7 +86,7 @@ impl LazyColumns {
         self.rows.get(row)
     }
 
-    /// Decodes all remaining columns in one pass over the rows.
+    /// Decodes all columns that have not been decoded yet, in one pass over the rows.
     pub(super) fn seal_all(&self) {
         let fields = self.catalog.field_ids().zip(&self.columns);
         let mut builders: Vec<Option<ColumnBuilder>> =
@@ -94,12 +95,12 @@ impl LazyColumns {
             row.fill(&mut builders, number);
         }
         for (lazy, builder) in self.columns.iter().zip(builders) {
-            // If another thread was faster, its column is the same.
+            // If another thread has stored the column first, that column is equal to this one.
             lazy.column.get_or_init(|| builder.map(|mut builder| builder.seal(self.rows.len())));
         }
     }
 
-    /// Checks that the decoded columns hold the values of the rows.
+    /// Checks that the decoded columns have the same values as the rows. Returns a description of the first wrong column.
     pub(super) fn validate(&self) -> Result<(), String> {
         for (field, lazy) in self.catalog.field_ids().zip(&self.columns) {
             let Some(Some(column)) = lazy.column.get() else { continue };
@@ -119,7 +120,8 @@ impl LazyColumns {
     }
 }
 
-/// Returns the maximum number of values of a field that count for a row. For a single-valued field, only the first value counts.
+/// Returns the maximum number of values that a row can have in a field: 1 in a single-valued field, where only the first value
+/// counts.
 fn most_values(catalog: &Catalog, field: FieldId) -> usize {
     if catalog.field(field).is_many() { usize::MAX } else { 1 }
 }
@@ -143,12 +145,14 @@ impl<'b> FewRows<'b> {
         self.rows.get(row).map(|row| &**row)
     }
 
-    /// Returns the maximum number of values of a field that count for a row. For a single-valued field, only the first value counts.
+    /// Returns the maximum number of values that a row can have in a field: 1 in a single-valued field, where only the first value
+    /// counts.
     pub(crate) fn most_values(self, field: FieldId) -> usize {
         most_values(&self.batch.catalog, field)
     }
 
-    /// Counts a filter that tests the rows. After 32 filters, [`Batch::few_rows`](super::Batch::few_rows) returns `None`.
+    /// Increments the count of filters that tested the rows one by one. After 32 filters,
+    /// [`Batch::few_rows`](super::Batch::few_rows) returns `None`.
     pub(crate) fn note_filter(self) {
         self.batch.filters.fetch_add(1, Ordering::Relaxed);
     }

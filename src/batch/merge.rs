@@ -1,4 +1,4 @@
-//! Merges of batches into one batch, in steps of bounded cost.
+//! Merges several batches into one batch, in steps of bounded cost.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -19,26 +19,27 @@ pub(crate) struct BatchMerge {
     sources: Vec<Arc<Batch>>,
     /// The rows of the new batch, in insertion order.
     picks: Picks,
-    /// The columns that are filled from buffered rows. `None` if a source has sealed columns; columns are then merged.
+    /// The columns that are being filled from buffered rows. `None` if a source has sealed columns; the merge then merges the
+    /// columns of the sources.
     filling: Option<ColumnsBuilder>,
     /// The finished columns by field number.
     columns: Vec<Option<Column>>,
-    /// The unused budget of earlier steps, which was too small for a column.
+    /// The budget that earlier steps did not use, because it was too small for the next column.
     saved: usize,
-    /// The number of rows whose documents are merged.
+    /// The number of rows whose documents have been merged.
     done: usize,
     documents: DocumentsMerge,
 }
 
-/// Columns that are being filled, by field number, and the number of rows that they have so far.
+/// Columns that are being filled, by field number. All of them have the same number of rows so far.
 struct ColumnsBuilder {
     builders: Vec<Option<ColumnBuilder>>,
     rows: usize,
 }
 
 impl BatchMerge {
-    /// Creates a merge of `rows`, each given as the index of its batch in `sources` and its number there. The merged batch has them in
-    /// insertion order.
+    /// Creates a merge of `rows`, which the merged batch has in insertion order. Each row is given as the index of its batch in
+    /// `sources`, and its row number in this batch.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
         let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));
         if !rows.is_sorted_by_key(place) {
@@ -50,15 +51,15 @@ impl BatchMerge {
         Self { sources, picks, filling: None, columns: Vec::new(), saved: 0, done: 0, documents }
     }
 
-    /// Returns for each row of the merged batch the index of its source, and its number there.
+    /// Returns two numbers for each row of the merged batch: the index of its source batch, and its row number in the source batch.
     pub(crate) fn rows(&self) -> &[(u16, u16)] {
         self.picks.rows()
     }
 
-    /// Copies about `budget` values, and returns true when all are copied.
+    /// Copies about `budget` values. Returns true when all values and documents have been copied.
     ///
-    /// Columns are copied whole, so an unused budget is saved for the next column. The used and the saved part are subtracted from
-    /// `budget`.
+    /// A column is always copied completely, so a budget that is too small for the next column is saved for later steps. The used
+    /// and the saved part are subtracted from `budget`.
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -67,7 +68,7 @@ impl BatchMerge {
             return false;
         }
         for id in catalog.field_ids().skip(self.columns.len()) {
-            // The minimum cost: an empty column is not free either.
+            // Even an empty column has a cost.
             let cost = rows.max(1);
             if left < cost {
                 self.saved = left;
@@ -96,7 +97,7 @@ impl BatchMerge {
         end == rows
     }
 
-    /// Fills columns from buffered rows if all sources have lazy columns. Returns true when nothing is left to fill.
+    /// Fills columns from buffered rows, if all sources have lazy columns. Returns true when no row is left to fill in.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
             if !self.sources.iter().all(|batch| batch.is_lazy()) {
@@ -125,7 +126,7 @@ impl BatchMerge {
         true
     }
 
-    /// Returns the merged batch. [`step`](Self::step) must have returned true.
+    /// Returns the merged batch. The caller must have called [`step`](Self::step) until it returned true.
     pub(crate) fn finish(self) -> Batch {
         let place = |(source, row): &(u16, u16)| self.sources[usize::from(*source)].place(usize::from(*row));
         let places = self.rows().iter().map(place);

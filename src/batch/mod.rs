@@ -1,9 +1,11 @@
 //! Batches: the immutable units in which an engine holds its cases.
 //!
-//! A [`Batch`] has up to 65,536 rows: a column for each field, the insertion order of the rows, and their documents. An import fills it
-//! with a [`BatchBuilder`]. Single writes are buffered as [`BufferedRow`]s in a small batch, the head, whose columns are lazy: decoded on
-//! first access. A [`BatchMerge`] combines small batches into large ones. A [`Row`] has the values of one document while it is read, and an
-//! [`OwnedRow`] those of a document that filters test by itself.
+//! A [`Batch`] has up to 65,536 rows. It stores a column for each field, the insertion order of the rows, and their documents. An
+//! import fills a batch with a [`BatchBuilder`]. Single writes are stored as [`BufferedRow`]s in a small batch, the head. Its
+//! columns are lazy: each is decoded when it is first read. A [`BatchMerge`] merges small batches into large ones.
+//!
+//! A [`Row`] has the values of one document while the document is being read. An [`OwnedRow`] has the values of one document that
+//! is not part of a batch, so that filters can test the document by itself.
 
 mod buffered_row;
 mod builder;

@@ -1,4 +1,4 @@
-//! The values of one document in a form that many filters can test: owned, and sorted by field.
+//! The values of one document that is not part of a batch, stored by field so that many filters can test them.
 
 use std::ops::Range;
 
@@ -6,21 +6,21 @@ use super::row::Row;
 use crate::catalog::FieldId;
 use crate::value::{OrderedType, Value};
 
-/// The values of one document by field.
+/// The values of one document, by field.
 ///
-/// Unlike a [`Row`], it borrows nothing, and finds the values of a field without a search.
+/// Unlike a [`Row`], it borrows nothing, and finds the values of a field without searching through all values.
 ///
-/// Invariant, once it is [sorted](Self::sort): `starts` has one more entry than the catalogue has fields, and the values of field `f` are
-/// `values[starts[f]..starts[f + 1]]`, in document order.
+/// Invariant after it has been [sorted](Self::sort): `starts` has one entry more than the catalogue has fields. The values of field
+/// `f` are `values[starts[f]..starts[f + 1]]`, in document order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnedRow {
-    /// All strings, one after the other.
+    /// All strings, concatenated.
     texts: String,
     values: Vec<(FieldId, Stored)>,
     starts: Vec<u32>,
 }
 
-/// One value.
+/// One value of the document.
 #[derive(Clone, Copy, Debug)]
 enum Stored {
     /// A range of `texts`.
@@ -30,7 +30,7 @@ enum Stored {
 }
 
 impl OwnedRow {
-    /// Returns the values of a row, sorted for a catalogue of `fields` fields.
+    /// Creates an owned copy of the values of `row`, sorted for a catalogue of `fields` fields.
     pub(crate) fn of(row: &Row<'_>, fields: usize) -> Self {
         let mut own = Self::default();
         for (field, value) in row.iter() {
@@ -56,7 +56,7 @@ impl OwnedRow {
         self.values.push((field, Stored::String(start, offset(self.texts.len()))));
     }
 
-    /// Returns true if there is a value of the field. Searches all values.
+    /// Returns true if the document has a value of the field. Searches through all values.
     #[cfg(feature = "serde")]
     pub(crate) fn has(&self, field: FieldId) -> bool {
         self.values.iter().any(|(other, _)| *other == field)
@@ -98,7 +98,8 @@ impl OwnedRow {
     }
 }
 
-/// Converts an offset. Documents are smaller than 4 GiB, and have fewer values.
+/// Converts an offset or a count to `u32`. Both fit, because a document is shorter than 4 GiB, and each value takes at least one
+/// byte.
 fn offset(at: usize) -> u32 {
     debug_assert!(u32::try_from(at).is_ok(), "documents are smaller than 4 GiB");
     u32::try_from(at).unwrap_or(u32::MAX)

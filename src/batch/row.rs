@@ -1,4 +1,4 @@
-//! The values of one case, before they are added to columns.
+//! The values of one case while it is being read, before they are added to columns. Also the errors and remarks about these values.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,26 +9,27 @@ use crate::value::Value;
 
 /// The values of one case with their fields, in document order.
 ///
-/// A row is reused from case to case, so that reading a case allocates almost nothing.
+/// One row is reused for many cases, so that reading a case allocates almost no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
     values: Vec<(FieldId, Value<'a>)>,
-    /// The number of values that the document has. Default values follow them.
+    /// The number of values that come from the document. Default values follow them.
     own: usize,
     faults: Vec<Error>,
     remarks: Vec<Remark<'a>>,
 }
 
-/// A note for the author of a case on how a value was read, which may be unexpected. It is not an error. The text is the text of the value.
+/// A note that tells the author of a case how a value or a member was read, if this may be unexpected. A note is not an error. The
+/// string in a variant is the value as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
-    /// A timestamp without an offset, which counts as UTC.
+    /// A timestamp without a UTC offset, which was read as UTC.
     NoZone(FieldId, Cow<'a, str>),
-    /// A number that a double cannot represent, so that it was rounded.
+    /// A number that was rounded, because a double cannot represent it exactly.
     Rounded(FieldId, Cow<'a, str>),
-    /// A number read as Unix milliseconds, which is probably a year, a date or seconds.
+    /// A number that was read as Unix milliseconds, but is probably a year, a date or seconds.
     Mistaken(FieldId, Cow<'a, str>),
-    /// A member that is not a field, but looks like one.
+    /// A member that is not a field, but looks like a field.
     Stray(Arc<Stray>),
 }
 
@@ -53,14 +54,14 @@ impl Remark<'_> {
     }
 }
 
-/// The number of values for which a row reserves memory at a time. Few cases have more.
+/// The number of values for which a row reserves memory at once. Few cases have more values.
 const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {
-    /// Returns an empty row that reuses the memory of this row, for a case of another text.
+    /// Clears the row and returns it with another lifetime, for a case in another text. Keeps the memory of the row.
     pub(crate) fn recycle<'b>(mut self) -> Row<'b> {
         self.clear();
-        // Collecting from a vector of the same layout keeps its memory.
+        // Collecting into a vector of the same layout reuses the memory of the source vector.
         let values = self.values.into_iter().map_while(|_| None).collect();
         let remarks = self.remarks.into_iter().map_while(|_| None).collect();
         Row { values, own: 0, faults: self.faults, remarks }
@@ -92,22 +93,22 @@ impl<'a> Row<'a> {
         self.values.push((field, value));
     }
 
-    /// Marks the values pushed after this call as defaults, which the document does not have.
+    /// Marks all values that are pushed after this call as default values, which do not come from the document.
     pub(crate) fn begin_defaults(&mut self) {
         self.own = self.values.len();
     }
 
-    /// Returns true if the document has a value of the field. Default values do not count.
+    /// Returns true if the document itself has a value of the field. Ignores default values.
     pub(crate) fn has_own(&self, field: FieldId) -> bool {
         self.values.iter().take(self.own).any(|(other, _)| *other == field)
     }
 
-    /// Returns true if there is a value of the field, including defaults. Searches from the end.
+    /// Returns true if the row has a value of the field, including default values. Searches from the end.
     pub(crate) fn has(&self, field: FieldId) -> bool {
         self.values.iter().rev().any(|(other, _)| *other == field)
     }
 
-    /// Returns all values with their fields in document order, followed by defaults.
+    /// Returns all values with their fields: the values of the document in document order, then default values.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
         self.values.iter().map(|(field, value)| (*field, value))
     }
@@ -131,8 +132,8 @@ impl<'a> Row<'a> {
         self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }
 
-    /// Records the error of a rejected field value. Keeps the first ten errors, and all errors of `id`, since an invalid `id` rejects the
-    /// case.
+    /// Records the error of a rejected field value. Keeps the first ten errors, and all errors of `id`, because an invalid `id`
+    /// rejects the case.
     pub(crate) fn fault(&mut self, fault: Error) {
         if self.faults.len() < REPORTED_ERRORS || fault.kind == ErrorKind::BadId {
             self.faults.push(fault);

@@ -1,4 +1,4 @@
-//! Batches: immutable groups of rows.
+//! The batch type: an immutable group of rows with its columns, insertion order and documents.
 #![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
 use super::buffered_row::BufferedRow;
@@ -9,15 +9,16 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::{self, Column, ColumnData};
 use crate::rows::MAX_ROWS;
 
-/// The maximum number of batches of an engine. The number of a batch and the number of a row together fit 32 bits.
+/// The maximum number of batches of an engine. So a batch number and a row number together fit 32 bits.
 pub(crate) const MAX_BATCHES: usize = 1 << 16;
-/// The total size of documents in bytes at which a batch is sealed early, so that offsets into the documents fit a `u32`.
+/// The total size of documents, in bytes, at which a batch is sealed even if it is not full. So offsets into the documents fit a
+/// `u32`.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
 
 /// An immutable group of up to 65,536 cases.
 ///
-/// Invariants: there is a column for `id` and for each visible field of the catalogue. Each column has as many rows as the batch. The `id`
-/// column has a value in each row.
+/// Invariants: there is a column for `id` and for each visible field of the catalogue. Each column has the same number of rows as
+/// the batch. The `id` column has a value in each row.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(super) rows: usize,
@@ -31,7 +32,7 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 pub(super) enum Columns {
     Sealed(Box<[Option<Column>]>),
-    /// Columns that are decoded on first access. Most searches read only a few columns.
+    /// Columns that are decoded when they are first read. Most searches read only a few columns.
     Lazy(LazyColumns),
 }
 
@@ -68,7 +69,7 @@ impl Batch {
         }
     }
 
-    /// Returns the columns that are decoded so far. For sealed columns, these are all.
+    /// Returns the columns that have been decoded so far. If the columns are sealed, returns all columns.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let (sealed, lazy) = match &self.columns {
             Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
@@ -86,7 +87,8 @@ impl Batch {
         }
     }
 
-    /// Returns the number of ids of the batch that are smaller than `id`. The codes of these ids are the codes below this number.
+    /// Returns the number of ids of the batch that sort before `id`. This number is also the first code whose id does not sort
+    /// before `id`.
     pub(crate) fn ids_below(&self, id: &str) -> usize {
         match self.column(FieldId::ID).map(|ids| &ids.data) {
             Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
@@ -113,7 +115,7 @@ impl Batch {
         self.places.range(self.rows)
     }
 
-    /// Returns the document of a row as it was inserted. Empty if the engine does not keep texts.
+    /// Returns the document of a row as it was inserted, or an empty string if the engine does not keep texts.
     pub(crate) fn document(&self, row: usize) -> &str {
         self.documents.text(row)
     }
@@ -137,7 +139,7 @@ impl Batch {
         self.places.size_bytes()
     }
 
-    /// Returns the size of the buffered rows in bytes, without their documents. 0 if the columns are sealed.
+    /// Returns the size of the buffered rows in bytes, without their documents. Returns 0 if the columns are sealed.
     pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
             Columns::Sealed(_) => 0,
@@ -145,7 +147,7 @@ impl Batch {
         }
     }
 
-    /// Returns an upper bound of the offsets into the texts of this batch and of its columns.
+    /// Returns an upper bound, in bytes, of the offsets into the documents of this batch and into the strings of its columns.
     pub(crate) fn text_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
@@ -154,7 +156,7 @@ impl Batch {
         self.documents.size_bytes() + columns
     }
 
-    /// Checks the invariants. Returns a description of the first violated one.
+    /// Checks the invariants. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
         if self.rows > MAX_ROWS {
             return Err(format!("{} rows in a batch", self.rows));

@@ -1,4 +1,4 @@
-//! Completions of a text with the values that cases have.
+//! Completes filter texts with values that cases have.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,16 @@ use crate::engine::handle::Engine;
 use crate::engine::snapshot::Slot;
 use crate::filter::Completions;
 
-/// The maximum number of values of cases among the completions.
+/// The maximum number of values that are offered as completions.
 const MOST_VALUES: usize = 20;
 
-/// The number of strings of each batch that are compared. Strings of deleted cases are among them.
+/// The maximum number of strings that are read from each batch. It is larger than the number of offered values, because some
+/// strings may belong only to deleted cases.
 const MOST_STRINGS: usize = 4 * MOST_VALUES;
 
 impl Engine {
-    /// Returns the [completions](Completions::new) at the byte `cursor` of a text, with up to 20 values of cases in string fields that begin
-    /// with the part before the cursor, in the order of code points.
+    /// Returns the [completions](Completions::new) at the byte offset `cursor` of a filter text. In a string field, they include up
+    /// to 20 values of cases, in the order of code points. Each of these values begins with the part before the cursor.
     ///
     /// The values come from all cases of the engine. Do not show them to a client that may not see all cases.
     ///
@@ -30,8 +31,8 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. Strings that only deleted cases have
-    /// cost time linear in the number of cases.
+    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. A string that only deleted
+    /// cases have takes time linear in the number of cases.
     #[must_use]
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {
         let mut completions = Completions::new(&self.catalog, text, cursor);
@@ -47,7 +48,7 @@ impl Engine {
     }
 }
 
-/// Returns strings of the batches that begin with `start`, ascending.
+/// Returns strings of the batches that begin with `start`, in ascending order.
 fn strings<'s>(slots: &[&'s Slot], field: FieldId, start: &str) -> BTreeSet<&'s str> {
     let mut found = BTreeSet::new();
     for slot in slots {

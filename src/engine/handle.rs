@@ -1,6 +1,7 @@
-//! The engine handle: the settings of an engine, and the state that its threads share.
+//! The engine type and its builder: the settings of an engine, and the state that its threads share.
 //!
-//! The operations are in other modules: [searches](super::search), [writes](super::write) and [memory](super::memory).
+//! The operations of the engine are in other modules: [searches](super::search), [writes](super::write) and
+//! [memory](super::memory).
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
@@ -41,10 +42,10 @@ pub struct Engine {
     pub(super) current: SharedState,
     /// The document template of [single documents](Engine::upsert), learned from earlier documents.
     ///
-    /// A thread that finds it locked reads its document with the strict parser instead of waiting. That takes more instructions and has the
-    /// same result.
+    /// If another thread has locked the template, a thread does not wait, but reads its document with the strict parser. This takes
+    /// more instructions and has the same result.
     pub(super) template: Mutex<DocumentTemplate>,
-    /// The size of the writer's state in bytes, when [`memory`](Engine::memory) last read it.
+    /// The size of the writer's state in bytes, as [`memory`](Engine::memory) last read it.
     pub(super) writer_bytes: AtomicUsize,
 }
 
@@ -58,20 +59,20 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. [`FilterBuilder`](crate::FilterBuilder) has the
-    /// limits of bodies, texts and parameters.
+    /// Sets the limits of documents and, by [`Limits::page`], of the pages of searches. The limits of request bodies, filter texts
+    /// and parameters are set in [`FilterBuilder`](crate::FilterBuilder).
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Sets whether the engine keeps documents. Without documents, answers contain only ids.
+    /// Sets if the engine keeps documents. Without documents, answers contain only ids.
     #[must_use]
     pub fn documents(self, keep_documents: bool) -> Self {
         Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
     }
 
-    /// Sets that documents are stored outside the engine. The caller passes a number for each document.
+    /// Makes the engine expect a number for each document, because the documents are stored outside the engine.
     #[must_use]
     #[cfg_attr(
         not(any(test, feature = "store")),
@@ -81,7 +82,7 @@ impl EngineBuilder {
         Self { keep: Keep::Numbers, ..self }
     }
 
-    /// Sets the maximum number of documents in a batch. The default is 65,536; tests use fewer.
+    /// Sets the maximum number of documents in a batch. The default is 65,536. Tests use smaller batches.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
@@ -147,7 +148,7 @@ impl Engine {
         &self.limits
     }
 
-    /// Returns the current snapshot, for callers that hold it longer than a search does.
+    /// Returns the current snapshot, for a caller that keeps it longer than a search does.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Guard::into_inner(self.current.load())
     }

@@ -1,4 +1,4 @@
-//! Hints for a filter without results: values that are stored in another form, and fields without values.
+//! Finds out why a filter has no results: its values are stored in another form, or its fields have no values.
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts of strings and rows that lie in memory")]
 
@@ -12,10 +12,10 @@ use crate::error::{Error, quote};
 use crate::filter::{Asked, Filter, SearchRequest, Warning, WarningKind};
 use crate::stop::Pace;
 
-/// The maximum number of values of a filter that are checked.
+/// The maximum number of values of one filter that are checked.
 const MOST_VALUES: usize = 20;
 
-/// The difference between a stored string and the string of the filter, in order of preference.
+/// The difference between a stored string and a string of the filter. The first variants make the most useful hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Differs {
     InUnicode,
@@ -26,13 +26,14 @@ enum Differs {
 }
 
 impl Engine {
-    /// Returns hints about why a filter may select no document. Checks the first 20 values of the filter.
+    /// Returns hints that explain why a filter may select no document. Checks the first 20 values of the filter.
     ///
-    /// A hint names a value that no document has, and the form in which it is stored: another form of Unicode, with blanks around it, with
-    /// other capitals, or as a part of a longer string. Other hints name the fields without values.
+    /// A hint names a value of the filter that no document has, and a similar value that documents have. The stored value differs
+    /// in one of four ways: by its form of Unicode, by surrounding blanks, by upper and lower case, or because it is a longer
+    /// string that contains the value. Other hints name fields of the filter that have no values.
     ///
-    /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For that reason, there
-    /// are no hints for a filter made by [`Filter::and`].
+    /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For this
+    /// reason, a filter made by [`Filter::and`] gets no hints.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, WarningKind};
@@ -44,14 +45,14 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of distinct strings of the field, for each value that no document has.
+    /// Linear in the number of distinct strings of the field, for each value of the filter that no document has.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         self.hints_at_pace(filter, &Pace::new(None))
     }
 
-    /// Returns [`hints`](Self::hints) on the filter of a request. Its [token](SearchRequest::with_cancel) and its
-    /// [deadline](SearchRequest::with_deadline) stop the search for them.
+    /// Returns the [`hints`](Self::hints) for the filter of a request. The [token](SearchRequest::with_cancel) and the
+    /// [deadline](SearchRequest::with_deadline) of the request can stop this method.
     ///
     /// ```
     /// use casefilter::{Catalog, Deadline, Engine, ErrorKind, Filter, SearchRequest};
@@ -65,7 +66,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the search for hints was stopped.
+    /// Returns an error if the token or the deadline stopped the search for hints.
     pub fn hints_for(&self, request: &SearchRequest) -> Result<Vec<Warning>, Error> {
         let Some(stop) = request.stop.check() else { return Ok(self.hints(&request.filter)) };
         let pace = Pace::new(Some(&stop));
@@ -75,7 +76,7 @@ impl Engine {
         Ok(hints)
     }
 
-    /// Returns the hints. If the search must stop, some of them may be missing or wrong.
+    /// Returns the hints. If the search must stop, some hints may be missing or wrong.
     fn hints_at_pace(&self, filter: &Filter, pace: &Pace<'_>) -> Vec<Warning> {
         if !filter.catalog().is_within(&self.catalog) || self.is_empty() {
             return Vec::new();
@@ -106,7 +107,8 @@ impl Engine {
         hints
     }
 
-    /// Returns a message about the closest stored form of a string that no document has.
+    /// Returns a message that names the most similar stored string. Returns `None` if a document has the string itself, or if no
+    /// stored string is similar.
     fn stored_otherwise(
         &self,
         slots: &[&Slot],
@@ -160,7 +162,7 @@ impl Engine {
     }
 }
 
-/// The string of the filter, in the forms that are compared.
+/// The string of the filter, in all forms that are compared with stored strings.
 struct Wanted<'v> {
     value: &'v str,
     composed: String,
@@ -168,7 +170,7 @@ struct Wanted<'v> {
 }
 
 impl<'v> Wanted<'v> {
-    /// The minimum length in bytes of a string that is searched for inside longer strings.
+    /// The minimum length, in bytes, of a string that is searched for inside longer strings.
     const SHORTEST_PART: usize = 3;
 
     fn new(value: &'v str) -> Self {
@@ -179,7 +181,7 @@ impl<'v> Wanted<'v> {
 
     /// Returns the difference between a stored string and this string. Returns `None` if they are equal or unrelated.
     fn compare(&self, stored: &str) -> Option<Differs> {
-        // Folding rarely makes a string longer or shorter by this factor.
+        // A stored string that is three times shorter is not compared, because folding rarely changes the length by this factor.
         if stored == self.value || stored.len() * 3 < self.folded.len() || self.folded.is_empty() {
             return None;
         }
@@ -202,12 +204,13 @@ impl<'v> Wanted<'v> {
     }
 }
 
-/// Returns the estimated work of comparing a stored string in all forms, in the unit of the pace: about 100 ns, and 5 ns for each byte.
+/// Returns the estimated work to compare a stored string in all forms, in the unit of [`Pace::spend`]: about 100 ns, and 5 ns for
+/// each byte.
 fn work_of_comparing(stored: &str) -> usize {
     stored.len().saturating_mul(20).saturating_add(400)
 }
 
-/// Returns the text in lower case, without surrounding blanks.
+/// Returns the string in lower case, without surrounding blanks.
 fn folded(text: &str) -> String {
     text.trim().to_lowercase()
 }

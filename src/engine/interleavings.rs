@@ -1,9 +1,9 @@
-//! Tests of whole engines under every order of steps that `shuttle` chooses.
+//! Tests whole engines under every order of steps that `shuttle` chooses.
 //!
-//! A call is visible completely or not at all, is never undone, and is visible to each search that starts after it returned. Merges must
-//! not change that.
+//! The tests check three things. A write is visible completely or not at all. No later search loses it. Each search that starts
+//! after the write has returned sees it. Merges must not change that.
 //!
-//! The steps are the steps of [`SharedState`]: load a snapshot, publish a snapshot, wait for the writer lock.
+//! The steps are those of [`SharedState`]: load a snapshot, publish a snapshot, wait for the writer lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,12 +20,12 @@ use crate::filter::{Filter, SearchRequest};
 /// Runs `test` under each schedule.
 fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 'static) {
     let mut config = Config::new();
-    // A search in a debug build needs more than the default of 60 KiB.
+    // A search in a debug build needs more stack than the default of 60 KiB.
     config.stack_size = 1 << 20;
     Runner::new(scheduler, config).run(test);
 }
 
-/// Creates an engine with the smallest possible heads, classes and batches, so that few writes reach all of them.
+/// Creates an engine with small heads, size classes and batches, so that few writes exercise all of them.
 fn engine(batch_rows: usize) -> Arc<Engine> {
     Arc::new(Engine::builder(Catalog::cases()).batch_rows(batch_rows).build_on(SharedState::modelled))
 }
@@ -34,7 +34,7 @@ fn pair(round: usize) -> String {
     format!("{{\"id\":\"a\",\"name\":\"{round}\"}}\n{{\"id\":\"b\",\"name\":\"{round}\"}}\n")
 }
 
-/// Returns the rounds of the pair's two cases, and the number of other cases.
+/// Runs a search. Returns the round of each of the pair's two cases, and the number of other cases.
 fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
     let answer = engine.search(&all).unwrap();
@@ -48,10 +48,11 @@ fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     (rounds, others)
 }
 
-/// The number of cases that are stored first: enough that later writes find batches to merge.
+/// The number of cases that are stored at first. They are enough for later writes to find batches to merge.
 const BEFORE: usize = 28;
 
-/// Runs one thread that replaces a pair of cases repeatedly, one that adds single cases, and readers that check what they see.
+/// Runs one thread that replaces a pair of cases repeatedly, one thread that adds single cases, and readers that check what they
+/// see.
 fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged: &AtomicUsize) {
     let engine = engine(batch_rows);
     engine.upsert_many(pair(0).as_bytes()).unwrap();
@@ -59,7 +60,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
         engine.upsert(format!("{{\"id\":\"before {before}\"}}").as_bytes()).unwrap();
     }
     let first_batch = engine.current.write().next_batch;
-    // The writers set these values after a call returned. `shuttle` does not schedule them.
+    // The writers set these values after a call has returned. `shuttle` does not schedule these steps.
     let (done, added) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut threads = Vec::new();
     for _ in 0..2 {
@@ -101,7 +102,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     engine.validate().unwrap();
     assert_eq!(observe(&engine), (vec![rounds; 2], BEFORE + singles));
-    // Each sealed head and each merged batch took a number.
+    // Each sealed head and each merged batch has taken a batch id.
     let batches = engine.current.load().base.slots().count() as u64;
     let made = engine.current.write().next_batch - first_batch;
     merged.fetch_add(usize::from(made > batches), Ordering::SeqCst);
@@ -119,7 +120,7 @@ fn a_call_is_seen_whole_in_any_order_of_steps() {
     }
 }
 
-/// Runs `test` under every possible schedule, and returns their number.
+/// Runs `test` under every possible schedule, and returns the number of schedules.
 fn check_all(test: impl Fn() + Send + Sync + 'static) -> usize {
     let schedules = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&schedules);

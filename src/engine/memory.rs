@@ -1,4 +1,4 @@
-//! The memory that an engine uses.
+//! Measures the memory that an engine uses.
 
 #![expect(clippy::arithmetic_side_effects, reason = "sizes of allocated memory")]
 
@@ -45,7 +45,8 @@ pub struct FieldMemory {
 impl Engine {
     /// Returns the memory that the documents use.
     ///
-    /// Does not wait for writes. While a write is in progress, the result has the size of the writer's table at the last call.
+    /// Does not wait for writes. While a write is in progress, the writer's table of uncovered rows is counted with its size at the
+    /// last call.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -99,8 +100,8 @@ impl MemoryUsage {
         }
     }
 
-    /// Returns the size in bytes of columns and indexes per document. The texts of the documents are not counted. Returns 0 for an empty
-    /// engine.
+    /// Returns the size in bytes of columns and indexes, divided by the number of documents. Does not count the documents
+    /// themselves. Returns 0 for an empty engine.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
     pub fn bytes_per_document(&self) -> f64 {

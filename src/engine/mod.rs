@@ -1,46 +1,49 @@
 //! The engine: answers searches over many batches while cases are inserted, replaced and deleted.
 //!
-//! **Snapshot.** A `Snapshot` holds the cases at one moment, and its cases never change. It consists of a `View` (sealed batches, each with
-//! a selection of its live rows) and a `Head` (the small writes since then). A write creates the next snapshot and swaps it in. A search
-//! uses the current one. Searches and writes never wait for each other. Writers wait for each other.
+//! **Snapshot.** A `Snapshot` holds the cases at one moment, and its cases never change. It consists of a `View` and a `Head`. The
+//! view has sealed batches, each with a selection of its live rows. The head has the small writes since the view was created. A
+//! write creates the next snapshot and makes it the current one. A search uses the snapshot that is current when it starts.
+//! Searches and writes never wait for each other. Writes wait for each other.
 //!
-//! **Head.** The head buffers recent single writes. A single upsert or delete adds one edit to a persistent list of at most 64 edits. Its
-//! cost does not depend on the number of stored cases. The first search of a snapshot turns the list into one more batch, and applies its
-//! deletions to copies of the selections. This batch is evaluated row by row. Its columns are lazy: a column is built only when searches
-//! keep needing it. The next snapshot starts from the batch that an earlier search created.
+//! **Head.** The head buffers recent single writes. A single upsert or delete adds one edit to a persistent list of at most 64
+//! edits. Its cost does not depend on the number of stored cases. The first search of a snapshot converts the list to one more
+//! batch, and removes deleted rows from copies of the selections. This batch is first evaluated row by row. Its columns are lazy: a
+//! column is built only after many searches have needed it. The next snapshot reuses the converted head if a search has created it.
 //!
-//! A full head is joined to the previous one, in a batch of at most 2,048 rows with lazy columns. The write that joins the heads merges the
-//! columns that searches needed. No row is moved or copied. A write of more cases than a head holds fills batches at once.
+//! A full head is joined to the previous head, in a batch of at most 2,048 rows with lazy columns. The write that joins the heads
+//! also merges the columns that searches have needed. It neither moves nor copies rows. A write that has more cases than fit into a
+//! head fills batches directly.
 //!
-//! **Indexed batches.** The index covers each batch with at least 1/16 of the rows of a full batch. With it, a search skips batches that
-//! cannot match. Smaller batches are uncovered: a search tests each of them, and the writer keeps a hash table from their ids to their
-//! rows.
+//! **Indexed batches.** The index covers each batch with at least 1/16 of the rows of a full batch. With the index, a search skips
+//! batches that cannot contain a selected row. Smaller batches are uncovered: a search tests each of them, and the writer keeps a
+//! hash table from their ids to their rows.
 //!
-//! **Tombstones.** The counts in the index include deleted rows. For each batch with deleted rows, `Tombstones` counts the deleted rows per
-//! string. The difference is the count of live rows. The first search that needs these counts computes them. Later writes keep them up to
-//! date.
+//! **Tombstones.** The counts in the index include deleted rows. For each batch with deleted rows, `Tombstones` counts the deleted
+//! rows per string. The difference is the number of live rows (`View::known_count`). The first search that needs the counts of a
+//! batch computes them. Later writes keep them up to date.
 //!
-//! **Merging.** Let B be the number of rows of a full batch. By its live rows, a batch belongs to the class below B/64, below B/16 or below
-//! B/2, or to none. Eight batches of a class are merged into one, the oldest first. Fewer are merged if together they have B/8 rows,
-//! deleted ones included (in the last class: more than B). So there are at most about `cases / 32,768 + 24` batches, and a remaining case
-//! is copied about three times, first from rows into columns. Batches that lose rows move to lower classes. An empty batch is dropped at
-//! once.
+//! **Merging.** Let B be the number of rows of a full batch. Batches with few live rows are divided into three classes: fewer than
+//! B/64 live rows, fewer than B/16, and fewer than B/2. Larger batches are not merged. A class is merged when it has eight batches.
+//! It is also merged when its batches together have B/8 rows, deleted rows included (in the largest class: more than B rows). The
+//! oldest batches of the class that fit together are merged into one batch. So there are at most about `cases / 32,768 + 24`
+//! batches. A case that is not deleted is copied about three times, the first time from a row into columns. A batch that loses rows
+//! may move to a lower class. A batch without live rows is dropped at once.
 //!
-//! A merge copies one column per write, with its dictionary and sorted rows. The write that seals the next head installs the merged batch,
-//! and copies the index except its keys. Keys are stored in sorted runs. The keys of a new batch are a new run. Each write moves a few keys
-//! of runs that are being merged, or removes keys of dropped batches. Texts of documents are shared, not copied, while at least half of
-//! them are live.
+//! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the write that seals the
+//! next head installs the merged batch, and copies the index except its keys. Keys are stored in sorted runs, and the keys of a new
+//! batch are a new run. Each write moves a few keys of runs that are being merged, or removes keys of dropped batches. Texts of
+//! documents are shared, not copied, as long as at least half of a text belongs to live documents.
 //!
-//! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline (`write/pipeline`).
-//! First the transaction is staged: this does everything that can fail or take time. Then it is published. A transaction that is dropped
-//! before has no effect. If documents are in a store (`Keep::Numbers`), the store commits them between the two steps. Such an engine is
-//! restored from `Parts`.
+//! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline
+//! (`write/pipeline`). First the transaction is staged: this step does everything that can fail or take time. Then it is published.
+//! A transaction that is dropped before it is published has no effect. If documents are in a store (`Keep::Numbers`), the store
+//! commits them between the two steps. When a store is opened, its engine is restored from `Parts`.
 //!
-//! **Shared state.** Threads share the current snapshot and the writer lock, in `SharedState`. Everything else that affects answers never
-//! changes, or is initialised once. Caches that do not affect answers have locks or atomics of their own.
+//! **Shared state.** Threads share the current snapshot and the writer lock, in `SharedState`. All other state that affects answers
+//! never changes, or is initialised once. Caches that do not affect answers have locks or atomics of their own.
 //!
-//! **Tests of concurrency.** Unit tests replace `SharedState` by a model, and run whole engines on it, in every order of steps or in many
-//! (`interleavings`). `tests/race/run` runs readers and writers under the thread sanitizer.
+//! **Tests of concurrency.** Unit tests replace `SharedState` by a model. They run whole engines on it, in every possible order of
+//! steps or in a random sample of orders (`interleavings`). `tests/race/run` runs readers and writers under the thread sanitizer.
 
 mod completions;
 mod handle;

@@ -1,4 +1,4 @@
-//! The trait of types that answer requests.
+//! The trait of all types that answer search requests: engines and stores.
 
 use super::handle::Engine;
 use super::search::SearchAnswer;
@@ -10,8 +10,8 @@ use crate::limits::Limits;
 
 /// A searchable collection of documents: an [`Engine`] or a `Store`.
 ///
-/// Both types also have these methods as inherent methods. The trait is for code that accepts either type. It is sealed: only this
-/// library implements it, so a release can add methods.
+/// Both types also have these methods as inherent methods. The trait is for code that accepts either type. The trait is sealed:
+/// only this library implements it, so a later release can add methods.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, Operator, SearchRequest, Searchable};
@@ -27,13 +27,13 @@ use crate::limits::Limits;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Searchable: sealed::Sealed + Send + Sync {
-    /// The error of a request that cannot be answered.
+    /// The type of error that is returned if a request cannot be answered.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Returns the catalogue of the documents.
     fn catalog(&self) -> &Catalog;
 
-    /// Returns the limits of requests and documents.
+    /// Returns the limits for requests and documents.
     fn limits(&self) -> &Limits;
 
     /// Returns the number of documents.
@@ -47,26 +47,27 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     /// Answers a request.
     ///
     /// # Errors
-    /// Returns an error if the request is for another catalogue or exceeds the limits, or if the file of a store cannot be read.
+    /// Returns an error if the request was built with another catalogue or exceeds the limits, or if the file of a store cannot be
+    /// read.
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Self::Error>;
 
     /// Returns the number of documents that the filter selects.
     ///
     /// # Errors
-    /// Returns an error if the filter is for another catalogue.
+    /// Returns an error if the filter was built with another catalogue.
     fn count(&self, filter: &Filter) -> Result<u64, Self::Error>;
 
-    /// Returns hints about why a filter may select nothing.
+    /// Returns hints that explain why a filter may select nothing.
     fn hints(&self, filter: &Filter) -> Vec<Warning>;
 
-    /// Explains how a request would be answered.
+    /// Returns an explanation of how the request would be answered.
     ///
     /// # Errors
-    /// Returns an error if the request is for another catalogue or exceeds the limits.
+    /// Returns an error if the request was built with another catalogue or exceeds the limits.
     fn explain(&self, request: &SearchRequest) -> Result<Explanation, Self::Error>;
 }
 
-/// The supertrait that keeps [`Searchable`] from being implemented outside the library.
+/// The supertrait that prevents other crates from implementing [`Searchable`].
 pub(crate) mod sealed {
     /// A type of this library that answers requests.
     pub trait Sealed {}

@@ -1,11 +1,12 @@
-//! State shared between threads: the current snapshot, which is swapped atomically, and the writer lock.
+//! The state that threads share: the current snapshot, which is swapped atomically, and the writer lock.
 //!
-//! Everything else that affects answers never changes, or is initialised once (`OnceLock`). Caches and counters that do not affect answers
-//! have locks or atomics of their own: the document template and the writer's size in [`Engine`](super::Engine), and the usage counts of
-//! lazy columns. The value that a store attaches to a snapshot is also swapped atomically, but only for a reader of the same documents.
+//! All other state that affects answers never changes, or is initialised once (`OnceLock`). Caches and counters that do not affect
+//! answers have locks or atomics of their own: the document template and the writer's size in [`Engine`](super::Engine), and the
+//! usage counts of lazy columns. A store attaches its reader of documents to a snapshot. It may replace this reader in place, also
+//! by an atomic swap, because the new reader returns the same documents.
 //!
-//! Unit tests replace the swap and the lock by a model that `shuttle` schedules, and run whole engines on it (`interleavings.rs`). The swap
-//! and the lock themselves are tested by `arc-swap` and `parking_lot`.
+//! Unit tests replace the swap and the lock by a model that `shuttle` schedules, and run whole engines on it (`interleavings.rs`).
+//! The crates `arc-swap` and `parking_lot` test the real swap and the real lock.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use super::snapshot::Snapshot;
 use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
-/// The current snapshot, and the writer's state, which only the write in progress accesses.
+/// The current snapshot, and the writer's state, which only the write in progress may access.
 pub(crate) enum SharedState {
     /// An atomically swapped pointer, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),
-    /// A model of both. `shuttle` chooses the order of its steps.
+    /// A model of the pointer and the lock. `shuttle` chooses the order of its steps.
     #[cfg(test)]
     Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
 }
@@ -60,7 +61,8 @@ impl SharedState {
     /// Waits for the write in progress, then takes the writer lock.
     pub(crate) fn write(&self) -> Writing<'_> {
         match self {
-            // A write changes the writer's state in one step at its end, so a panic before that leaves it consistent.
+            // A write changes the writer's state in one step at its end. So the state is consistent even if a write panics before
+            // this step.
             Self::Swapped(current, writer) => Writing::Swapped(current, writer.lock()),
             #[cfg(test)]
             Self::Modelled(current, writer) => Writing::Modelled(current, writer.lock().unwrap()),
@@ -79,7 +81,7 @@ impl SharedState {
     }
 }
 
-/// The writer lock, held by one write at a time. It may move to another thread.
+/// The writer lock, which one write at a time holds. The lock may move to another thread.
 #[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
 pub(crate) enum Writing<'e> {
     Swapped(&'e ArcSwap<Snapshot>, Held<'e, Writer>),

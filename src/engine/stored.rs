@@ -1,4 +1,4 @@
-//! Access to the engine for the durable store, in addition to [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
+//! Gives the durable store access to the engine, in addition to [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
 
 use std::sync::Arc;
 
@@ -6,14 +6,15 @@ use super::handle::Engine;
 use super::snapshot::{Attachment, BatchId, Snapshot, View};
 
 impl Engine {
-    /// Returns the view of a snapshot, with its head sealed.
+    /// Returns the view of a snapshot. Its head is sealed.
     pub(crate) fn view_of<'s>(&self, snapshot: &'s Snapshot) -> &'s Arc<View> {
         snapshot.view(&self.catalog, self.keep)
     }
 
-    /// Returns the document numbers of a sample, and the value attached to the snapshot.
+    /// Returns the document numbers of a sample of cases, and the value that is attached to the snapshot.
     ///
-    /// The sample has about `least` cases, or up to twice as many, spread evenly over all cases. It has all cases if there are fewer.
+    /// The sample has about `least` cases, or up to twice as many. They are spread evenly over all cases. If there are fewer cases,
+    /// the sample has all of them.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
         let snapshot = self.snapshot();
         let step = snapshot.len().checked_div(least).unwrap_or(0).max(1);
@@ -21,10 +22,11 @@ impl Engine {
         let numbers = view.slots().flat_map(|slot| {
             slot.live.iter(slot.batch.rows()).filter_map(|row| slot.batch.document_number(row))
         });
-        // Chooses one of each `step` cases, at varying positions, because the cases of a source may repeat a pattern.
+        // From each `step` successive cases, this chooses one. Its position varies, because the cases of a source may repeat a
+        // pattern.
         let is_chosen = |at: usize| {
             let (window, own) = (at.checked_div(step).unwrap_or(0), at.checked_rem(step).unwrap_or(0));
-            // 2^32 divided by the golden ratio. Its multiples are spread evenly.
+            // The factor is 2^32 divided by the golden ratio. Its multiples are spread evenly.
             let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step);
             chosen == Some(own)
         };
@@ -37,13 +39,13 @@ impl Engine {
         self.current.load().attach(attachment);
     }
 
-    /// Returns the hasher of ids and keys.
+    /// Returns the hasher of ids and keys, which all snapshots share.
     pub(crate) fn hasher(&self) -> foldhash::quality::RandomState {
         self.current.load().base.index().hasher().clone()
     }
 
-    /// Replaces all cases by the cases of another engine with the same catalogue and the same [hasher](Self::hasher). The replacement is
-    /// atomic for readers.
+    /// Replaces all cases by the cases of another engine, which has the same catalogue and the same [hasher](Self::hasher). A
+    /// search sees either all old cases or all new cases.
     pub(crate) fn replace(&self, other: Self) {
         let (snapshot, writer) = other.current.into_parts();
         let mut writing = self.current.write();
@@ -58,7 +60,7 @@ impl Engine {
 }
 
 impl Snapshot {
-    /// Attaches a value, which replaces the previous attachment.
+    /// Attaches a value. It replaces the previous attachment.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.attachment.store(Some(Arc::new(attachment)));
     }

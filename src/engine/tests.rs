@@ -1,4 +1,4 @@
-//! Tests of whole engines, and of the access for the durable store.
+//! Tests whole engines, and the functions that only the durable store uses.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ fn numbered(batch_rows: usize) -> EngineBuilder {
     Engine::builder(Catalog::cases()).batch_rows(batch_rows).numbered_documents()
 }
 
-/// Stores cases under document numbers, and publishes the write or drops it. Returns the released document numbers.
+/// Stores cases under document numbers. Publishes the write if `publish` is true, otherwise drops it. Returns the released document
+/// numbers.
 fn store(engine: &Engine, cases: &[(&str, u64)], publish: bool) -> Vec<u64> {
     let mut txn = WriteTxn::new(engine);
     for (id, number) in cases {
@@ -38,7 +39,7 @@ fn all(engine: &Engine) -> Vec<(String, Option<u64>)> {
     (0..rows.len()).map(|place| (rows.id(place).to_owned(), rows.document_number(place))).collect()
 }
 
-/// Returns the parts that a store would have on disk: the whole snapshot, with its head as rows.
+/// Returns the parts that a store would have on disk: the complete snapshot, with its head as rows.
 fn parts(engine: &Engine) -> Parts {
     let txn = WriteTxn::new(engine);
     let staged = txn.stage();
@@ -203,7 +204,7 @@ fn heads_with_lazy_columns_are_joined() {
     let mut joins = Vec::new();
     for number in 0..6000_u32 {
         engine.upsert(document(number).as_bytes()).unwrap();
-        // Some of the joined cases are deleted, in the head and later.
+        // Some of the joined cases are deleted: some while they are in the head, others later.
         if number % 10 == 9 {
             assert!(engine.delete(&(number - 5 * (number % 3)).to_string()));
             engine.upsert(document(number - 5 * (number % 3)).as_bytes()).unwrap();
@@ -211,12 +212,13 @@ fn heads_with_lazy_columns_are_joined() {
         if number.is_multiple_of(777) {
             engine.validate().unwrap();
         }
-        // The batch to which heads are joined, before a search.
+        // The batch to which heads are joined, before a search runs.
         let snapshot = engine.current.load();
         let newest = snapshot.base.slots().filter(|slot| slot.batch.is_lazy()).max_by_key(|slot| slot.id);
         let (rows, columns) = newest.map_or((0, 0), |slot| (slot.batch.rows(), slot.batch.columns().count()));
         joins.push((rows, columns));
-        // Searches need the columns up to 5,000 cases, and no longer after that. First the columns are merged, later they are left out.
+        // Searches read the columns until 5,000 cases are stored, and not afterwards. So the columns are first merged with each
+        // join, and later they are not created.
         if number.is_multiple_of(7) && number < 5000 {
             let cases = u64::from(number) + 1;
             let untagged = u64::from(number / 3) + 1;
@@ -248,7 +250,8 @@ fn deleted_rows_do_not_accumulate() {
         most = most.max(snapshot.base.slots().map(|slot| slot.batch.rows()).sum());
     }
     engine.validate().unwrap();
-    // The sources of a merge, the cases written meanwhile, and the result of the previous merge.
+    // At most, the engine holds the sources of a merge, the cases that were written meanwhile, and the result of the previous
+    // merge.
     assert!(engine.len() == 2048 && most < 8192 + 2048, "{} cases, {most} rows", engine.len());
 }
 
@@ -289,7 +292,7 @@ fn named(ids: impl IntoIterator<Item = u32>) -> Vec<String> {
 
 #[test]
 fn a_case_replaced_by_the_write_that_stored_it_is_found_once() {
-    // The cases are in the head, in one batch, and in several.
+    // The cases are in the head, then in one batch, then in several batches.
     for cases in [2_u32, 40, 300] {
         let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
         engine.upsert_many(&lines((0..cases).chain([0, cases / 2, 0]))).unwrap();
@@ -299,7 +302,7 @@ fn a_case_replaced_by_the_write_that_stored_it_is_found_once() {
 
 #[test]
 fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
-    // The case is in the head, in an uncovered batch, and in a covered one.
+    // The case is in the head, then in an uncovered batch, then in a covered batch.
     for cases in [3_u32, 70, 9_000] {
         let engine = Engine::new(Catalog::cases());
         engine.upsert_many(&lines(0..cases)).unwrap();
@@ -307,7 +310,7 @@ fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
         assert!(engine.delete("0001"));
         assert_eq!(engine.upsert(&lines([last])), Ok(UpsertOutcome::Replaced));
         assert_eq!(ids(&engine), named((0..=last).filter(|id| *id != 1)));
-        // Sealing the head creates new selections.
+        // The head is sealed, which creates new selections of live rows.
         engine.upsert_many(&lines((0..100).map(|id| id + 9_100))).unwrap();
         assert_eq!(ids(&engine).len(), last as usize + 100);
     }
@@ -323,7 +326,7 @@ fn a_case_deleted_while_its_batch_is_merged_stays_deleted() {
         engine.current.write().merge.is_some()
     };
     while !is_merging(&engine) {}
-    // Rows of the first and of the last head that are being merged; one of them is replaced.
+    // The deleted rows are in the first and in the last of the heads that are being merged. One of them is then replaced.
     let batches = engine.current.load().base.slots().count();
     assert!(engine.delete("0000") && engine.delete("0001") && engine.delete("0500"));
     assert_eq!(engine.upsert(&lines([2])), Ok(UpsertOutcome::Replaced));
@@ -344,7 +347,7 @@ fn many_keys_are_found_in_all_batches() {
     };
     engine.upsert_many((0..500).map(document).collect::<String>().as_bytes()).unwrap();
     for count in [1, 15, 16, 17, 33, 200] {
-        // Every third case, and some that do not exist.
+        // The search wants every third case, and some cases that do not exist.
         let wanted: Vec<u32> = (0..count).map(|n| n * 3).collect();
         let list: Vec<String> = wanted.iter().map(|person| format!("p{person}")).collect();
         let text = format!("applicantReference.applicantId in ({})", list.join(", "));
@@ -377,7 +380,7 @@ fn numbers_of_dropped_batches_are_reused() {
     }
     engine.validate().unwrap();
     let numbers = engine.current.load().base.index().numbers();
-    // At least a hundred batches at a time, of 6,000 in total.
+    // At least a hundred batches exist at a time, and 6,000 batches in total.
     assert!(numbers < 400, "{numbers} numbers");
 }
 
@@ -464,7 +467,7 @@ fn an_answer_without_cases_holds_no_snapshot() {
 
 #[test]
 fn a_batch_without_rows_selects_nothing() {
-    // A store rejects an empty batch as damage. An engine that is restored from one answers all the same.
+    // A store rejects an empty batch as damaged. An engine that is restored from such a batch still answers.
     let engine = numbered(64).build();
     let mut parts = parts(&engine);
     let empty = BatchBuilder::new(&engine.catalog, Keep::Numbers, 0).seal();

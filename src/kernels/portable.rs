@@ -1,4 +1,5 @@
-//! Portable loops that combine bitmaps and count their bits, word by word. `simd` compiles them for wider instructions too.
+//! Portable loops that combine bitmaps and count their bits, word by word. The module `simd` also compiles them for AVX2 and
+//! AVX-512.
 
 /// A bitwise operation on two bitmaps. `AndNot` is `a & !b`, and `OrNot` is `a | !b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub(crate) enum Combine {
 }
 
 impl Combine {
-    /// Returns the XOR masks that express this operation as an AND: one for each operand and one for the result (De Morgan).
+    /// Returns three XOR masks that express this operation as an AND: a mask for each of the two operands and a mask for the result
+    /// (De Morgan).
     ///
     /// In the table, the mask 1 is `u64::MAX`.
     ///
@@ -28,15 +30,15 @@ impl Combine {
     }
 }
 
-/// The uniform value of all bits of a combination: `Some(true)` if every bit of its words is set, `Some(false)` if no bit is
-/// set, and `None` if the bits differ.
+/// The value that all bits of a combination have: `Some(true)` if every bit of its words is set, `Some(false)` if no bit is set,
+/// and `None` if the bits differ.
 pub(crate) type Uniform = Option<bool>;
 
 #[inline(always)]
 pub(super) fn count_ones_portable(words: &[u64]) -> usize {
     let mut count = 0;
-    // Plain loops here and below. The closure of an iterator adapter may be compiled as a separate function, without the
-    // instructions that `simd` enables.
+    // All functions of this file use plain loops. The closure of an iterator adapter may be compiled as a separate function,
+    // without the instructions that `simd` enables.
     for word in words {
         count += word.count_ones() as usize;
     }
@@ -45,7 +47,7 @@ pub(super) fn count_ones_portable(words: &[u64]) -> usize {
 
 #[inline(always)]
 pub(super) fn combine_portable(how: Combine, words: &mut [u64], others: &[u64]) -> Uniform {
-    /// Replaces each word by the result of `join`. Returns the uniform value of all bits, if they have one.
+    /// Replaces each word by the result of `join`. Returns the value that all bits have, or `None` if they differ.
     #[inline(always)]
     fn each(words: &mut [u64], others: &[u64], join: impl Fn(u64, u64) -> u64) -> Uniform {
         let (mut any, mut all) = (0, u64::MAX);
@@ -148,13 +150,14 @@ pub(super) fn count_four_portable([a, b, c, d]: [&[u64]; 4], masks: &[[u64; 3]; 
     let sets = [a, b, c, d];
     match masks {
         [[0, 0, 0], [0, 0, 0]] => each(sets, |[a, b, c, d]| a & b & c & d),
-        // An OR of two ANDs, as `count_pairs` counts it: the rows in neither AND, to be subtracted from the number of rows.
+        // `count_pairs` counts an OR of two ANDs with these masks. This arm counts the rows that are in neither AND. The caller
+        // subtracts the count from the number of rows.
         [[0, 0, u64::MAX], [0, 0, u64::MAX]] => each(sets, |[a, b, c, d]| !(a & b | c & d)),
         _ => each(sets, |words| join_four(words, masks)),
     }
 }
 
-/// Combines one word of each of four bitmaps, as `count_four` does.
+/// Combines four words, one of each bitmap, in the same way as `count_four`.
 #[inline(always)]
 pub(super) fn join_four([a, b, c, d]: [u64; 4], masks: &[[u64; 3]; 2]) -> u64 {
     let join = |a: u64, b: u64, masks: &[u64; 3]| (a ^ masks[0]) & (b ^ masks[1]) ^ masks[2];

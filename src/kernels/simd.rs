@@ -1,7 +1,8 @@
-//! Kernels compiled for AVX2 and AVX-512. The version is chosen at run time, by the features of the processor.
+//! Kernels that are compiled for AVX2 and AVX-512. At run time, the features of the processor decide which version runs.
 //!
-//! All `unsafe` code of the crate is in this file: prefetching, and functions compiled for features that the processor was
-//! found to have. Most of these functions are the portable loops, which the compiler vectorizes. `in_byte_set` uses intrinsics.
+//! All `unsafe` code of the crate is in this file: prefetching, and calls of functions that need processor features. Each such call
+//! comes after a test that the processor has the features. Most of these functions are the portable loops, which the compiler
+//! vectorizes. `in_byte_set` uses intrinsics.
 #![expect(unsafe_code, reason = "prefetching, and calls of functions compiled for detected features")]
 
 use super::portable::{
@@ -9,13 +10,14 @@ use super::portable::{
     count_between_portable, count_both_portable, count_four_portable, count_ones_portable,
 };
 
-/// Prefetches the cache line of `values[at]`. Does nothing if there is no such value, or if the processor is not an x86-64.
+/// Prefetches the cache line of `values[at]`. Does nothing if there is no value at this index, or if the processor is not an x86-64
+/// processor.
 #[inline]
 pub(crate) fn prefetch<T>(values: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(at) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has the instruction, and the address is that of a value.
+        // SAFETY: every x86-64 processor has the instruction, and the address is the address of a value in memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -33,11 +35,11 @@ macro_rules! versions {
                 if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
                     && std::arch::is_x86_feature_detected!("avx512f")
                 {
-                    // SAFETY: the processor has both features.
+                    // SAFETY: the tests above found both features.
                     return unsafe { $avx512($($arg),*) };
                 }
                 if $(std::arch::is_x86_feature_detected!($narrow) &&)* true {
-                    // SAFETY: the processor has the features.
+                    // SAFETY: the test above found the features.
                     return unsafe { $avx2($($arg),*) };
                 }
             }
@@ -60,19 +62,19 @@ macro_rules! versions {
         mod $name {
             use super::*;
 
-            /// Returns the function itself, and each version that this processor can run.
+            /// Returns the dispatching function and every version that this processor can run: portable, AVX2, AVX-512.
             pub(super) fn versions() -> Vec<fn($($type),*) -> $out> {
                 let mut versions: Vec<fn($($type),*) -> $out> = vec![super::$name, $portable];
                 #[cfg(target_arch = "x86_64")]
                 {
                     if $(std::arch::is_x86_feature_detected!($narrow) &&)* true {
-                        // SAFETY: the processor has the features.
+                        // SAFETY: the test above found the features.
                         versions.push(|$($arg),*| unsafe { $avx2($($arg),*) });
                     }
                     if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
                         && std::arch::is_x86_feature_detected!("avx512f")
                     {
-                        // SAFETY: the processor has both features.
+                        // SAFETY: the tests above found both features.
                         versions.push(|$($arg),*| unsafe { $avx512($($arg),*) });
                     }
                 }
@@ -85,9 +87,9 @@ macro_rules! versions {
 versions!(
     /// Counts the set bits.
     ///
-    /// Baseline x86-64 has no instruction that counts bits: a word takes about ten instructions. The AVX2 version looks up 32
-    /// half bytes at a time, and takes 60 % of the time of counting word by word. The AVX-512 version counts eight words at
-    /// once.
+    /// Baseline x86-64 has no instruction that counts bits, so the portable version takes about ten instructions for a word. The
+    /// AVX2 version looks up 32 half bytes at a time, and takes 60 % of the time of the portable version. The AVX-512 version
+    /// counts eight words at once.
     count_ones, count_ones_portable, count_ones_avx2, count_ones_avx512, (words: &[u64]) -> usize, ("avx2")
 );
 
@@ -104,11 +106,11 @@ versions!(
 );
 
 versions!(
-    /// Writes the combination of three bitmaps to `words`. `hows[0]` combines the first two, and `hows[1]` combines the result
-    /// with the third.
+    /// Writes the combination of three bitmaps to `words`. `hows[0]` combines the first two bitmaps, and `hows[1]` combines the
+    /// result with the third.
     ///
-    /// Two passes over pairs would also write and read the intermediate result. They make the counts `c4` and `c5` 9 % slower
-    /// in benches/HISTORY.md, and more than 10 % slower with the current plans.
+    /// Two passes, each over two bitmaps, would also write and read the intermediate result. In benches/HISTORY.md, two passes make
+    /// the counts `c4` and `c5` 9 % slower; with the current plans, they make them more than 10 % slower.
     combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")
 );
@@ -134,8 +136,8 @@ versions!(
 /// A set of byte values: bit `b % 64` of word `b / 64` is set if the set contains `b`.
 pub(crate) type ByteSet = [u64; 4];
 
-/// Returns true if the processor has vector instructions for [`in_byte_set`], which is then about 50 times as fast as testing
-/// each byte.
+/// Returns true if the processor has vector instructions for [`in_byte_set`]. With them, this function is about 50 times as fast as
+/// testing each byte.
 pub(crate) fn has_byte_sets() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -147,7 +149,8 @@ pub(crate) fn has_byte_sets() -> bool {
     }
 }
 
-/// Overwrites `words`: sets the bit of each code that is in `set`. `words` must have one word for each 64 codes, rounded up.
+/// Overwrites `words`: sets the bit of each code that is in `set`, and clears all other bits. `words` must have
+/// `codes.len().div_ceil(64)` words.
 pub(crate) fn in_byte_set(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -155,11 +158,11 @@ pub(crate) fn in_byte_set(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
             && std::arch::is_x86_feature_detected!("avx512bw")
             && std::arch::is_x86_feature_detected!("avx512vbmi")
         {
-            // SAFETY: the processor has the three features that the function enables.
+            // SAFETY: the tests above found the three features that the function enables.
             return unsafe { in_byte_set_avx512(codes, set, words) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the feature.
+            // SAFETY: the test above found the feature.
             return unsafe { in_byte_set_avx2(codes, set, words) };
         }
     }
@@ -186,19 +189,19 @@ fn in_byte_set_avx512(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     let lower_five = _mm512_set1_epi8(31);
     let (whole, rest) = codes.as_chunks::<64>();
     for (word, codes) in words.iter_mut().zip(whole) {
-        // SAFETY: reads 64 bytes from an array of 64 bytes.
+        // SAFETY: the load reads 64 bytes from an array of 64 bytes.
         let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
         let byte =
             _mm512_permutexvar_epi8(_mm512_and_si512(_mm512_srli_epi16::<3>(codes), lower_five), bytes);
-        // The instruction uses the lower six bits of an index. `bits` repeats every eight bytes, so three of the six select the
-        // bit.
+        // The instruction uses the lower six bits of an index. `bits` repeats every eight bytes, so only the lower three of the six
+        // bits matter.
         let bit = _mm512_permutexvar_epi8(codes, bits);
         *word = _mm512_test_epi8_mask(byte, bit);
     }
     in_byte_set_portable(rest, set, words.get_mut(whole.len()..).unwrap_or_default());
 }
 
-/// The AVX2 version of [`in_byte_set`]. It needs a third fewer instructions if all bytes of the set are below 128, as in a
+/// The AVX2 version of [`in_byte_set`]. It needs a third fewer instructions if `set` contains no byte of 128 or more, as in a
 /// dictionary of at most 128 strings.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
@@ -209,7 +212,7 @@ fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     let bits = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
     let lower_four = _mm256_set1_epi8(15);
     let load = |codes: &[u8; 32]| {
-        // SAFETY: reads 32 bytes from an array of 32 bytes.
+        // SAFETY: the load reads 32 bytes from an array of 32 bytes.
         unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) }
     };
     let index = |codes| _mm256_and_si256(_mm256_srli_epi16::<3>(codes), lower_four);
@@ -388,7 +391,7 @@ mod tests {
                 #[cfg(target_arch = "x86_64")]
                 if has_byte_sets() {
                     words.fill(7);
-                    // SAFETY: the processor has the feature.
+                    // SAFETY: the test above found the feature.
                     unsafe { in_byte_set_avx2(&codes, &set, &mut words) };
                     assert_eq!(words, expected);
                 }

@@ -1,4 +1,4 @@
-//! The bitmap type that columns and indexes store. Its memory can be moved to large pages.
+//! The bitmap type that columns and indexes store. A batch can move the memory of its bitmaps to large pages.
 
 use super::LANES;
 use super::words::{self, clear_tail, has_bit};
@@ -77,7 +77,7 @@ impl Bitmap {
         all.push(&mut self.words);
     }
 
-    /// Checks the invariants. Returns a description of the violated one.
+    /// Checks the invariants. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let used = self.rows % LANES;
         let is_clean = used == 0 || self.words.last().is_none_or(|last| last >> used == 0);

@@ -1,4 +1,4 @@
-//! Functions on rows as a list, in ascending order and without duplicates.
+//! Functions on a set of rows that is stored as a list, in ascending order and without duplicates.
 
 use std::ops::Range;
 

@@ -6,8 +6,8 @@
 //!
 //! # Representations
 //!
-//! [`RowSet`] is one enum with five representations. Each of the last three has a file of functions on plain slices. Each
-//! operation of the set is a short `match` over the representations in `set.rs`:
+//! [`RowSet`] is one enum with five representations. The file `set.rs` has the operations; each of them is a short `match` over the
+//! representations. Each of the last three representations has a file of functions on plain slices:
 //!
 //! | representation | file | contents | invariant |
 //! |---|---|---|---|
@@ -17,21 +17,21 @@
 //! | `Range` | `range.rs` | `start..end` | not beyond the last row |
 //! | `Bitmap` | `words.rs` | `[u64]`, bit `r % 64` of word `r / 64` for row `r` | one word per 64 rows; bits after the last row are zero |
 //!
-//! A set does not know how many rows its batch has: `All` is the same set in every batch. Operations that need the number take
-//! it as `rows`. The representation is whichever is cheapest to create, not a normal form: a list may contain every row, and a
-//! bitmap may be empty. To compare two sets, compare their rows.
+//! A set does not know how many rows its batch has: `All` is the same set in every batch. Operations that need this number take it
+//! as the parameter `rows`. The code that creates a set chooses the representation that is cheapest to create, so there is no
+//! normal form: a list may contain every row, and a bitmap may be empty. To compare two sets, compare their rows.
 //!
 //! # Borrowed and owned
 //!
-//! `RowSet<'b>` borrows the rows from an index of the batch, or owns its list or bitmap. Copying a borrowed set is cheap.
-//! Indexes and columns store a [`Selection`] instead: none, all, or a [`Bitmap`], as in the file format. A batch can move a
-//! [`Bitmap`] to large pages. [`Selection::set`] returns its `RowSet`. Postings and sorted rows store their lists and words in
-//! shared slices, and return `RowSet`s.
+//! A `RowSet<'b>` borrows its list or bitmap from an index of the batch, or owns it. Copying a borrowed set is cheap. Columns and
+//! indexes store a [`Selection`] instead: no rows, all rows, or a [`Bitmap`], as in the file format. A batch can move a [`Bitmap`]
+//! to large pages. [`Selection::set`] converts a selection to a `RowSet`. Postings and sorted rows store their lists and words in
+//! shared slices, and return them as `RowSet`s.
 //!
 //! # Combining
 //!
-//! Any two sets combine into an owned bitmap ([`RowSet::combine_into`], by one of the four operations of
-//! [`Combine`](crate::kernels::Combine)). The loops over words are in [`crate::kernels`].
+//! [`RowSet::combine_into`] combines any two sets into an owned bitmap, by one of the four operations of
+//! [`Combine`](crate::kernels::Combine). The loops over words are in [`crate::kernels`].
 
 mod bitmap;
 mod list;

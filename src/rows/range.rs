@@ -1,4 +1,4 @@
-//! Functions on a range of rows in a bitmap: set, clear and count bits, word by word.
+//! Functions on a range of rows in a bitmap. They set, clear and count bits word by word.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ pub(super) fn clear_range(words: &mut [u64], rows: Range<usize>) {
     update(words, rows, |word, bits| word & !bits);
 }
 
-/// Returns masks of the bits of a range in its first and in its last word. The range must not be empty.
+/// Returns two masks: the bits of the range in its first word, and in its last word. The range must not be empty.
 fn ends(rows: &Range<usize>) -> (u64, u64) {
     (u64::MAX << (rows.start % LANES), u64::MAX >> (LANES - 1 - (rows.end - 1) % LANES))
 }

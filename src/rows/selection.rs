@@ -1,11 +1,12 @@
-//! The set type that columns and indexes store.
+//! The set type that columns and indexes store: no rows, all rows, or a bitmap.
 
 use super::{Bitmap, RowSet};
 use crate::slice::Move;
 
-/// A set of rows that a column or an index stores: none, all, or a bitmap, as in the file format.
+/// A set of rows that a column or an index stores, as in the file format: no rows, all rows, or a bitmap.
 ///
-/// `None` and `All` are separate variants, so that operations on them read no bitmap. A `Bitmap` may still be empty or full.
+/// `None` and `All` are separate variants, so that operations on them read no bitmap. A `Bitmap` can still have no bit set or every
+/// bit set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selection {
     /// No row.
@@ -96,7 +97,7 @@ impl Selection {
         }
     }
 
-    /// Checks the invariants for a batch of `rows` rows. Returns a description of the violated one.
+    /// Checks the invariants for a batch of `rows` rows. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         match self {
             Self::Bitmap(bitmap) if bitmap.rows() != rows => {

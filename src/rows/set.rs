@@ -1,4 +1,4 @@
-//! The set type: each operation is a `match` over the representations.
+//! The set of rows that all other code uses: each operation is a `match` over the representations.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{LANES, list, range, words};
 use crate::kernels::{self, Combine, Uniform};
 
-/// A set of rows of one batch. The [module docs](super) have the representations and their invariants.
+/// A set of rows of one batch. The [module docs](super) describe the representations and their invariants.
 #[derive(Clone, Debug)]
 pub(crate) enum RowSet<'b> {
     /// No row.
@@ -15,7 +15,7 @@ pub(crate) enum RowSet<'b> {
     All,
     /// The listed rows, in ascending order and without duplicates.
     List(Cow<'b, [u16]>),
-    /// The rows from `start` to before `end`.
+    /// The rows in `start..end`.
     Range(Range<usize>),
     /// The rows whose bit is set. Bits after the last row are zero.
     Bitmap(Cow<'b, [u64]>),
@@ -144,7 +144,8 @@ impl<'b> RowSet<'b> {
         walked.chain(words::ones(one.iter().zip(other).map(|(one, other)| one & other)))
     }
 
-    /// Returns the rank of the representation by the cost of iterating over it and testing each row. The cheapest has rank 0.
+    /// Returns the rank of the representation by the cost of iterating over it and testing each row against another set. The
+    /// cheapest representation has rank 0.
     fn rank(&self) -> u8 {
         match self {
             Self::None => 0,
@@ -191,8 +192,8 @@ impl<'b> RowSet<'b> {
 
     /// Combines the bitmap `words` with the set, in place: `words & set`, `words | !set` and so on. The batch has `rows` rows.
     ///
-    /// Returns the uniform value of all bits if finding it costs nothing extra. `Some(false)` then means that no bit is set,
-    /// and `Some(true)` that every bit is set. Bits after the last row stay zero.
+    /// Returns the value that all bits have, if the operation finds it without extra work. `Some(false)` then means that no bit is
+    /// set, and `Some(true)` that every bit is set. Bits after the last row stay zero.
     pub(crate) fn combine_into(&self, how: Combine, words: &mut [u64], rows: usize) -> Uniform {
         match (self, how) {
             (Self::None, Combine::And) | (Self::All, Combine::AndNot) => {
@@ -237,7 +238,7 @@ impl<'b> RowSet<'b> {
         None
     }
 
-    /// Combines the set with `other`, and returns a set that borrows nothing. The batch has `rows` rows.
+    /// Combines the set with `other`, and returns an owned set. The batch has `rows` rows.
     pub(crate) fn combined(&self, how: Combine, other: &RowSet<'_>, rows: usize) -> RowSet<'static> {
         let mut words = vec![0; rows.div_ceil(LANES)];
         self.write(&mut words, rows);

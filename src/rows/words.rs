@@ -1,4 +1,4 @@
-//! Functions on rows as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
+//! Functions on a set of rows that is stored as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits and rows of a batch, which are at most 65,536, and a word that is not zero minus one"
@@ -22,7 +22,7 @@ pub(crate) fn has_bit(words: &[u64], row: usize) -> bool {
     words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
 }
 
-/// Returns a mask of the bits of a word that belong to rows less than `row`. The first row of the word is `first`.
+/// Returns a mask of the bits of one word that belong to rows less than `row`. `first` is the row of the word's lowest bit.
 #[inline]
 fn bits_below(first: usize, row: usize) -> u64 {
     match row.checked_sub(first) {
@@ -32,7 +32,7 @@ fn bits_below(first: usize, row: usize) -> u64 {
     }
 }
 
-/// Returns the number of rows less than `row` whose bit is set.
+/// Returns the number of set bits that belong to rows less than `row`.
 pub(super) fn count_below(words: &[u64], row: usize) -> usize {
     match words.split_at_checked(row / LANES) {
         Some((whole, rest)) => {
@@ -54,7 +54,7 @@ pub(super) fn nth(words: &[u64], mut number: usize) -> Option<usize> {
     None
 }
 
-/// Does the same as [`nth`], word by word.
+/// Returns the same row as [`nth`], but counts word by word.
 fn nth_in_span(words: &[u64], mut number: usize) -> Option<usize> {
     for (first, word) in (0..).step_by(LANES).zip(words) {
         match number.checked_sub(word.count_ones() as usize) {
@@ -92,7 +92,7 @@ pub(crate) fn list_bits(words: &[u64], list: &mut Vec<u16>) {
     }
 }
 
-/// Appends to `list` the rows of `range` whose bit is set.
+/// Appends to `list` those rows of `range` whose bit is set.
 pub(super) fn list_within(words: &[u64], range: Range<usize>, list: &mut Vec<u16>) {
     let places = range.start / LANES..range.end.div_ceil(LANES);
     let firsts = (0..).step_by(LANES).skip(places.start);
@@ -101,7 +101,7 @@ pub(super) fn list_within(words: &[u64], range: Range<usize>, list: &mut Vec<u16
     }
 }
 
-/// Appends to `list` the rows whose bit is set in `word`. The first row of the word is `first`.
+/// Appends to `list` the rows whose bit is set in `word`. `first` is the row of the word's lowest bit.
 #[inline]
 fn push_bits(first: usize, word: u64, list: &mut Vec<u16>) {
     let mut rest = word;
@@ -112,13 +112,13 @@ fn push_bits(first: usize, word: u64, list: &mut Vec<u16>) {
     }
 }
 
-/// Sets the bit of every row. `words` is a bitmap of `rows` rows; the bits after the last row are cleared.
+/// Sets the bits of all `rows` rows of the bitmap `words`. Clears the bits after the last row.
 pub(super) fn fill(words: &mut [u64], rows: usize) {
     words.fill(u64::MAX);
     clear_tail(words, rows);
 }
 
-/// Clears the bits after the last row. `words` is a bitmap of `rows` rows.
+/// Clears the bits after the last row of `words`, a bitmap of `rows` rows.
 pub(crate) fn clear_tail(words: &mut [u64], rows: usize) {
     let used = rows % LANES;
     if used > 0
@@ -151,16 +151,17 @@ fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64
         }
     };
     let place = |row: u16| usize::from(row >> 6);
-    // For a bitmap of this length, the compiler knows that every row has a word, and removes the bounds check.
+    // For a slice of exactly this length, the compiler knows that every row has a word, and removes the bounds check.
     match <&mut [u64; FULL]>::try_from(&mut *words) {
         Ok(words) => update_each(rows, |row| one(words.get_mut(place(row)), row)),
         Err(_) => update_each(rows, |row| one(words.get_mut(place(row)), row)),
     }
 }
 
-/// Calls `update` for each row, alternating between four parts of `rows`.
+/// Calls `update` for each row. Takes the rows in turn from four parts of the list.
 ///
-/// Adjacent rows of a list often share a word, and an update must wait until the previous update of the same word is written.
+/// Adjacent rows of a list often share a word, and an update must wait until the previous update of the same word has been written.
+/// Rows from different parts seldom share a word.
 #[inline(always)]
 fn update_each(rows: &[u16], mut update: impl FnMut(u16)) {
     let quarter = rows.len() / 4;
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn rows_are_set_cleared_and_inverted_one_by_one() {
         for words in [1, 3, FULL] {
-            // Several rows in one word, and some in the last word.
+            // The list has several rows in one word, and some rows in the last word.
             let all: Vec<u16> = [0, 1, 5, 63, 62, 40]
                 .into_iter()
                 .chain((words * LANES - 7..words * LANES).map(|row| row as u16))

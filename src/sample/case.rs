@@ -1,4 +1,4 @@
-//! One sample case.
+//! Generates one sample case from its number and a seed.
 
 use super::draws::{Draws, GOLDEN, mix, nth};
 use super::words::{
@@ -7,27 +7,27 @@ use super::words::{
 };
 use super::write::{DAY_S, Json};
 
-/// The number of case numbers in the three years 2023 to 2025. Number 0 is created on 2023-01-01.
+/// The number of cases that the generator creates in the three years 2023 to 2025. The case with number 0 is created on 2023-01-01.
 ///
-/// A case with a larger number is created later, at the same rate of one case in 9.47 seconds.
+/// Cases with larger numbers are created later. The creation time increases by about 9.47 seconds from one number to the next.
 pub const CASES_IN_THREE_YEARS: u64 = 10_000_000;
 
 /// 2023-01-01 00:00:00 UTC.
 const START_S: u64 = 1_672_531_200;
 
-/// The microseconds from one case number to the next: 1,096 days divided by [`CASES_IN_THREE_YEARS`](super::CASES_IN_THREE_YEARS).
+/// The microseconds from one case to the next: 1,096 days divided by [`CASES_IN_THREE_YEARS`](super::CASES_IN_THREE_YEARS).
 const STEP_US: u64 = 9_469_440;
 
-/// 2026-01-01 00:00:00 UTC, the day from which the age of a case is counted.
+/// 2026-01-01 00:00:00 UTC. The generator computes the age of a case as if this were the present.
 const TODAY_S: u64 = START_S + 1_096 * DAY_S;
 
-/// The modulus of case numbers. It keeps their dates within four-digit years.
+/// The modulus of case numbers. It keeps the years of their dates at four digits.
 pub(super) const NUMBERS: u64 = 1_000 * CASES_IN_THREE_YEARS;
 
 /// Appends the case with this number to `out`, as JSON on one line of about 900 bytes, without a newline.
 ///
-/// Cases are created in the order of their numbers, about every nine seconds. No two numbers below 10,000,000,000 have the same `id`.
-/// [`Cases`](super::Cases) spreads a smaller number of cases over three years.
+/// The creation time in a case increases with its number, by about nine seconds from one number to the next. All numbers below
+/// 10,000,000,000 give different `id`s. [`Cases`](super::Cases) spreads a smaller number of cases over three years.
 ///
 /// ```
 /// let mut case = Vec::new();
@@ -46,7 +46,7 @@ pub fn write_case(number: u64, seed: u64, out: &mut Vec<u8>) {
     case.write(&mut draws, &mut Json { out });
 }
 
-/// The values that several members of a case depend on.
+/// The values of a case that affect several of its members.
 struct Facts {
     created_s: u64,
     updated_s: u64,
@@ -84,14 +84,15 @@ impl Facts {
     }
 }
 
-/// A person. Depends only on the applicant's number and the seed.
+/// The applicant of a case. Depends only on the applicant's number and the seed.
 struct Applicant {
     id: (u64, u64),
     draws: Draws,
 }
 
 impl Applicant {
-    /// Draws an applicant. A quarter of the cases have one of a few thousand applicants. All other cases have one of millions.
+    /// Draws the applicant of a case. A quarter of the cases belong to one of 40,000 applicants, and some of these are much more
+    /// frequent than others. All other cases belong to one of five million applicants.
     fn draw(seed: u64, draws: &mut Draws) -> Self {
         let number = if draws.percent(25) {
             let regulars = 40_000;
@@ -185,7 +186,7 @@ impl Case {
         }
         json.text("lastNameEn", last_en);
         if draws.percent(95) {
-            // From 1940 to 2005, in days before or after 1970.
+            // The date of birth is from 1940 to 2005. It is the number of days before or after 1970.
             let days = draws.below(24_000);
             json.raw(if days < 10_957 { ",\"dob\":\"-" } else { ",\"dob\":\"" });
             json.decimal(days.abs_diff(10_957) * DAY_S * 1_000);

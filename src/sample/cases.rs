@@ -1,12 +1,13 @@
-//! An iterator over sample cases.
+//! Generates a sequence of sample cases that are spread over three years.
 
 use super::case::{CASES_IN_THREE_YEARS, write_case};
 use super::draws::Draws;
 
-/// Sample cases, spread evenly over three years, oldest first.
+/// An iterator over sample cases, which are spread evenly over three years. The oldest case comes first.
 ///
-/// Each is the case with some [`number`](Cases::number), so each can be created independently. For more than [`CASES_IN_THREE_YEARS`] cases
-/// the numbers are 0, 1, 2, … and the dates continue after the three years.
+/// Every case has a [`number`](Cases::number), and its content depends only on that number and the seed. So each case can be
+/// created without the others. For more than [`CASES_IN_THREE_YEARS`] cases, the numbers are 0, 1, 2, …, and the dates continue
+/// after the three years.
 #[derive(Clone, Debug)]
 pub struct Cases {
     pub(super) count: u64,
@@ -15,7 +16,7 @@ pub struct Cases {
 }
 
 impl Cases {
-    /// Returns the first `count` cases of a seed.
+    /// Creates an iterator over `count` cases with this seed.
     #[must_use]
     pub fn new(count: u64, seed: u64) -> Self {
         Self { count, seed, next: 0 }
@@ -32,9 +33,9 @@ impl Cases {
         from + Draws::new(index, !self.seed).below(to.saturating_sub(from).max(1))
     }
 
-    /// Appends the next case to `out`, without a newline. Returns false if there are no more.
+    /// Appends the next case to `out`, without a newline. Returns false if there are no more cases.
     ///
-    /// Faster than the iterator, which allocates memory for each case.
+    /// This is faster than the iterator, which allocates memory for each case.
     pub fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
         if self.next >= self.count {
             return false;
@@ -45,7 +46,7 @@ impl Cases {
     }
 }
 
-/// Each case as JSON on one line, without a newline.
+/// Returns each case as JSON on one line, without a newline.
 impl Iterator for Cases {
     type Item = Vec<u8>;
 

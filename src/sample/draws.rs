@@ -1,7 +1,7 @@
-//! Pseudorandom numbers.
+//! Draws pseudorandom numbers with different distributions.
 
-/// The generator splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014, with the constants of Vigna's public-domain `splitmix64.c`.
+/// The pseudorandom generator splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
+/// with the constants of Vigna's public-domain `splitmix64.c`.
 pub(super) struct Draws(u64);
 
 pub(super) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -14,7 +14,7 @@ pub(super) fn mix(state: u64) -> u64 {
 }
 
 impl Draws {
-    /// Creates the draws for the item with this number. The draws of neighbouring numbers are unrelated.
+    /// Creates the generator for the item with this number. The draws for neighbouring numbers are unrelated.
     pub(super) fn new(number: u64, seed: u64) -> Self {
         Self(mix(mix(seed ^ GOLDEN).wrapping_add(number.wrapping_mul(GOLDEN))))
     }
@@ -24,7 +24,7 @@ impl Draws {
         mix(self.0)
     }
 
-    /// Draws uniformly from 0 to below `bound`, which is at most 2³².
+    /// Draws a number from `0..bound`. All numbers have the same probability. `bound` is at most 2³².
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((self.next() >> 32) * bound) >> 32
     }
@@ -33,9 +33,9 @@ impl Draws {
         self.below(100) < share
     }
 
-    /// Draws from 0 to below `bound` with a Zipf distribution: the probability of k is about proportional to 1/(1+k).
+    /// Draws a number from `0..bound` with a Zipf distribution: the probability of k is about proportional to 1/(1+k).
     ///
-    /// All octaves 2ⁿ ≤ k+1 < 2ⁿ⁺¹ have the same probability.
+    /// Each power-of-two range 2ⁿ ≤ k+1 < 2ⁿ⁺¹ has the same probability.
     pub(super) fn skewed(&mut self, bound: u64) -> u64 {
         let octaves = u64::from(u64::BITS - bound.leading_zeros());
         let octave = 1 << self.below(octaves);
@@ -43,7 +43,7 @@ impl Draws {
         if drawn < bound { drawn } else { self.below(bound) }
     }
 
-    /// Draws from `2^least` to below `2^most`. All octaves have the same probability.
+    /// Draws a number from `2^least..2^most`. Each power-of-two range `2^n..2^(n+1)` has the same probability.
     pub(super) fn log_uniform(&mut self, least: u64, most: u64) -> u64 {
         let octave = 1 << (least + self.below(most - least));
         octave + self.below(octave)

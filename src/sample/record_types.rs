@@ -1,8 +1,8 @@
-//! The JSON types of sample records, and the members of a case that they are created from.
+//! The JSON types of sample records, and of the members of a case from which records are created.
 
 use serde::{Deserialize, Serialize};
 
-/// The members of a case that records are created from.
+/// The members of a case from which records are created.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Case {
@@ -34,12 +34,12 @@ pub(super) struct Info {
     pub(super) last_name: String,
     pub(super) first_name_en: String,
     pub(super) last_name_en: String,
-    /// The date of birth in Unix milliseconds, as decimal text.
+    /// The date of birth in Unix milliseconds, as a string of decimal digits.
     pub(super) dob: Option<String>,
     pub(super) country: Option<String>,
 }
 
-/// The info of an applicant, with members in the order of the JSON.
+/// The `info` object of an applicant. Its members are in the order of the JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ApplicantInfo<'c> {

@@ -1,4 +1,4 @@
-//! Sample records for the sample cases: levels, applicants, documents and AML cases with matching ids.
+//! Generates records that match the sample cases: levels, applicants, documents and AML cases with the same ids.
 
 use std::collections::HashSet;
 
@@ -13,21 +13,22 @@ use super::record_types::{
 };
 use super::write::Json;
 
-/// A kind of sample records, in the order in which they have to be imported.
+/// A kind of sample record. The variants are in the order in which the records must be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SampleKind {
     /// Two levels: `basic` for individuals, `company` for companies.
     Levels,
-    /// The applicants `anna`, whose record has the most members, and `firm`, a company; then the applicants of the sample cases.
+    /// First the two applicants `anna`, whose record has the most members, and `firm`, a company. Then the applicants of the sample
+    /// cases.
     Applicants,
-    /// Documents of most of the applicants, with reviews.
+    /// Documents of most of the applicants. They include reviews.
     Documents,
-    /// One AML case of `anna`, then the AML cases of the sample cases.
+    /// AML case records: first the record of one AML case of `anna`, then a record for each AML case that a sample case refers to.
     AmlCases,
 }
 
-/// An iterator over sample records of one kind, each a line of JSON, that match the sample [`Cases`] of the same count and seed.
+/// An iterator over sample records of one kind, each a line of JSON. They match the sample [`Cases`] with the same count and seed.
 ///
 /// ```
 /// use casefilter::sample::{Records, SampleKind};
@@ -36,21 +37,21 @@ pub enum SampleKind {
 /// assert_eq!(applicants, Records::new(SampleKind::Applicants, 100, 1).collect::<Vec<_>>());
 /// ```
 ///
-/// The bytes depend only on kind, count and seed. The iterator takes 16 bytes of memory for each applicant.
+/// The bytes depend only on the kind, the count and the seed. The iterator uses 16 bytes of memory for each applicant.
 #[derive(Debug)]
 pub struct Records {
     kind: SampleKind,
     cases: Cases,
     seed: u64,
     next: u64,
-    /// The applicants of the cases that were read so far.
+    /// The ids of the applicants in the cases that have been read so far.
     seen: HashSet<u128>,
     /// The records of the current case that have not been returned yet, in reverse order.
     pending: Vec<String>,
 }
 
 impl Records {
-    /// Returns the records of a kind that match the first `count` cases of a seed.
+    /// Creates an iterator over the records of one kind that match the cases of [`Cases::new`] with the same count and seed.
     #[must_use]
     pub fn new(kind: SampleKind, count: u64, seed: u64) -> Self {
         let fixed = match kind {
@@ -79,14 +80,14 @@ impl Iterator for Records {
             let mut text = Vec::new();
             write_case(self.cases.number(self.next), self.seed, &mut text);
             self.next += 1;
-            // Every sample case has these members.
+            // Every sample case has these members, so this cannot fail.
             let Ok(case) = serde_json::from_slice::<Case>(&text) else { continue };
             self.of_case(&case);
         }
     }
 }
 
-/// The progress of the check of an applicant.
+/// The progress of the verification of an applicant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,
@@ -242,12 +243,12 @@ fn aml_case<'c>(id: &'c str, case: &'c Case, seed: u64) -> AmlCase<'c> {
     }
 }
 
-/// Removes the offset from a timestamp of a case, which is in UTC. Times of records have no offset.
+/// Removes the offset `+0000` from a timestamp of a case, because times in records have no offset.
 fn utc(timestamp: &str) -> &str {
     timestamp.strip_suffix("+0000").unwrap_or(timestamp)
 }
 
-/// Returns the lowest hexadecimal digits of a number.
+/// Returns the lowest `digits` hexadecimal digits of a number.
 fn hex(number: u64, digits: u32) -> String {
     let mut out = Vec::new();
     Json { out: &mut out }.hex(number, digits);

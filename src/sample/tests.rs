@@ -1,4 +1,4 @@
-//! Tests of the sample cases and records: fixed bytes, validity, and distribution.
+//! Tests that sample cases and records have fixed bytes, are valid, and have the intended distribution.
 
 use std::collections::{HashMap, HashSet};
 

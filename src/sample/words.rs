@@ -1,12 +1,12 @@
-//! The words of sample cases. None needs escaping in JSON.
+//! The names, tags and other words of sample cases. They contain no character that JSON must escape.
 
-/// First and last names of one script, each with its transliteration into Latin letters.
+/// First and last names in one writing system or language group, each with its transliteration into Latin letters.
 pub(super) struct Names {
     pub(super) first: &'static [(&'static str, &'static str)],
     pub(super) last: &'static [(&'static str, &'static str)],
 }
 
-/// The names by script. The second element of an entry of [`COUNTRIES`] is an index here.
+/// The names, grouped by writing system or language. The second element of an entry of [`COUNTRIES`] is an index into this slice.
 pub(super) const NAMES: &[Names] = &[
     Names {
         first: &[
@@ -197,7 +197,7 @@ pub(super) const NAMES: &[Names] = &[
     },
 ];
 
-/// ISO 3166-1 alpha-3 codes, the most frequent first, each with its index in [`NAMES`].
+/// ISO 3166-1 alpha-3 country codes, each with its index in [`NAMES`]. The most frequent country comes first.
 pub(super) const COUNTRIES: &[(&str, usize)] = &[
     ("GBR", 0),
     ("DEU", 2),
@@ -243,7 +243,7 @@ pub(super) const COUNTRIES: &[(&str, usize)] = &[
     ("LTU", 2),
 ];
 
-/// The tag of rank `r` is base `r % 40`. From rank 40 on it has the suffix with the index `r / 40`.
+/// The tag of rank `r` is the base at index `r % 40`, followed by the suffix at index `r / 40`. The first suffix is empty.
 pub(super) const TAG_BASES: &[&str] = &[
     "crypto",
     "cash",

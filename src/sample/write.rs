@@ -1,11 +1,11 @@
-//! Writes sample cases: JSON, numbers and dates.
+//! Writes the JSON of sample cases: members, lists, numbers and dates.
 
 use super::draws::Draws;
 
-/// The seconds of a day.
+/// The number of seconds in a day.
 pub(super) const DAY_S: u64 = 86_400;
 
-/// A writer of JSON whose strings need no escaping.
+/// A JSON writer for strings that contain no character to escape.
 pub(super) struct Json<'o> {
     pub(super) out: &'o mut Vec<u8>,
 }
@@ -21,7 +21,7 @@ impl Json<'_> {
         self.raw("\"");
     }
 
-    /// Writes the key of a member that is not the first.
+    /// Writes the key of a member that is not the first in its object.
     pub(super) fn key(&mut self, key: &str) {
         self.raw(",\"");
         self.raw(key);
@@ -33,7 +33,7 @@ impl Json<'_> {
         self.quoted(value);
     }
 
-    /// Writes a string of `word` and a number with at least `digits` digits.
+    /// Writes a string that consists of `word` and a number with at least `digits` digits.
     pub(super) fn numbered(&mut self, word: &str, number: u64, digits: usize) {
         self.raw("\"");
         self.raw(word);
@@ -53,7 +53,7 @@ impl Json<'_> {
         self.raw("]");
     }
 
-    /// Writes an array of at most `count` different skewed draws below `bound`.
+    /// Writes an array of at most `count` different elements, each a skewed draw below `bound`.
     pub(super) fn distinct(
         &mut self,
         key: &str,
@@ -86,7 +86,7 @@ impl Json<'_> {
     }
 
     pub(super) fn padded(&mut self, number: u64, digits: usize) {
-        // 20 digits hold every 64-bit number.
+        // 20 digits are enough for every 64-bit number.
         let mut text = [b'0'; 20];
         let mut rest = number;
         let mut length = 0;
@@ -101,7 +101,7 @@ impl Json<'_> {
         self.out.extend(text.iter().skip(20 - length));
     }
 
-    /// Writes the lowest `digits` hexadecimal digits.
+    /// Writes the lowest `digits` hexadecimal digits of a number.
     pub(super) fn hex(&mut self, number: u64, digits: u32) {
         for place in (0..digits).rev() {
             let digit = (number >> (4 * place)) & 15;
@@ -109,7 +109,7 @@ impl Json<'_> {
         }
     }
 
-    /// Writes an amount with one or two decimals, such as `12.5`.
+    /// Writes an amount of money with one or two decimals, such as `12.5`.
     pub(super) fn cents(&mut self, cents: u64) {
         self.decimal(cents / 100);
         self.raw(".");
@@ -118,8 +118,7 @@ impl Json<'_> {
 
     /// Writes seconds since 1970 as `"yyyy-MM-dd HH:mm:ss+0000"`.
     ///
-    /// The algorithm is Hinnant's `civil_from_days`,
-    /// <https://howardhinnant.github.io/date_algorithms.html>.
+    /// The algorithm is `civil_from_days` by H. Hinnant, <https://howardhinnant.github.io/date_algorithms.html>.
     pub(super) fn timestamp(&mut self, unix_s: u64) {
         let days = unix_s / DAY_S + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);

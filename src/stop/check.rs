@@ -1,4 +1,4 @@
-//! Tokens and deadlines, and the checks that a search makes of them.
+//! Cancel tokens and deadlines, and the check with which a search finds out that it must stop.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 
 /// A flag that stops a search from another thread.
 ///
-/// Clones share the flag. A token may be given to several requests; it stops all of them, and it cannot be reset.
+/// Clones share the flag. A token may be given to several requests. It then stops all of them, and it cannot be reset.
 ///
 /// ```
 /// use casefilter::{CancelToken, Catalog, Engine, ErrorKind, Filter, SearchRequest};
@@ -61,10 +61,10 @@ impl Hash for CancelToken {
     }
 }
 
-/// The time at which a search stops, as a function of the host.
+/// The time at which a search stops, given as a function of the host program.
 ///
-/// The library has no clock of its own. The function returns true if the time has passed, and should take less than a microsecond. A search
-/// calls it from each of its threads, at most once for each batch of up to 65,536 documents or for about 50 µs of work.
+/// The library has no clock of its own. The function returns true if the time has passed, and should take less than a microsecond.
+/// Each thread of a search calls it at most once for each batch of up to 65,536 documents, and once for about 50 µs of work.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -95,7 +95,7 @@ impl Deadline {
     }
 }
 
-// The engine reads only the result of the function, so a panic in it leaves nothing half done here.
+// The engine reads only the result of the function, so a panic in the function leaves nothing half done here.
 impl UnwindSafe for Deadline {}
 impl RefUnwindSafe for Deadline {}
 
@@ -120,7 +120,7 @@ impl Hash for Deadline {
     }
 }
 
-/// The conditions under which a request is to be stopped.
+/// The conditions under which the search of a request must stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StopConditions {
     pub(crate) cancel: Option<CancelToken>,
@@ -128,7 +128,7 @@ pub(crate) struct StopConditions {
 }
 
 impl StopConditions {
-    /// Returns a check for one search. Returns `None` if nothing can stop it.
+    /// Creates the check for one search. Returns `None` if nothing can stop the search.
     pub(crate) fn check(&self) -> Option<StopCheck<'_>> {
         let Self { cancel, deadline } = self;
         let has_any = cancel.is_some() || deadline.is_some();
@@ -145,7 +145,7 @@ impl StopConditions {
         self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
     }
 
-    /// Returns the error of a search that is to be stopped now.
+    /// Returns an error if the token is cancelled or the deadline has passed now.
     #[cfg(any(test, feature = "postgres", feature = "store"))]
     pub(crate) fn verdict_now(&self) -> Result<(), Error> {
         let Some(check) = self.check() else { return Ok(()) };
@@ -159,9 +159,10 @@ const RUNNING: u8 = 0;
 const CANCELLED: u8 = 1;
 const PAST_DEADLINE: u8 = 2;
 
-/// The check whether one search must stop. The threads of the search share it.
+/// The stop check of one search, which its threads share.
 ///
-/// Invariant: once a check was positive, the reason is recorded and never changes, and all later checks are positive.
+/// Invariant: the first call that finds a reason to stop records it. The reason then never changes, and all later calls return
+/// true.
 pub(crate) struct StopCheck<'r> {
     cancel: Option<&'r CancelToken>,
     deadline: Option<&'r Deadline>,
@@ -169,7 +170,7 @@ pub(crate) struct StopCheck<'r> {
 }
 
 impl StopCheck<'_> {
-    /// Returns true if the search must stop. Asks the token and the deadline, and records the reason.
+    /// Returns true if the search must stop. Reads the token, calls the deadline function, and records the reason.
     pub(crate) fn is_stopped(&self) -> bool {
         if self.reason.load(Ordering::Relaxed) != RUNNING {
             return true;
@@ -181,12 +182,14 @@ impl StopCheck<'_> {
         } else {
             return false;
         };
-        // If another thread was faster, its reason stays. Relaxed order is enough: threads are joined before the verdict is read.
+        // If another thread was faster, its reason stays. Relaxed ordering is enough: threads are joined before the verdict is
+        // read.
         let _ = self.reason.compare_exchange(RUNNING, reason, Ordering::Relaxed, Ordering::Relaxed);
         true
     }
 
-    /// Returns the error of a search that a check has stopped. Does not check again, so a search that completed is answered.
+    /// Returns an error if an earlier call of [`is_stopped`](Self::is_stopped) has found a reason to stop. Does not look for a new
+    /// reason, so a search that has finished is answered.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
         let (kind, found) = match self.reason.load(Ordering::Relaxed) {
             RUNNING => return Ok(()),
@@ -197,14 +200,16 @@ impl StopCheck<'_> {
     }
 }
 
-/// The estimated work between two checks. The unit is that of the cost model in `exec`: the time to process one 64-row word, about 0.25 ns.
-/// So this is about 50 µs. Unit tests check far more often, so that their small searches can be stopped in every loop.
+/// The estimated work between two calls of the stop check. One unit is the time to process one 64-row word, about 0.25 ns, as in
+/// the cost model of `exec`. So this is about 50 µs. In unit tests it is much smaller, so that small searches can be stopped in
+/// every loop.
 pub(crate) const CHECK_EVERY: usize = if cfg!(test) { 1_000 } else { 200_000 };
 
-/// The checks of one thread of a search.
+/// The work counter of one thread of a search. It calls the shared stop check each time the thread has done [`CHECK_EVERY`] units
+/// of work.
 pub(crate) struct Pace<'s> {
     check: Option<&'s StopCheck<'s>>,
-    /// The work since the last check.
+    /// The work since the last call of the stop check.
     spent: Cell<usize>,
 }
 
@@ -213,18 +218,18 @@ impl<'s> Pace<'s> {
         Self { check, spent: Cell::new(0) }
     }
 
-    /// Returns the check that the threads of the search share.
+    /// Returns the stop check that the threads of the search share.
     pub(crate) fn check(&self) -> Option<&'s StopCheck<'s>> {
         self.check
     }
 
-    /// Returns true if the search may be stopped.
+    /// Returns true if the search has a token or a deadline that may stop it.
     #[inline]
     pub(crate) fn can_stop(&self) -> bool {
         self.check.is_some()
     }
 
-    /// Returns true if the search must stop. Checks now.
+    /// Returns true if the search must stop. Calls the stop check now.
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.check.is_some_and(|check| {
@@ -233,15 +238,15 @@ impl<'s> Pace<'s> {
         })
     }
 
-    /// Adds `work` to the work of the thread, in the unit of [`CHECK_EVERY`]. Checks if a check is due, and returns true if the search must
-    /// stop.
+    /// Adds `work` to the work of the thread, in the unit of [`CHECK_EVERY`]. Calls the stop check if enough work has been done.
+    /// Returns true if the search must stop.
     #[inline]
     pub(crate) fn spend(&self, work: usize) -> bool {
         self.check.is_some_and(|check| {
             let spent = self.spent.get().saturating_add(work);
             if spent < CHECK_EVERY {
                 self.spent.set(spent);
-                // Another check of this search may have been positive.
+                // Another thread may already have found that this search must stop.
                 return check.reason.load(Ordering::Relaxed) != RUNNING;
             }
             self.is_stopped()

@@ -1,7 +1,8 @@
-//! Sorting that can be stopped, for lists of millions of items.
+//! Sorts lists of millions of items in steps, so that the search can be stopped during the sort.
 //!
-//! A sort of the standard library cannot be interrupted. This one divides long lists by pivots in passes that check, and leaves short lists
-//! to the standard library. It also skips the parts of the list that the caller does not need.
+//! A sort of the standard library cannot be interrupted. This sort partitions long lists by pivots, as quicksort does, and calls
+//! the stop check regularly. Short lists are sorted by the standard library. Parts of the list that the caller does not need are
+//! not sorted.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -13,17 +14,19 @@ use std::ops::Range;
 
 use super::check::Pace;
 
-/// The maximum length of a list that the standard library sorts: about 300 µs. Unit tests have shorter lists.
+/// The maximum length of a list that is passed to the standard library. Sorting a list of this length takes about 300 µs. Unit
+/// tests use a smaller maximum.
 pub(crate) const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 13 };
-/// The number of items that are divided between two checks.
+/// The number of items that are partitioned between two calls of the stop check.
 const STEP: usize = PART / 2;
-/// The work of comparing an item once, in the unit of the pace: about 5 ns.
+/// The estimated work of one comparison, in the unit of [`Pace::spend`]: about 5 ns.
 const COMPARING: usize = 20;
-/// The number of items from which a pivot is chosen.
+/// The number of items of which the pivot is the median.
 const SAMPLES: usize = 15;
 
-/// Moves those items to `window` that sorting the whole list would put there, and sorts them. Items that sorting would put before `window`
-/// come before it, in any order. Takes expected O(n + k log k) for a window of k items.
+/// Sorts only a part of the list: afterwards, `window` contains the same items, in the same order, as if the complete list were
+/// sorted. The items before `window` are those that sort before it, in any order. Takes expected O(n + k log k) for a window of k
+/// items.
 ///
 /// If the search is stopped, the items are in any order.
 pub(crate) fn sort_window<T: Copy>(
@@ -52,9 +55,10 @@ pub(crate) fn sort_window<T: Copy>(
     }
 }
 
-/// Returns the median of some items at scattered places.
+/// Returns the median of items at scattered indexes.
 fn pivot<T: Copy>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> T {
-    // Multiples of 2^64 divided by the golden ratio are spread evenly, and depend on the length.
+    // The product with 2^64 divided by the golden ratio scatters the sample indexes evenly over the list. The XOR makes them depend
+    // on its length.
     let place = |number: usize| {
         let scattered = (number as u64 ^ items.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         usize::try_from(scattered).unwrap_or_default() % items.len()
@@ -64,15 +68,16 @@ fn pivot<T: Copy>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> T {
     samples[SAMPLES / 2]
 }
 
-/// Moves items before the pivot to the front, and items after it to the back. Returns the range of the items that equal it. Returns `None`
-/// if the search is stopped.
+/// Moves items that sort before the pivot to the front, and items that sort after it to the back. Returns the range of the items
+/// that equal the pivot, or `None` if the search is stopped.
 fn divide<T: Copy>(
     items: &mut [T],
     pivot: &T,
     pace: &Pace<'_>,
     compare: &impl Fn(&T, &T) -> Ordering,
 ) -> Option<Range<usize>> {
-    // Items before `less` come before the pivot, items up to `at` equal it, and items from `more` on come after it.
+    // Items at indexes below `less` sort before the pivot, items in `less..at` equal it, and items from index `more` on sort after
+    // it.
     let (mut less, mut at, mut more) = (0, 0, items.len());
     while at < more {
         if pace.spend(STEP * COMPARING) {
@@ -116,7 +121,7 @@ mod tests {
         ];
         for spread in spreads {
             let items: Vec<(usize, usize)> = (0..len).map(|at| (spread(at), at)).collect();
-            // Both with ties and without.
+            // The first comparison has ties, the second has no ties.
             for compare in [
                 |a: &(usize, usize), b: &(usize, usize)| a.0.cmp(&b.0),
                 |a: &(usize, usize), b: &(usize, usize)| a.cmp(b),

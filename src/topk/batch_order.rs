@@ -1,4 +1,5 @@
-//! Iteration over batches in the order of their first keys. Reads only as many batches as the search needs.
+//! Lists batches in the order of their first keys. Reads only as many batches as the search needs. Also finds batches whose keys
+//! all come before the keys of every later batch: the search may skip such a batch after it has counted its selected rows.
 #![expect(clippy::arithmetic_side_effects, reason = "indexes of batches in memory")]
 
 use super::key::{Key, SortBy, key_range};
@@ -10,7 +11,7 @@ pub(super) struct Ranged<'b> {
     pub(super) visit: Visit<'b>,
     pub(super) first: Key<'b>,
     pub(super) last: Key<'b>,
-    /// True if every row of later batches has a key after [`last`](Self::last). False if that is not known.
+    /// True if every row of every later batch has a key after [`last`](Self::last). False if this is not true or not known.
     pub(super) is_apart_from_next: bool,
 }
 
@@ -24,30 +25,31 @@ impl<'b> Ranged<'b> {
 /// A lazy list of batches in the order of their first keys.
 pub(super) struct Ordered<'b, 's, I> {
     by: SortBy<'s>,
-    /// The batches read so far.
+    /// The batches that have been read from both inputs so far, in the order of their first keys.
     met: Vec<Ranged<'b>>,
     /// The remaining batches of the sorted input.
     in_order: I,
-    /// The first of the remaining batches of `in_order`, once it was read.
+    /// The next batch of the sorted input, if it has been read but not yet moved to `met`.
     next: Option<Ranged<'b>>,
-    /// The remaining batches of the unsorted input, the first one last.
+    /// The remaining batches of the other input, sorted so that the first batch is the last element.
     others: Vec<Ranged<'b>>,
 }
 
 impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
-    /// Merges two inputs: the batches of `in_order` are in the order of their first keys, the batches of `others` in any order.
+    /// Merges two inputs. The batches of `in_order` are in the order of their first keys, the batches of `others` are in any order.
     pub(super) fn new(in_order: I, others: impl Iterator<Item = Visit<'b>>, by: SortBy<'s>) -> Self {
         let descending = by.is_descending();
         let mut others: Vec<Ranged<'b>> = others.map(|visit| Ranged::new(visit, by)).collect();
         if !descending {
-            // Batches of successive imports are often in ascending order. Reversed, they need no sorting.
+            // Batches of successive imports often have ascending keys. Reversed, such batches are already in the order that the
+            // sort below creates.
             others.reverse();
         }
         others.sort_by(|a, b| b.first.compare(&a.first, descending));
         Self { by, met: Vec::new(), in_order, next: None, others }
     }
 
-    /// Reads one more batch. Returns `None` if there is none.
+    /// Reads one more batch. Returns `None` if no batch is left.
     fn advance(&mut self) -> Option<()> {
         if self.others.is_empty() && self.next.is_none() {
             self.met.push(Ranged::new(self.in_order.next()?, self.by));
@@ -65,7 +67,7 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         Some(())
     }
 
-    /// Returns the batch at index `at` of the order.
+    /// Returns the batch at index `at` of the order. Returns `None` if there are fewer batches.
     pub(super) fn get(&mut self, at: usize) -> Option<Ranged<'b>> {
         while self.met.len() <= at {
             self.advance()?;
@@ -73,8 +75,8 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         self.met.get(at).copied()
     }
 
-    /// Returns the batches in order. If `looks_ahead`, sets [`is_apart_from_next`](Ranged::is_apart_from_next), for which it reads one
-    /// batch more.
+    /// Returns the batches in order. If `looks_ahead`, reads one batch ahead and sets
+    /// [`is_apart_from_next`](Ranged::is_apart_from_next).
     pub(super) fn batches(&mut self, looks_ahead: bool) -> impl Iterator<Item = Ranged<'b>> {
         let descending = self.by.is_descending();
         (0_usize..).map_while(move |at| {

@@ -1,4 +1,4 @@
-//! The sort keys of rows.
+//! Sort keys: the key of a row, and the first and the last key that the rows of a batch can have.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among at most 2^50 rows wanted, and codes of a dictionary"
@@ -38,18 +38,18 @@ impl<'c> SortBy<'c> {
     }
 }
 
-/// The sort key of a row. In ascending order, the smallest key comes first, and `Absent` last.
+/// The sort key of a row. In ascending order, the smallest key comes first. `Absent` always comes last.
 ///
-/// All keys of one search are of the same variant, or `Absent`.
+/// All keys of one search are of the same variant or `Absent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key<'b> {
     /// The insertion-order number of a row.
     Place(u64),
-    /// The ordinal of a value of an ordered type.
+    /// The ordinal of a value of an ordered type: a number, an integer or a timestamp.
     Ordinal(i64),
     Boolean(bool),
-    /// The index of the string among the known values of the field, and the string. The index is `usize::MAX` for a string that is not a
-    /// known value, so these strings come last.
+    /// The index of the string among the known values of the field, and the string. For a string that is not a known value, the
+    /// index is `usize::MAX`, so it comes after all known values.
     String(usize, &'b str),
     Absent,
 }
@@ -69,7 +69,8 @@ impl Key<'_> {
         if descending { ascending.reverse() } else { ascending }
     }
 
-    /// Returns a number that sorts like the key: if it is smaller, the key comes first. Different keys may have the same number.
+    /// Returns a number that sorts like the key: if a number is smaller, its key comes first. Different keys can have the same
+    /// number.
     pub(super) fn rank(&self, descending: bool) -> u64 {
         let unsigned = |ordinal: i64| ordinal.cast_unsigned() ^ (1 << 63);
         let ascending = match self {
@@ -77,7 +78,7 @@ impl Key<'_> {
             Key::Place(place) => *place,
             Key::Ordinal(ordinal) => unsigned(*ordinal),
             Key::Boolean(boolean) => u64::from(*boolean),
-            // Strings that are not known values are ranked by their first six bytes.
+            // The rank of a string that is not a known value contains only its first six bytes.
             Key::String(usize::MAX, text) => {
                 let text = text.as_bytes().iter().copied().chain(std::iter::repeat(0)).take(6);
                 text.fold(u64::from(u16::MAX), |rank, byte| rank << 8 | u64::from(byte))
@@ -92,7 +93,8 @@ impl Key<'_> {
 pub(super) struct Keys<'b> {
     batch: &'b Batch,
     pub(super) column: Option<&'b Column>,
-    /// For each code of a string column, the index of its string among the known values of the field. Empty if the field has none.
+    /// For each code of a string column: the index of its string among the known values of the field. Empty if the field has no
+    /// known values.
     ranks: Vec<usize>,
 }
 
@@ -125,7 +127,7 @@ impl<'b> Keys<'b> {
         Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
     }
 
-    /// Returns all codes of a string column with their keys. Returns nothing for other columns.
+    /// Returns all codes of a string column with their keys. Returns an empty iterator for other columns.
     pub(super) fn codes(&self) -> impl Iterator<Item = (Key<'b>, u32)> {
         let codes = match self.column.map(|column| &column.data) {
             Some(ColumnData::Strings { dictionary, .. }) => 0..dictionary.len(),
@@ -134,8 +136,8 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// Returns the key at index `step` of the sort order, or `Absent` after the last sorted row. Returns `None` if the batch does not keep
-    /// its rows sorted.
+    /// Returns the key at index `step` of the sort order, or `Absent` if fewer rows are sorted. Returns `None` if the batch does
+    /// not keep its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
@@ -157,7 +159,7 @@ impl<'b> Keys<'b> {
         }
     }
 
-    /// Returns the ordinals of the rows, if they are sorted by a field of an ordered type.
+    /// Returns the ordinals of the rows. Returns `None` unless the rows are sorted by a field of an ordered type.
     pub(super) fn ordinals(&self, by: SortBy<'_>) -> Option<&'b Ordinals> {
         match (by, &self.column?.data) {
             (SortBy::Field { .. }, ColumnData::Ordered { values, .. }) => Some(values),
@@ -185,8 +187,8 @@ pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
     Key::Ordinal(values.get(row))
 }
 
-/// Returns the first and the last key that rows of the batch can have, according to its zone map or dictionary. The selected rows may have
-/// a narrower range.
+/// Returns the first and the last key that rows of the batch can have, according to its zone map or dictionary. The keys of the
+/// selected rows may have a narrower range.
 pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (field, id, descending) = match by {
         SortBy::Place => {
@@ -220,8 +222,8 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
     (first, if all_present { last } else { Key::Absent })
 }
 
-/// Returns the [key range](key_range) of a batch of a few buffered rows. Decodes no column, because such a batch is usually ruled out by
-/// this range.
+/// Returns the [key range](key_range) of a batch of at most 64 buffered rows. Does not decode a column, because such a batch can
+/// usually be excluded by this range alone.
 pub(super) fn few_keys_range<'b>(
     rows: FewRows<'b>,
     field: &Field,

@@ -1,4 +1,4 @@
-//! Estimation of the last key of a page, from the sorted rows of the batches.
+//! Estimates the last key of a page, from the sorted rows of the batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -17,12 +17,13 @@ pub(super) struct KeyEstimate<'b> {
     pub(super) near: usize,
 }
 
-/// Estimates the key after which no row is wanted, if the key ranges of batches overlap.
+/// Estimates the last key of a page of `wanted` rows, if the key ranges of batches overlap.
 ///
-/// With an estimate, each batch is read only as far as its share of the page. Without it, the first batches are read as if the whole page
-/// came from them. A wrong estimate cannot produce a wrong page: if the page is not full, the caller searches again without it.
+/// With an estimate, the search reads each batch only as far as its share of the page. Without an estimate, it reads the first
+/// batches as if the complete page came from them. A wrong estimate cannot produce a wrong page: if the page is not full, the
+/// caller searches again without an estimate.
 ///
-/// Returns `None` if there is no use for an estimate, or if a batch does not keep its rows sorted.
+/// Returns `None` if an estimate would not save work, or if a batch does not keep its rows sorted.
 pub(super) fn estimate<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -39,7 +40,7 @@ pub(super) fn estimate<'b>(
     if is_large && is_apart(&start, &next) {
         return None;
     }
-    // Small batches contain recent writes. They contribute little to the page and are not typical of the others.
+    // Small batches contain recent writes. They contribute little to the page and are not typical of the large batches.
     let all = ordered.all();
     let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
     let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();
@@ -47,14 +48,15 @@ pub(super) fn estimate<'b>(
     if is_apart(start, next) {
         return None;
     }
-    // Assumes that the other batches are like the first, and adds a quarter for random variation.
+    // Assumes that the other batches are like the first one, and adds a quarter for random variation.
     let likely = scan.likely(&start.visit);
     if likely == 0 {
         return None;
     }
     let steps = wanted * start.visit.batch.rows() / likely;
     let steps = steps + steps / 4;
-    // Three quarters of these batches have at least their share of rows before the estimated key.
+    // The estimated key is chosen so that each of `sharing` batches, three quarters of the large ones, has about `share` rows or
+    // more before it. Together, they have at least `steps` rows before it.
     let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);
     let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));

@@ -1,4 +1,5 @@
-//! Seek to an offset in batches with overlapping key ranges: finds a key shortly before the offset by counting rows.
+//! Skips an offset of 1,024 rows or more ([`LEAST_SOUGHT`]) if the key ranges of batches overlap: finds a key shortly before the
+//! offset, by counting rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -9,26 +10,28 @@
 use std::cmp::Ordering;
 
 use super::batch_order::{Ordered, Ranged};
+use super::batch_walk::{pass_over, row_at, sorted_rows};
 use super::key::{Key, Keys, SortBy};
-use super::sorted::{pass_over, row_at, sorted_rows};
 use crate::column::Sorted;
 use crate::exec::{Scan, Selected, Visit};
 use crate::rows::RowSet;
 
-/// A sort key, and the number of selected rows before it. This number is at most the offset.
+/// A sort key, and the number of selected rows with an earlier key. This number is at most the offset.
 #[derive(Clone, Copy)]
 pub(super) struct SeekPoint<'b> {
     pub(super) key: Key<'b>,
     pub(super) passed: usize,
 }
 
-/// The minimum offset for which a key is sought. Rows before a shorter offset are skipped one by one.
+/// The minimum offset for which a key is searched. The rows before a smaller offset are skipped one by one.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
-/// The maximum number of rows between a key and the offset that ends the search. They are skipped one by one.
+/// The accepted distance in selected rows: the search ends when at most this number of rows are between its key and the offset.
+/// They are then skipped one by one.
 const NEAR: usize = 1 << 8;
 /// The maximum number of keys that are tried.
 const TRIALS: usize = 4;
-/// The maximum number of sorted rows that are tested one by one. For more rows, all selected rows of the batch are collected.
+/// The maximum number of sorted rows of a batch that are tested one by one. If there are more, all selected rows of the batch are
+/// collected first.
 const FEW: usize = 32;
 
 /// A search for a key shortly before an offset.
@@ -43,11 +46,16 @@ struct OffsetSearch<'o, 'b, 's> {
 
 /// Finds a key shortly before the row at `offset`.
 ///
-/// Picks a chain of batches with disjoint key ranges and takes the key at the proportional offset of the chain. Then counts the selected
-/// rows with an earlier key in all other batches, and corrects the key up to four times.
+/// First picks a chain of batches with disjoint key ranges, and takes the key at the proportional position in the chain. Then
+/// counts the selected rows with an earlier key in all other batches. Tries at most four keys, each corrected by the count of the
+/// key before it.
 ///
-/// Returns `None` if a batch does not keep its rows sorted, if no two batches overlap, if the row at the offset has no value, or if the search
-/// must stop.
+/// Returns `None` in these cases:
+///
+/// - The offset is less than 1,024, or most likely ends within the first four batches.
+/// - A batch does not keep its rows sorted, or no two batches overlap.
+/// - The row at the offset has no value in the sort field.
+/// - The search must stop.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -66,7 +74,8 @@ pub(super) fn seek<'b>(
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count * of_chain / all.max(1);
     let mut best: Option<SeekPoint<'b>> = None;
-    // Aims at the middle of the accepted interval, because the chain predicts the other batches only roughly.
+    // The search starts with the key in the middle of the accepted interval. The chain gives only an estimate of the rows in the
+    // other batches, so the real position may be before or after it.
     let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
         let Some(mut point) = search.in_chain(wanted) else { break };
@@ -88,8 +97,8 @@ pub(super) fn seek<'b>(
     best
 }
 
-/// Returns true if the offset most likely ends within the first four batches, and no two of them overlap. They can then be counted, and the
-/// other batches need not be read.
+/// Returns true if the offset most likely ends within the first four batches, and if no two of these batches overlap. Their rows
+/// can then be skipped by counting, and the remaining batches need not be read.
 fn ends_in_first<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -143,8 +152,8 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
-    /// Returns the key of the selected row at index `wanted` of the chain, and the number of selected rows of the chain with an earlier
-    /// key. Returns `None` if the chain has fewer selected rows.
+    /// Returns the key of the selected row at index `wanted` of the chain, and the number of the chain's selected rows with an
+    /// earlier key. Returns `None` if the chain has no such row, or if the search must stop.
     fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
@@ -164,7 +173,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
             let rows = selected.rows();
             let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
             let key = key_at(step)?;
-            // Rows with equal keys are ordered by id over all batches, so the result must not split them.
+            // Rows with equal keys are ordered by id over all batches, so the result must come before all rows with this key.
             while step > 0 && key_at(step - 1) == Some(key) {
                 step -= 1;
                 skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));

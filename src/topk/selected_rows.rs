@@ -1,4 +1,5 @@
-//! The selected rows of one batch in sort order. They are tested one by one until collecting all of them is cheaper.
+//! Lists the selected rows of one batch in sort order. Tests rows one by one at first, and collects all selected rows as soon as
+//! that is cheaper.
 #![expect(clippy::indexing_slicing, reason = "indexes into the sorted rows of the batch")]
 
 use std::ops::Range;
@@ -7,16 +8,16 @@ use crate::column::Sorted;
 use crate::exec::Selected;
 use crate::rows::RowSet;
 
-/// The selected rows of a batch: tested on demand, or collected into a set.
+/// The selected rows of a batch, tested on demand or collected into a set.
 pub(super) enum SelectedRows<'s, 'q> {
-    /// Rows that are tested one by one. The number is how many more rows are tested before all are collected.
+    /// Rows are tested one by one. The number is the remaining number of tests, after which all selected rows are collected.
     Tested(&'s Selected<'q>, usize),
     /// The set of all selected rows.
     Gathered(RowSet<'q>),
 }
 
 impl<'s, 'q> SelectedRows<'s, 'q> {
-    /// Starts with single tests if testing about `expected` rows costs less than collecting all.
+    /// Returns `Tested` if testing about `expected` rows costs less than collecting all selected rows.
     pub(super) fn new(selected: &'s Selected<'q>, expected: usize) -> Self {
         let affordable = selected.questions();
         if expected <= affordable {
@@ -26,7 +27,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
         }
     }
 
-    /// Replaces `list` by the selected rows at these steps of the sort order.
+    /// Replaces the contents of `list` by the selected rows at these steps of the sort order.
     pub(super) fn list(
         &mut self,
         sorted: Sorted<'_>,
@@ -45,7 +46,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
             }
         }
         match (&*self, sorted) {
-            // If rows are sorted as stored, their indexes are their row numbers.
+            // If rows are sorted as stored, the index of a row in the sort order is its row number.
             (Self::Gathered(rows), Sorted::AsStored(_)) => rows.list_within(places, list),
             (Self::Tested(selected, _), Sorted::AsStored(_)) => {
                 RowSet::All.list_within(places, list);
@@ -64,7 +65,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
         }
     }
 
-    /// Returns the set of all selected rows. Collects it first if necessary.
+    /// Returns the set of all selected rows. Collects them first if necessary.
     pub(super) fn gathered(&mut self) -> &RowSet<'q> {
         if let Self::Tested(selected, _) = self {
             *self = Self::Gathered(selected.rows());

@@ -1,19 +1,19 @@
-//! A page of rows in sort order. Batches are read in the order of their first keys.
+//! Finds a page of rows in sort order. Reads the batches in the order of their first keys.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "rows of one view, of which no more are skipped than have to be"
 )]
 
 use super::batch_order::{Ordered, Ranged};
-use super::heap::TopK;
 use super::key::SortBy;
 use super::key_estimate::estimate;
 use super::seek::{SeekPoint, seek};
+use super::top_k::TopK;
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Scan, Selected, Visit};
 
-/// A search for a sorted page, with the input that its three methods share. The caller tries [`sought`](Self::sought),
-/// [`estimated`](Self::estimated) and [`walked`](Self::walked).
+/// A search for a sorted page. The caller tries three methods in this order: [`sought`](Self::sought),
+/// [`estimated`](Self::estimated), [`walked`](Self::walked).
 pub(crate) struct SortedSearch<'s, 'q, I> {
     scan: &'s Scan<'q>,
     by: SortBy<'s>,
@@ -29,8 +29,8 @@ pub(crate) type PageRows = (Vec<RowAddr>, Option<u64>);
 impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     /// Creates a search for at most `limit` rows, starting at `offset`.
     ///
-    /// The batches of `in_order` are in the order of their first keys, the batches of `others` in any order. If `with_total`, the rows of
-    /// every batch are counted.
+    /// The batches of `in_order` are in the order of their first keys, the batches of `others` are in any order. If `with_total`,
+    /// the rows of every batch are counted.
     pub(crate) fn new(
         scan: &'s Scan<'q>,
         (in_order, others): (I, impl Iterator<Item = Visit<'q>>),
@@ -41,39 +41,39 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         Self { scan, by, offset, limit, with_total, ordered: Ordered::new(in_order, others, by) }
     }
 
-    /// Skips most of a long offset by counting. Returns `None` if [`seek`] finds no key.
+    /// Finds the page after skipping most of a long offset by counting. Returns `None` if [`seek`] finds no key.
     pub(crate) fn sought(&mut self) -> Option<PageRows> {
         let point = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
         Some(self.collected(self.offset - point.passed, Some(point)))
     }
 
-    /// Reads each batch only as far as its share of the page. Returns `None` if the share cannot be estimated, or was too small. Counts no
-    /// total.
+    /// Finds the page by reading each batch only as far as its share of the page. Returns `None` if the share cannot be estimated,
+    /// or if it was too small. Never counts the total.
     pub(crate) fn estimated(&mut self) -> Option<PageRows> {
         let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
         let mut page = SortedPage {
-            heap: TopK::new(self.by, self.scan.pace()).estimating(estimate),
+            top_k: TopK::new(self.by, self.scan.pace()).estimating(estimate),
             offset: self.offset,
             limit: self.limit,
             total: None,
             may_pass_over: false,
         };
         self.scan.run(self.ordered.batches(false), &mut page);
-        page.heap.is_full().then(|| page.finish())
+        page.top_k.is_full().then(|| page.finish())
     }
 
-    /// Reads the batches until no later one can have a row of the page.
+    /// Finds the page by reading the batches in order, until no later batch can have a row of the page.
     pub(crate) fn walked(&mut self) -> PageRows {
         self.collected(self.offset, None)
     }
 
     fn collected(&mut self, offset: usize, point: Option<SeekPoint<'q>>) -> PageRows {
-        let mut heap = TopK::new(self.by, self.scan.pace());
-        heap.start = point.map(|point| point.key);
+        let mut top_k = TopK::new(self.by, self.scan.pace());
+        top_k.start = point.map(|point| point.key);
         let may_pass_over = point.is_none();
         let total = self.with_total.then_some(0);
-        let mut page = SortedPage { heap, offset, limit: self.limit, total, may_pass_over };
+        let mut page = SortedPage { top_k, offset, limit: self.limit, total, may_pass_over };
         self.scan.run(self.ordered.batches(may_pass_over && offset > 0), &mut page);
         page.finish()
     }
@@ -81,22 +81,23 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
 
 /// A collector of a sorted page in a [`TopK`].
 struct SortedPage<'q, 's> {
-    heap: TopK<'q, 's>,
+    top_k: TopK<'q, 's>,
     offset: usize,
     limit: usize,
     total: Option<u64>,
-    /// True if batches that overlap no later batch may be counted and skipped until the first row is added.
+    /// True if a batch may be skipped after counting its selected rows, as long as the page has no row. This is allowed only for a
+    /// batch whose keys all come before the keys of every later batch.
     may_pass_over: bool,
 }
 
 impl<'q> SortedPage<'q, '_> {
     fn finish(self) -> PageRows {
-        (self.heap.page(self.offset, self.limit), self.total)
+        (self.top_k.page(self.offset, self.limit), self.total)
     }
 
     /// Returns true if neither this batch nor a later one can have rows on the page.
     fn is_behind(&self, item: &Ranged<'q>) -> bool {
-        self.limit == 0 || self.heap.is_behind(&item.first)
+        self.limit == 0 || self.top_k.is_behind(&item.first)
     }
 }
 
@@ -108,10 +109,10 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
     }
 
     fn need(&mut self, item: &Ranged<'q>) -> Need {
-        self.heap.wanted = self.offset + self.limit;
+        self.top_k.wanted = self.offset + self.limit;
         match self.total {
             None if self.is_behind(item) => Need::End,
-            None if self.heap.is_before(&item.last) => Need::Nothing,
+            None if self.top_k.is_before(&item.last) => Need::Nothing,
             _ => Need::Rows,
         }
     }
@@ -121,12 +122,12 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
         if let Some(total) = &mut self.total {
             let rows = *count.insert(selected.count());
             *total += rows as u64;
-            if self.is_behind(item) || self.heap.is_before(&item.last) {
+            if self.is_behind(item) || self.top_k.is_before(&item.last) {
                 return;
             }
         }
         let may_pass_over =
-            self.may_pass_over && self.offset > 0 && self.heap.is_empty() && item.is_apart_from_next;
+            self.may_pass_over && self.offset > 0 && self.top_k.is_empty() && item.is_apart_from_next;
         if may_pass_over {
             let count = count.unwrap_or_else(|| selected.count());
             if count <= self.offset {
@@ -136,14 +137,14 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
             }
         }
         let skip = if may_pass_over { &mut self.offset } else { &mut 0 };
-        self.heap.take_in(&item.visit, &selected, skip);
+        self.top_k.take_in(&item.visit, &selected, skip);
     }
 }
 
-/// A collector for batches in any order, which adds their rows to a [`TopK`].
-pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut TopK<'q, 's>);
+/// A collector that adds the rows of batches, in any order, to a [`TopK`].
+pub(super) struct AddToTopK<'t, 'q, 's>(pub(super) &'t mut TopK<'q, 's>);
 
-impl<'q> Collector<'q> for HeapOnly<'_, 'q, '_> {
+impl<'q> Collector<'q> for AddToTopK<'_, 'q, '_> {
     type Item = Ranged<'q>;
 
     fn visit<'i>(item: &'i Ranged<'q>) -> &'i Visit<'q> {

@@ -1,4 +1,4 @@
-//! A page of rows in stored order: by batch, then by row.
+//! Collects a page of rows in stored order: by batch, then by row.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows of one view, of which no more are skipped than have to be"
@@ -9,7 +9,7 @@ use crate::exec::{Collector, Need, Selected, Visit};
 
 /// A collector for the selected rows in stored order: skips `offset` rows, then keeps at most `limit`.
 ///
-/// If it counts a total, it counts the rows of every batch.
+/// If it counts a total, it visits every batch.
 pub(crate) struct StoredPage {
     rows: Vec<RowAddr>,
     /// The number of selected rows that are still to be skipped.
@@ -23,7 +23,7 @@ impl StoredPage {
         Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0) }
     }
 
-    /// Creates a page that already has `rows`, at most `limit` of them. Skips `offset` further rows.
+    /// Creates a page that already has `rows`, at most `limit` of them. The page skips `offset` further rows.
     pub(super) fn beginning_with(rows: Vec<RowAddr>, (offset, limit): (usize, usize)) -> Self {
         Self { rows, skip: offset, limit, total: None }
     }

@@ -1,4 +1,4 @@
-//! Pages from rows that an index over all batches lists or keeps in sort order.
+//! Takes a page from rows that an index over all batches lists or keeps in sort order.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -6,10 +6,10 @@
 )]
 
 use super::batch_order::Ranged;
-use super::heap::TopK;
 use super::key::{Key, Keys, SortBy};
-use super::sorted_page::HeapOnly;
+use super::sorted_page::AddToTopK;
 use super::stored::StoredPage;
+use super::top_k::TopK;
 use crate::batch::{Batch, RowAddr};
 use crate::column::LANES;
 use crate::exec::{Scan, Visit};
@@ -20,35 +20,37 @@ pub(crate) struct TopRowsPage<'c, 'b> {
     /// The top rows in sort order. Empty if the index does not keep them for this order.
     pub(crate) rows: &'c [TopRow],
     pub(crate) is_descending: bool,
-    /// The indexed batch with the first key among the batches that may have a selected row.
+    /// The indexed batch that comes first in sort order, among the batches that may have a selected row.
     pub(crate) first: Option<Visit<'b>>,
     /// The number of indexed batches that may have a selected row.
     pub(crate) kept: usize,
     /// The number of indexed batches.
     pub(crate) all: usize,
-    /// Returns the batch with this number.
+    /// A function that returns the batch with the given number.
     pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
-    /// Takes a chunk number and the at most 64 top rows of that chunk. Returns a bitmap of the live and selected rows among them.
+    /// A function that takes the number of a chunk and the top rows of this chunk (at most 64). Returns a bitmap of the rows that
+    /// are live and selected.
     pub(crate) select_top_rows: &'c dyn Fn(usize, &[TopRow]) -> u64,
 }
 
-/// The number of rows that can be tested one by one in the time that finding the first rows of one batch takes.
+/// The number of rows that can be tested one by one in the time that it takes to find the first rows of one batch.
 const ROWS_OF_A_BATCH: usize = 128;
-/// The sample size for estimating the number of batches that contain rows.
+/// The maximum number of rows that are read to estimate how many batches contain the rows of a list.
 const SAMPLE: usize = 64;
-/// The number of selected rows that may be missing by chance before the search is abandoned.
+/// The tolerance for random variation, in selected rows. The search gives up on the top rows if the rows found and this tolerance
+/// together are less than a quarter of the expected number.
 const CHANCE: usize = 16;
 
 impl<'b> TopRowsPage<'_, 'b> {
-    /// Returns true if enough top rows are known for a page that ends after `wanted` selected rows, and they are spread over several
-    /// batches.
+    /// Returns true if enough top rows are known for a page that ends after `wanted` selected rows. They must also belong to at
+    /// least two batches.
     pub(crate) fn may_have(rows: &[TopRow], wanted: usize) -> bool {
         rows.get(..wanted.max(SAMPLE)).is_some_and(|rows| batches(rows) >= 2)
     }
 
     /// Returns the page from the top rows. `others` are batches outside the index.
     ///
-    /// Returns `None` if a search batch by batch is faster, or if the known top rows are not enough.
+    /// Returns `None` if reading batch by batch is faster, or if there are too few top rows.
     pub(crate) fn page(
         &self,
         scan: &Scan<'b>,
@@ -57,7 +59,8 @@ impl<'b> TopRowsPage<'_, 'b> {
         (offset, limit): (usize, usize),
     ) -> Option<Vec<RowAddr>> {
         let wanted = offset + limit;
-        // Assumes that all batches are like the first, and that excluded batches have no selected row.
+        // Assumes that each of the `kept` batches has as many selected rows as the first batch. All other batches have no selected
+        // row.
         let first = self.first?;
         let likely = scan.likely(&first) * self.kept;
         let rows = first.batch.rows() * self.all;
@@ -68,7 +71,7 @@ impl<'b> TopRowsPage<'_, 'b> {
         if batches(self.rows.get(..expected)?) * ROWS_OF_A_BATCH < expected {
             return None;
         }
-        // The ranks contain the keys, so the batches need not be read.
+        // The ranks contain the keys, so the search does not read the columns of the batches.
         let ordinal = |rank: i64| if self.is_descending { !rank } else { rank };
         let keyed = self
             .first_selected(wanted, expected)?
@@ -77,12 +80,13 @@ impl<'b> TopRowsPage<'_, 'b> {
         Some(best_of(scan, keyed, others, by, wanted).page(offset, limit))
     }
 
-    /// Returns the first `wanted` selected rows with their ranks, and all further rows with the rank of the last one.
+    /// Returns the first `wanted` selected rows with their ranks, and all further selected rows with the rank of the last of these.
     ///
-    /// Returns `None` if there are fewer rows than `wanted`, or far fewer than expected among `expected` rows.
+    /// Returns `None` if the top rows contain fewer than `wanted` selected rows. Also returns `None` as soon as it has found far
+    /// fewer selected rows than expected. The expectation is `wanted` selected rows among `expected` top rows.
     fn first_selected(&self, wanted: usize, expected: usize) -> Option<Vec<(i64, &'b Batch, RowAddr)>> {
         let mut found: Vec<(i64, &'b Batch, RowAddr)> = Vec::with_capacity(wanted + LANES);
-        // The rank of the last wanted row. Ids decide the order of rows with equal rank.
+        // The rank of the last wanted row. All rows with this rank are kept, because ids decide their order.
         let mut last = None;
         let mut asked: usize = 0;
         for (chunk, rows) in self.rows.chunks(LANES).enumerate() {
@@ -114,7 +118,8 @@ impl<'b> TopRowsPage<'_, 'b> {
     }
 }
 
-/// Sorts `listed` together with the selected rows of `others`. Returns at most `limit` rows, starting at `offset`.
+/// Sorts `listed` together with the selected rows of `others`, the batches outside the index. Returns at most `limit` rows,
+/// starting at `offset`.
 pub(crate) fn listed_page<'b>(
     scan: &Scan<'b>,
     listed: impl Iterator<Item = (&'b Batch, RowAddr)>,
@@ -126,7 +131,8 @@ pub(crate) fn listed_page<'b>(
     best_of(scan, keyed, others, by, offset + limit).page(offset, limit)
 }
 
-/// Returns at most `limit` rows in stored order, starting at `offset`: first from `listed`, then from `others`, which are later batches.
+/// Returns at most `limit` rows in stored order, starting at `offset`. The rows of `listed` come first, then the selected rows of
+/// `others`, which are later batches.
 pub(crate) fn listed_page_as_stored<'b>(
     scan: &Scan<'b>,
     mut listed: Vec<RowAddr>,
@@ -153,13 +159,14 @@ fn best_of<'b, 's>(
     let mut best = TopK::new(by, scan.pace());
     best.wanted = wanted;
     best.take_in_rows(rows);
-    scan.run(others.map(|visit| Ranged::new(visit, by)), &mut HeapOnly(&mut best));
+    scan.run(others.map(|visit| Ranged::new(visit, by)), &mut AddToTopK(&mut best));
     best
 }
 
-/// Estimates the number of batches that contain `rows`. The result is too low if there are many batches.
+/// Estimates the number of batches that contain `rows`, from a sample of at most 64 rows. So the result is at most 64.
 fn batches(rows: &[TopRow]) -> usize {
-    /// The size in words of a bitmap of batch numbers modulo its length. Numbers with the same remainder count as one.
+    /// The size in words of a bitmap that marks batches by their number modulo 1,024 (16 words of 64 bits). Batches whose numbers
+    /// have the same remainder share a bit.
     const WORDS: usize = 16;
     let mut seen = [0_u64; WORDS];
     for top_row in rows.iter().step_by(rows.len().div_ceil(SAMPLE).max(1)) {

@@ -1,4 +1,4 @@
-//! Conversions of values from and to the types of the standard library and of chrono.
+//! Converts values from and to types of the standard library and of chrono.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::datetime::{ParseTimestampError, Timestamp};
 use super::literal::Value;
 use super::number::Number;
 
-/// The error of converting a text or a double that is not a [`Number`].
+/// The error of converting a string or a double to a [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParseNumberError(());
 
@@ -40,7 +40,7 @@ impl FromStr for Number {
 impl TryFrom<f64> for Number {
     type Error = ParseNumberError;
 
-    /// Converts a finite double; `-0` becomes `0`.
+    /// Converts a finite double. Converts `-0` to `0`.
     fn try_from(value: f64) -> Result<Self, ParseNumberError> {
         Self::new(value).ok_or(ParseNumberError(()))
     }
@@ -63,14 +63,14 @@ impl std::error::Error for ParseTimestampError {}
 impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
-    /// Parses the text form, as [`Timestamp::parse`] does.
+    /// Parses the text form in the same way as [`Timestamp::parse`].
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         Self::parse(text)
     }
 }
 
 impl From<DateTime<Utc>> for Timestamp {
-    /// Converts an instant. Truncates it to milliseconds.
+    /// Converts an instant, and truncates it to milliseconds.
     ///
     /// ```
     /// use casefilter::Timestamp;
@@ -88,13 +88,13 @@ impl From<DateTime<Utc>> for Timestamp {
 impl TryFrom<Timestamp> for DateTime<Utc> {
     type Error = TimestampRangeError;
 
-    /// Converts an instant within the range of chrono, about 262,000 years before and after the epoch.
+    /// Converts an instant. Returns an error outside the range of chrono, which is about 262,000 years before and after the epoch.
     fn try_from(timestamp: Timestamp) -> Result<Self, TimestampRangeError> {
         Self::from_timestamp_millis(timestamp.as_millis()).ok_or(TimestampRangeError(()))
     }
 }
 
-/// The error of converting an instant that is outside the range of the other type.
+/// The error of converting an instant that is outside the range of the target type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimestampRangeError(());
 

@@ -1,4 +1,4 @@
-//! Timestamps and their text form, `yyyy-MM-dd HH:mm:ss` with an optional offset from UTC.
+//! The timestamp type, with the parser and the printer of its text form: `yyyy-MM-dd HH:mm:ss` with an optional offset from UTC.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use super::integer::parse_integer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// The error of parsing a text that is not a timestamp.
+/// The error of parsing a string that is not a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseTimestampError {
-    /// The text does not have the form `yyyy-MM-dd HH:mm:ss`, optionally followed by an offset.
+    /// The string does not have the form `yyyy-MM-dd HH:mm:ss`, optionally followed by an offset.
     Shape,
     /// The date does not exist in the calendar.
     Date,
-    /// An hour above 23, or a minute or second above 59.
+    /// The hour is above 23, or the minute or the second is above 59.
     Time,
-    /// An offset above 18:00, or with minutes above 59.
+    /// The offset is above 18:00, or its minutes are above 59.
     Offset,
 }
 
 impl ParseTimestampError {
-    /// Returns a description of the expected text, for messages.
+    /// Returns a description of the expected form, for messages.
     #[must_use]
     pub fn expected(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Returns the milliseconds since the Unix epoch.
+    /// Returns the number of milliseconds since the Unix epoch.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0
@@ -73,7 +73,7 @@ impl Timestamp {
     /// ```
     ///
     /// # Errors
-    /// Returns the kind of the first part of the text that is malformed or out of range.
+    /// Returns an error that names the first part of the string that is malformed or out of range.
     pub fn parse(text: &str) -> Result<Self, ParseTimestampError> {
         let (local, offset) = text.as_bytes().split_first_chunk::<19>().ok_or(ParseTimestampError::Shape)?;
         let [y1, y2, y3, y4, s1, m1, m2, s2, d1, d2, s3, time @ ..] = *local;
@@ -91,7 +91,7 @@ impl Timestamp {
             return Err(ParseTimestampError::Time);
         }
         let day_s = hours.wrapping_mul(3600).wrapping_add(minutes.wrapping_mul(60)).wrapping_add(seconds);
-        // Cannot overflow: years have four digits.
+        // This cannot overflow, because years have four digits.
         let local_ms = days.wrapping_mul(86_400).wrapping_add(i64::from(day_s)).wrapping_mul(MS_PER_S);
         let offset_ms = match offset {
             None => 0,
@@ -119,24 +119,25 @@ impl Timestamp {
         parse_integer(text).map(Self)
     }
 
-    /// Returns true if Unix milliseconds are probably a mistake: they look like a year, a date (`yyyyMMdd`) or seconds.
+    /// Returns true if the Unix milliseconds were probably written by mistake, because they look like a year, a date (`yyyyMMdd`)
+    /// or seconds.
     ///
-    /// These numbers are at most 2^31. As milliseconds, that is 25 days before or after the epoch. Multiples of a quarter of an hour do not
-    /// count as mistakes, since midnight is such a multiple in every time zone.
+    /// These numbers are at most 2^31. Read as milliseconds, they are at most 25 days before or after the epoch. A multiple of a
+    /// quarter of an hour is not taken as a mistake, because midnight is such a multiple in every time zone.
     pub(crate) fn is_mistaken_millis(self) -> bool {
         const QUARTER_MS: u64 = 15 * 60 * 1000;
         let size = self.0.unsigned_abs();
         size <= 1 << 31 && !size.is_multiple_of(QUARTER_MS)
     }
 
-    /// Returns true if a text in the text form has no offset.
+    /// Returns true if `text`, which is in the text form, has no offset.
     pub(crate) fn is_without_zone(text: &str) -> bool {
         text.len() == "yyyy-MM-dd HH:mm:ss".len()
     }
 
-    /// Appends the text form with an offset, as in documents. Truncates the instant to seconds.
+    /// Appends the text form with an offset, as documents contain it. Truncates the instant to seconds.
     ///
-    /// Returns false and appends nothing if the instant is outside the years of the text form.
+    /// Returns false and appends nothing if the instant is outside the years 0000 to 9999 of the text form.
     #[cfg(feature = "arrow")]
     pub(crate) fn push_text(self, out: &mut String) -> bool {
         use chrono::{Datelike, Timelike};
@@ -165,19 +166,19 @@ impl Timestamp {
         true
     }
 
-    /// Returns true if the second of this instant has a text form.
+    /// Returns true if the text form can express this instant after truncation to seconds.
     #[cfg(feature = "arrow")]
     pub(crate) fn is_in_years(self) -> bool {
         self.whole_seconds().has_text()
     }
 
-    /// Truncates the instant to seconds, as the text form has no fractions.
+    /// Truncates the instant to seconds, because the text form has no fractions of a second.
     #[cfg(feature = "arrow")]
     pub(crate) fn whole_seconds(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
     }
 
-    /// Returns the midnight UTC at or before the instant.
+    /// Returns the last midnight UTC that is not after the instant.
     #[cfg(feature = "arrow")]
     pub(crate) fn whole_days(self) -> Self {
         const MS_PER_DAY: i64 = 86_400 * MS_PER_S;
@@ -198,10 +199,10 @@ const EARLIEST_UTC_MS: i64 = -62_167_219_200_000;
 /// 9999-12-31 23:59:59 UTC in milliseconds.
 const LATEST_UTC_MS: i64 = 253_402_300_799_000;
 
-/// Returns the days from 1970-01-01 to a date, or `None` if the date does not exist. The year has at most four digits.
+/// Returns the number of days from 1970-01-01 to a date, or `None` if the date does not exist. The year has at most four digits.
 ///
-/// Years start in March here, so that a leap day is the last day of its year. With March as month 0, there are then
-/// `(153 m + 2) / 5` days before the month `m`, as in H. Hinnant's `days_from_civil`.
+/// In this computation, years start in March, so that a leap day is the last day of its year. With March as month 0, there are
+/// `(153 m + 2) / 5` days before month `m`, as in H. Hinnant's `days_from_civil`.
 fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
@@ -213,7 +214,7 @@ fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1..=days).contains(&day) {
         return None;
     }
-    // Counting from the 1st of March of the year -400 keeps all numbers non-negative.
+    // The count starts at the 1st of March of the year -400, so that no number is negative.
     let year = year.wrapping_add(400).wrapping_sub(u32::from(month <= 2));
     let month = if month > 2 { month.wrapping_sub(3) } else { month.wrapping_add(9) };
     let before_month = month.wrapping_mul(153).wrapping_add(2) / 5;
@@ -223,19 +224,19 @@ fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
     Some(i64::from(days).wrapping_sub(DAYS_BEFORE_EPOCH))
 }
 
-/// The days from the 1st of March of the year -400 to 1970-01-01.
+/// The number of days from the 1st of March of the year -400 to 1970-01-01.
 const DAYS_BEFORE_EPOCH: i64 = 719_468 + 146_097;
 
-/// Checks eight bytes against a form and parses two-digit numbers in them, in one word (SWAR).
+/// Checks eight bytes against a pattern and parses their two-digit numbers, all bytes at once in one 64-bit word (SWAR).
 ///
-/// The form has `0` for a digit and other characters for themselves. Returns `None` if the text does not match it. Element `i` of
-/// the result is the number in the bytes `i` and `i + 1`. It is valid only if both are digits.
+/// In the pattern `form`, `0` stands for any digit, and every other character stands for itself. Returns `None` if the bytes do not
+/// match. Element `i` of the result is the number in the bytes `i` and `i + 1`. It is valid only if both bytes are digits.
 #[inline(always)]
 fn pairs(text: [u8; 8], form: [u8; 8]) -> Option<[u32; 8]> {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     let others = u64::from_le_bytes(form.map(|byte| if byte == b'0' { 0 } else { u8::MAX }));
-    // Digits become their values; matching characters become 0.
+    // This replaces each digit by its value, and each other character that matches by 0.
     let values = u64::from_le_bytes(text) ^ u64::from_le_bytes(form);
     // Sets the highest bit of each byte above 9.
     let above_nine = (values.wrapping_add(ONES.wrapping_mul(0x76)) | values) & HIGHS;
@@ -246,7 +247,7 @@ fn pairs(text: [u8; 8], form: [u8; 8]) -> Option<[u32; 8]> {
     Some(pairs.to_le_bytes().map(u32::from))
 }
 
-/// Parses the sign, hours and minutes of an offset such as `+0530` or `+05:30`. Returns `None` for no offset and for `+0000`.
+/// Parses the sign, hours and minutes of an offset such as `+0530` or `+05:30`. Returns `None` for an empty string and for `+0000`.
 fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, ParseTimestampError> {
     let (sign, digits) = match *text {
         [] | [b'+', b'0', b'0', b'0', b'0'] => return Ok(None),
@@ -262,10 +263,11 @@ fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, ParseTimestampError>
 }
 
 impl fmt::Display for Timestamp {
-    /// Prints the text form. It is in UTC if the year in UTC is from 0000 to 9999.
+    /// Prints the text form. It is in UTC if the year in UTC is from 0000 to 9999. Otherwise it has an offset of 18 hours, if the
+    /// local year is then in this range.
     ///
-    /// Instants with a fraction of a second, which only documents can have, are printed with milliseconds. Instants outside the years
-    /// of the text form are printed as Unix milliseconds.
+    /// Instants with a fraction of a second are printed with milliseconds. Filters in JSON cannot contain such instants, but
+    /// documents can. Instants outside the years of the text form are printed as Unix milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0;
         let (local_ms, suffix) = if ms < EARLIEST_UTC_MS {
@@ -354,7 +356,8 @@ mod tests {
         }
     }
 
-    /// Reference check with a grammar: returns true if a text has the form. Does not check the ranges of numbers.
+    /// Returns true if a string has the text form. A reference implementation with a grammar, which does not check the ranges of
+    /// numbers.
     fn has_form(text: &str) -> bool {
         use nom::bytes::complete::take_while_m_n;
         use nom::character::complete::{char, one_of};

@@ -1,4 +1,4 @@
-//! Folding of strings, for comparisons that ignore case and accents.
+//! Folds strings, for comparisons that ignore case and accents.
 //!
 //! ```text
 //! LÓPEZ-GARCÍA, Ana     lopez-garcia, ana
@@ -7,8 +7,8 @@
 //! ﬁn (a ligature)       fin
 //! ```
 //!
-//! The tables are those of Unicode 18 for decompositions and categories, and of ICU4X for case. A code point that a later version of
-//! Unicode assigns folds to itself until the crates are updated.
+//! Decompositions and categories come from the tables of Unicode 18, case folding comes from ICU4X. If a later version of Unicode
+//! assigns a code point, this code point folds to itself until the crates are updated.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,11 @@ use icu_casemap::CaseMapper;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Folds a string: compatibility decomposition (NFKD), without nonspacing marks, full case folding, decomposition and marks again.
+/// Folds a string in five steps: compatibility decomposition (NFKD), removal of nonspacing marks, full case folding, and again
+/// decomposition and removal of marks.
 ///
-/// Two strings that differ only in case, accents and compatibility forms have equal foldings. Takes linear time; the result has at most
-/// eleven times as many bytes, as the worst code point has: U+FDFA, a ligature of 3 bytes for a sentence of 33.
+/// Two strings that differ only in case, accents and compatibility forms have equal foldings. Takes linear time. The result has at
+/// most eleven times as many bytes as the input. This maximum is reached by U+FDFA, a ligature whose 3 bytes fold to 33 bytes.
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -38,11 +39,11 @@ fn without_marks(text: &str) -> String {
     text.nfkd().filter(|c| c.general_category() != GeneralCategory::NonspacingMark).collect()
 }
 
-/// Returns the words of a string: the parts between white space, after folding.
+/// Returns the words of a string: the parts between white space after folding.
 ///
 /// ```text
 /// "García  LOPEZ"      garcia, lopez
-/// " \t"                none
+/// " \t"                no word
 /// ```
 pub(crate) fn words(text: &str) -> Vec<String> {
     fold(text).split_whitespace().map(str::to_owned).collect()
@@ -88,7 +89,7 @@ mod tests {
             let folded = fold(&text);
             assert!(folded.len() <= text.len() * MOST_GROWTH, "{c:?}");
             most = most.max(folded.len() as f64 / text.len() as f64);
-            // Folding a folded text changes nothing.
+            // Folding a folded string changes nothing.
             assert_eq!(fold(&folded), folded, "{c:?}");
             assert!(folded.chars().all(|c| c.general_category() != GeneralCategory::NonspacingMark), "{c:?}");
         }
@@ -99,7 +100,7 @@ mod tests {
     fn words_are_separated_by_white_space_alone() {
         assert_eq!(words(" García\u{a0}LOPEZ-Ruiz\t\u{2003}x "), ["garcia", "lopez-ruiz", "x"]);
         assert_eq!(words(" \u{3000} "), [""; 0]);
-        // A mark by itself folds to nothing.
+        // A string of only a mark folds to an empty string.
         assert_eq!(words("\u{301}"), [""; 0]);
     }
 

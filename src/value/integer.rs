@@ -1,15 +1,15 @@
-//! The text form of integers.
+//! The parser of 64-bit integers in decimal digits.
 
-/// Parses an integer of 64 bits: digits without leading zeros, with `-` in front of a negative number. Returns `None` if the text is not
-/// one or does not fit.
+/// Parses an integer of 64 bits: digits without leading zeros, with `-` in front of a negative number. Returns `None` if the string
+/// has another form or the integer does not fit.
 ///
 /// ```text
 /// 0   -5   9223372036854775807        integers
-/// +1  007  1.0  1e3  9223372036854775808   not
+/// +1  007  1.0  1e3  9223372036854775808   not integers
 /// ```
 pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    // Checks only the first digit, since `parse` rejects other characters after it.
+    // The pattern checks only the first digit, because `parse` rejects all other wrong characters.
     matches!(digits.as_bytes(), [b'1'..=b'9', ..] | [b'0']).then_some(())?;
     text.parse().ok()
 }

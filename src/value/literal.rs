@@ -1,4 +1,4 @@
-//! One typed value.
+//! The value type: a string, a number, an integer, a timestamp or a boolean.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,18 +9,18 @@ use crate::catalog::FieldType;
 
 /// A value of a field.
 ///
-/// Values are ordered by their type: strings by code point, numbers and timestamps by size, `false` before `true`. All values of
-/// one field are of one variant.
+/// Values of one type are ordered: strings by code point, numbers and integers by value, timestamps by time, `false` before `true`.
+/// All values of one field are of the same variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// A string, compared by exact code points.
+    /// A string. Two strings are equal if they have the same code points.
     String(Cow<'a, str>),
     /// A finite double.
     Number(Number),
     /// An integer of 64 bits.
     Integer(i64),
-    /// An instant in milliseconds.
+    /// An instant with millisecond precision.
     Timestamp(Timestamp),
     /// `true` or `false`.
     Boolean(bool),
@@ -88,14 +88,14 @@ impl From<Timestamp> for Value<'_> {
     }
 }
 
-/// Converts a number. For a double, call [`Number::new`] first: infinities and NaN are not numbers.
+/// Converts a number. To convert a double, call [`Number::new`] first, because infinities and NaN are not numbers.
 impl From<Number> for Value<'_> {
     fn from(number: Number) -> Self {
         Self::Number(number)
     }
 }
 
-/// Converts an integer, also for a number field of [`Filter::test`](crate::Filter::test).
+/// Converts an integer to [`Value::Integer`]. [`Filter::test`](crate::Filter::test) also accepts this variant for a number field.
 impl From<i64> for Value<'_> {
     fn from(integer: i64) -> Self {
         Self::Integer(integer)
@@ -115,7 +115,7 @@ impl From<u32> for Value<'_> {
 }
 
 impl fmt::Display for Value<'_> {
-    /// Prints the text form, as in criteria.
+    /// Prints the value in the form that criteria use.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::String(text) => f.write_str(text),

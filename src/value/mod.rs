@@ -1,4 +1,4 @@
-//! Typed values of criteria and of documents.
+//! Typed values of criteria and of documents, with their parsers, printers and conversions.
 
 mod convert;
 mod datetime;

@@ -1,16 +1,16 @@
-//! Times in the text syntax: RFC 3339, days, `now`, `today`, and intervals.
+//! Parses times in filter texts: RFC 3339, days, `now`, `today`, and intervals.
 //!
 //! ```text
 //! 2025-12-01 10:00:00+0200            an instant in the form of JSON bodies
 //! 2025-12-01T10:00:00.250Z            an instant in RFC 3339, with at most three digits of a fraction
-//! 2025-12-01                          a whole day, at the offset from UTC of the host
-//! now, today                          the present instant, and its whole day
+//! 2025-12-01                          a whole day, at the offset from UTC that the program sets
+//! now, today                          the present instant, and the whole day that contains it
 //! now - 7d, today + 1w, now+90m       shifted by minutes, hours, days of 24 hours, or weeks
-//! 2025-12-01T00:00:00Z/2025-12-02T00:00:00Z     from one instant up to and without the other
+//! 2025-12-01T00:00:00Z/2025-12-02T00:00:00Z     from the first instant (included) to the second (excluded)
 //! ```
 //!
-//! A day that is shifted by days or weeks is a whole day again. A day that is shifted by minutes or hours is the instant that much after its
-//! start.
+//! If a day is shifted by days or weeks, the result is again a whole day. If a day is shifted by minutes or hours, the result is
+//! one instant: the start of the day plus the shift.
 
 use super::datetime::{MS_PER_S, ParseTimestampError, Timestamp};
 
@@ -23,34 +23,35 @@ const DATE: usize = 10;
 /// The length of `yyyy-MM-ddTHH:mm:ss`.
 const SECONDS: usize = 19;
 
-/// The present, and the offset from UTC at which days begin. The host of a text gives both.
+/// The present instant, and the offset from UTC that defines when days begin. The program that compiles a filter text supplies
+/// both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// The instant of `now`; `None` if the host gives none.
+    /// The instant of `now`. `None` if the program does not supply it.
     pub(crate) now: Option<Timestamp>,
     pub(crate) offset_s: i32,
 }
 
-/// The first and the last instant of a time. They are equal for an instant.
+/// The first and the last instant of a time. For a time that is a single instant, both are equal.
 pub(crate) type Moment = (Timestamp, Timestamp);
 
-/// The error of parsing a text that is not a time.
+/// The error of parsing a string that is not a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParseMomentError {
-    /// The text has none of the forms, or a part of it is out of range.
+    /// The string does not have any of the forms, or a part of it is out of range.
     Form(ParseTimestampError),
-    /// A fraction of more than three digits.
+    /// A fraction of a second with more than three digits.
     Fraction,
-    /// A relative time, but the host gives no present.
+    /// A relative time, but the program does not supply the present instant.
     NoPresent,
-    /// A time outside of the years 0000 to 9999.
+    /// A time that is outside the years 0000 to 9999.
     Range,
-    /// An interval that ends before it begins.
+    /// An interval whose end is not after its start.
     Interval,
 }
 
 impl ParseMomentError {
-    /// Returns a description of the expected text, for messages.
+    /// Returns a description of the expected form, for messages.
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Self::Form(ParseTimestampError::Shape) => {
@@ -66,10 +67,10 @@ impl ParseMomentError {
 }
 
 impl Clock {
-    /// Parses a time in any of the forms.
+    /// Parses a time in any of the forms of the [module docs](self).
     ///
     /// # Errors
-    /// Returns the part of the text that is wrong.
+    /// Returns an error that names the wrong part of the string.
     pub(crate) fn parse(&self, text: &str) -> Result<Moment, ParseMomentError> {
         if let Ok(instant) = Timestamp::parse(text) {
             return Ok((instant, instant));
@@ -115,7 +116,7 @@ impl Clock {
         i64::from(self.offset_s).saturating_mul(MS_PER_S)
     }
 
-    /// Returns the time that a word of another language means, such as `yesterday` or `-7d`.
+    /// Returns the time in the text syntax that is equivalent to a word of another language, such as `yesterday` or `-7d`.
     pub(crate) fn respell(text: &str) -> Option<String> {
         let lower = text.to_ascii_lowercase();
         let meant = match lower.as_str() {
@@ -133,12 +134,12 @@ impl Clock {
     }
 }
 
-/// Returns true if the text is a time in one of the forms of the text syntax.
+/// Returns true if `text` is a time in one of the forms of the text syntax.
 pub(crate) fn is_moment(text: &str) -> bool {
     Clock { now: Some(Timestamp::from_millis(0)), offset_s: 0 }.parse(text).is_ok()
 }
 
-/// Returns true for a word that a shift can follow: `now`, `today` or a date.
+/// Returns true for a word that a shift may follow: `now`, `today` or a date.
 pub(crate) fn is_shiftable(word: &str) -> bool {
     base(word).is_some_and(|(_, rest)| rest.is_empty())
 }
@@ -148,8 +149,8 @@ pub(crate) fn is_shift(text: &str) -> bool {
     shift(text).is_some()
 }
 
-/// Parses the forms that printers use for times that the form of JSON bodies cannot express: an instant with a fraction of a second, and an
-/// interval.
+/// Parses the two forms that the filter printer writes for times that filters in JSON cannot express: an instant with a fraction of
+/// a second, and an interval.
 pub(crate) fn parse_printed(text: &str) -> Option<Moment> {
     match text.split_once('/') {
         Some((start, end)) => interval(start, end).ok(),
@@ -160,14 +161,14 @@ pub(crate) fn parse_printed(text: &str) -> Option<Moment> {
     }
 }
 
-/// The start of a relative time or day.
+/// The point from which a relative time is computed: `now`, `today` or a date.
 enum Base<'t> {
     Now,
     Today,
     Date(&'t str),
 }
 
-/// Splits a text after its base.
+/// Splits a string after its base. Returns `None` if it does not start with a base.
 fn base(text: &str) -> Option<(Base<'_>, &str)> {
     let after = |word: &str| {
         let (start, rest) = text.split_at_checked(word.len())?;
@@ -190,7 +191,7 @@ fn base(text: &str) -> Option<(Base<'_>, &str)> {
     (is_date && is_whole).then_some((Base::Date(date), rest))
 }
 
-/// Parses a shift such as `- 7d`. Returns its milliseconds, and true if it is in days or weeks.
+/// Parses a shift such as `- 7d`. Returns its length in milliseconds, and true if its unit is days or weeks.
 fn shift(text: &str) -> Option<(i64, bool)> {
     let (is_negative, amount) = match text.strip_prefix('-') {
         Some(amount) => (true, amount),
@@ -224,7 +225,7 @@ fn rfc3339(text: &str) -> Result<Timestamp, ParseMomentError> {
     })
 }
 
-/// Parses an interval from one instant up to and without another.
+/// Parses an interval. It contains the instant `start` and ends just before the instant `end`.
 fn interval(start: &str, end: &str) -> Result<Moment, ParseMomentError> {
     let (start, end) = (rfc3339(start)?, rfc3339(end)?);
     if start >= end {
@@ -233,19 +234,19 @@ fn interval(start: &str, end: &str) -> Result<Moment, ParseMomentError> {
     Ok((start, Timestamp::from_millis(end.as_millis().saturating_sub(1))))
 }
 
-/// Returns the error of a text that may be almost a time.
+/// Returns the error for a string that is not a time, but may have almost the text form.
 fn of_form(text: &str) -> ParseMomentError {
     ParseMomentError::Form(Timestamp::parse(text).err().unwrap_or(ParseTimestampError::Shape))
 }
 
 impl Timestamp {
-    /// Returns true if an instant is within the years of the text forms.
+    /// Returns true if the instant is within the years of the text form.
     fn is_in_text_years(self) -> bool {
         Self::from_millis(self.as_millis().saturating_sub(self.as_millis().rem_euclid(MS_PER_S))).has_text()
     }
 
-    /// Returns the instant in RFC 3339, with a fraction only if it is not a whole second. The offset is not zero for an instant that has
-    /// no text in UTC.
+    /// Returns the instant in RFC 3339, with a fraction only if it is not a whole second. The offset is zero, unless the text form
+    /// cannot express the instant in UTC.
     pub(crate) fn to_printed(self) -> String {
         let mut text = self.to_string().replacen(' ', "T", 1);
         match text.len().checked_sub("00".len()).filter(|_| text.ends_with("1800")) {

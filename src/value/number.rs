@@ -1,10 +1,10 @@
-//! Finite doubles and their text form.
+//! The number type, a finite double, with its ordinals, its parser and its printer.
 
 use std::fmt;
 
 /// A finite IEEE 754 double.
 ///
-/// Its zero is always positive, so that equality and order are total.
+/// Zero is always positive, so that numbers have a total order.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Number(f64);
 
@@ -30,7 +30,7 @@ impl Number {
     /// The greatest number.
     pub const MAX: Self = Self(f64::MAX);
 
-    /// Converts a double; `-0` becomes `0`. Returns `None` if it is not finite.
+    /// Converts a double, and `-0` to `0`. Returns `None` if the double is not finite.
     ///
     /// ```
     /// use casefilter::Number;
@@ -39,7 +39,7 @@ impl Number {
     /// ```
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        // Adding positive zero makes a negative zero positive and changes no other number.
+        // Adding positive zero turns a negative zero into a positive one, and changes no other number.
         value.is_finite().then_some(Self(value + 0.0))
     }
 
@@ -49,9 +49,10 @@ impl Number {
         self.0
     }
 
-    /// Returns the ordinal of the number: 0 for zero. The ordinals of neighbouring numbers are consecutive.
+    /// Returns the ordinal of the number, which is 0 for zero. Neighbouring numbers have consecutive ordinals.
     ///
-    /// The bits of a double without the sign count the doubles from zero outwards (IEEE 754, interchange formats).
+    /// The bits of a double without the sign bit, read as an integer, count the doubles from zero to this double (IEEE 754,
+    /// interchange formats).
     pub(crate) const fn ordinal(self) -> i64 {
         let from_zero = (self.0.to_bits() & SIZE_BITS).cast_signed();
         if self.0 < 0.0 { from_zero.wrapping_neg() } else { from_zero }
@@ -63,7 +64,7 @@ impl Number {
         if ordinal < 0 { Self::new(-size.0) } else { Some(size) }
     }
 
-    /// Parses a number in the JSON grammar. Returns `None` for any other text, and for a number that rounds to infinity.
+    /// Parses a number in the JSON grammar. Returns `None` for any other string, and for a number that rounds to infinity.
     ///
     /// ```
     /// use casefilter::Number;
@@ -76,19 +77,20 @@ impl Number {
         if is_json_number(text.as_bytes()) { Self::new(text.parse().ok()?) } else { None }
     }
 
-    /// Parses a number at the start of a text, on a fast path. Returns it with its length in bytes.
+    /// Parses a number at the start of `text`. This is a fast path for short decimal numbers. Returns the number and its length in
+    /// bytes.
     ///
-    /// Returns `None` if the number has an exponent or more than fifteen digits, or if it ends at the end of the text. The caller then
-    /// calls [`parse`](Self::parse).
+    /// Returns `None` if the number has an exponent or more than fifteen digits, or if no byte follows it. The caller then calls
+    /// [`parse`](Self::parse).
     ///
-    /// The digits and the power of ten are both exact doubles. Their division thus rounds once, which gives the correct result
-    /// (W. D. Clinger, "How to read floating point numbers accurately", 1990).
+    /// The digits and the power of ten are exact doubles. So their division rounds only once, which gives the correct result (W. D.
+    /// Clinger, "How to read floating point numbers accurately", 1990).
     #[inline]
     pub(crate) fn plain_at_front(text: &[u8]) -> Option<(Self, usize)> {
         let is_negative = text.first() == Some(&b'-');
         let unsigned = text.get(usize::from(is_negative)..)?;
         let (mut digits, mut point, mut end) = (0_u64, None, None);
-        // Cannot overflow: the loop reads at most seventeen digits.
+        // This cannot overflow, because the loop reads at most seventeen digits.
         for (at, byte) in unsigned.iter().take(POWERS.len().saturating_add(1)).enumerate() {
             match byte {
                 b'0'..=b'9' => {
@@ -116,14 +118,14 @@ impl Number {
     }
 }
 
-/// A mask of all bits of a double but its sign.
+/// A mask of all bits of a double except its sign.
 const SIZE_BITS: u64 = u64::MAX >> 1;
 
-/// The powers of ten that are used as divisors; all are exact.
+/// The powers of ten that are used as divisors. All of them are exact doubles.
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Returns true if the text is in the number grammar of RFC 8259, section 6.
+/// Returns true if `text` is a number in the grammar of RFC 8259, section 6.
 fn is_json_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
@@ -173,10 +175,10 @@ impl fmt::Debug for Number {
 }
 
 impl fmt::Display for Number {
-    /// Prints the shortest text that parses to the same number. Integers below 1e17 are printed with all digits.
+    /// Prints the shortest string that parses to the same number. Integers below 1e17 are printed with all digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
-        // From 2^53 on, the shortest digits of an integer may end in zeros that are not its exact digits.
+        // From 2^53 on, the shortest representation of an integer may end in zeros where the exact integer has other digits.
         if (9.007_199_254_740_992e15..1e17).contains(&size) {
             write!(f, "{:.0}", self.0)
         } else if size == 0.0 || (1e-5..1e17).contains(&size) {
@@ -220,7 +222,7 @@ mod tests {
         assert_eq!(beyond.map(Number::of_ordinal), [None; 4]);
     }
 
-    /// Reference check with `nom`: returns true if `text` is a number of the JSON grammar.
+    /// Returns true if `text` is a number of the JSON grammar. A reference implementation with `nom`.
     fn has_form(text: &str) -> bool {
         use nom::branch::alt;
         use nom::bytes::complete::tag;
@@ -235,7 +237,7 @@ mod tests {
         form.is_ok()
     }
 
-    /// Returns all concatenations of up to six of these pieces.
+    /// Returns all strings that consist of at most six of these pieces.
     fn texts_of(marks: &[&str]) -> BTreeSet<String> {
         let mut texts = BTreeSet::from([String::new()]);
         for _ in 0..6 {
@@ -264,7 +266,7 @@ mod tests {
                 let bits = |read: Option<(Number, usize)>| read.map(|(number, _)| number.get().to_bits());
                 assert_eq!(bits(read), bits(expected), "{text}");
             } else if let Some((number, len)) = read {
-                // Another token starts after the number.
+                // Another token starts directly after the number.
                 let (front, behind) = text.split_at(len);
                 assert_eq!((Number::parse(front), behind.as_bytes()[0]), (Some(number), b'-'), "{text}");
             }

@@ -1,4 +1,4 @@
-//! The operands of criteria as written.
+//! The operands of criteria: values, and spans of time.
 
 use std::fmt;
 
@@ -7,17 +7,18 @@ use super::literal::Value;
 
 /// An operand of a criterion: a value, or a span of time such as a whole day.
 ///
-/// Comparisons take the end of a span that fits them: `< 2025-12-01` is before its first instant, `> 2025-12-01` after its last one, and
-/// `= 2025-12-01` between both.
+/// A comparison with a span uses one of its two bounds: `< 2025-12-01` selects instants before its first instant, and `>
+/// 2025-12-01` selects instants after its last one. `= 2025-12-01` selects every instant of the span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operand<'a> {
     Value(Value<'a>),
-    /// The first and the last instant of a span. Boxed, because spans are rare and values small.
+    /// The first and the last instant of a span. They are boxed, because spans are rare, and an operand should be as small as a
+    /// value.
     Span(Box<[Value<'static>; 2]>),
 }
 
 impl<'a> Operand<'a> {
-    /// Returns the operand of all instants from the first to the last.
+    /// Returns the operand that contains all instants from the first to the last.
     pub(crate) fn of_range(first: Timestamp, last: Timestamp) -> Self {
         if first == last {
             Self::Value(Value::Timestamp(first))
@@ -26,7 +27,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Returns the smallest value.
+    /// Returns the smallest value of the operand.
     pub(crate) fn first(&self) -> &Value<'a> {
         match self {
             Self::Value(value) => value,
@@ -37,7 +38,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Returns the greatest value.
+    /// Returns the greatest value of the operand.
     pub(crate) fn last(&self) -> &Value<'a> {
         match self {
             Self::Value(value) => value,
@@ -48,7 +49,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Returns the value of an operand that is not a span.
+    /// Returns the value, or `None` if the operand is a span.
     pub(crate) fn value(&self) -> Option<&Value<'a>> {
         match self {
             Self::Value(value) => Some(value),
@@ -71,8 +72,8 @@ impl<'a> From<Value<'a>> for Operand<'a> {
 }
 
 impl fmt::Display for Operand<'_> {
-    /// Prints the operand as criteria contain it. Times that the form of JSON bodies cannot express are printed in RFC 3339, and spans as
-    /// intervals without their end.
+    /// Prints the operand in the form that criteria use. An instant that filters in JSON cannot express is printed in RFC 3339. A
+    /// span is printed as an interval, whose end is not part of the span.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.first(), self.last()) {
             (Value::Timestamp(first), Value::Timestamp(last)) if first != last => {

@@ -1,5 +1,5 @@
-//! Ordered types. Each of their values is represented by one integer, its ordinal. A new ordered type is a new variant of [`OrderedType`];
-//! `catalog/field_type.rs` lists all other changes.
+//! Ordered types: numbers, integers and timestamps. Each of their values is represented by a 64-bit integer, its ordinal. To add an
+//! ordered type, add a variant to [`OrderedType`]; `catalog/field_type.rs` lists all other changes.
 
 use super::datetime::Timestamp;
 use super::integer::parse_integer;
@@ -7,23 +7,23 @@ use super::literal::Value;
 use super::number::Number;
 use crate::catalog::FieldType;
 
-/// A type whose values have *ordinals*: 64-bit integers in the order of the values. Neighbouring values have consecutive ordinals.
+/// A type whose values have *ordinals*: 64-bit integers that sort like the values. Neighbouring values have consecutive ordinals.
 ///
-/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys hold ordinals and this type. Ordinals are converted
-/// back to values where values are printed, stored or sent.
+/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys store ordinals and this type. Ordinals are
+/// converted back to values where values are printed, stored or sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum OrderedType {
-    /// [`Number`], by [`Number::ordinal`].
+    /// [`Number`]. The ordinal is [`Number::ordinal`].
     Number,
-    /// `i64`, by itself.
+    /// `i64`. The ordinal is the integer itself.
     Integer,
-    /// [`Timestamp`], by its milliseconds.
+    /// [`Timestamp`]. The ordinal is its number of milliseconds.
     Timestamp,
 }
 
 /// The representation of the values of a field inside the engine.
 ///
-/// A `match` over it has one arm for all ordered types.
+/// A `match` over this type has one arm for all ordered types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueClass {
     Strings,
@@ -45,7 +45,7 @@ impl ValueClass {
     }
 }
 
-/// A closed range of ordinals: its smallest and its greatest ordinal.
+/// A closed range of ordinals: the smallest and the greatest ordinal.
 pub(crate) type OrdinalRange = (i64, i64);
 
 impl OrderedType {
@@ -58,7 +58,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the next greater ordinal; `None` for the greatest ordinal.
+    /// Returns the next greater ordinal, or `None` for the greatest ordinal.
     pub(crate) const fn above(self, ordinal: i64) -> Option<i64> {
         match ordinal.checked_add(1) {
             Some(above) if above <= self.range().1 => Some(above),
@@ -66,7 +66,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the next smaller ordinal; `None` for the smallest ordinal.
+    /// Returns the next smaller ordinal, or `None` for the smallest ordinal.
     pub(crate) const fn below(self, ordinal: i64) -> Option<i64> {
         match ordinal.checked_sub(1) {
             Some(below) if below >= self.range().0 => Some(below),
@@ -74,7 +74,7 @@ impl OrderedType {
         }
     }
 
-    /// Parses a value as criteria spell it and returns its ordinal. Returns `None` if the text is malformed.
+    /// Parses a value in the form that criteria use, and returns its ordinal. Returns `None` if the string is malformed.
     pub(crate) fn parse(self, text: &str) -> Option<i64> {
         match self {
             Self::Number => Number::parse(text).map(Number::ordinal),
@@ -83,7 +83,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the value of an ordinal. An ordinal outside the [range](Self::range) is clamped to it.
+    /// Returns the value of an ordinal. Clamps an ordinal outside the [range](Self::range) to the range.
     #[inline]
     pub(crate) fn value(self, ordinal: i64) -> Value<'static> {
         match self {
@@ -96,7 +96,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns true if criteria can express the smallest value.
+    /// Returns true if criteria can express the smallest value of the type.
     pub(crate) const fn least_has_text(self) -> bool {
         match self {
             Self::Number | Self::Integer => true,
@@ -104,10 +104,10 @@ impl OrderedType {
         }
     }
 
-    /// Returns the value with which an inclusive bound is printed, and true if the printed bound is exclusive.
+    /// Returns the value with which the filter printer writes an inclusive bound, and true if the written bound is exclusive.
     ///
-    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp is replaced by its neighbour if only that
-    /// has the form of JSON bodies.
+    /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp is replaced by its neighbour if filters in
+    /// JSON can express only the neighbour.
     pub(crate) fn bound(self, ordinal: i64, is_low: bool) -> (Value<'static>, /* excluded */ bool) {
         let own = self.value(ordinal);
         let beyond = if is_low { self.below(ordinal) } else { self.above(ordinal) };
@@ -126,7 +126,7 @@ fn is_said_better(own: &Value<'_>, beyond: &Value<'_>) -> bool {
 }
 
 impl Value<'_> {
-    /// Returns the type and the ordinal of a value of an ordered type.
+    /// Returns the type and the ordinal of a value of an ordered type. Returns `None` for strings and booleans.
     #[inline]
     pub(crate) fn ordinal(&self) -> Option<(OrderedType, i64)> {
         match self {

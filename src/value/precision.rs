@@ -1,15 +1,15 @@
-//! A check of whether a double keeps the digits of a written number.
+//! Finds out if a written number lost digits when it was parsed to a double.
 
 use super::number::Number;
 
-/// Every number with fewer significant digits than this is kept, if it is in the range of normal doubles.
+/// A number with fewer significant digits than this keeps all its digits, if it is in the range of normal doubles.
 const KEPT_DIGITS: usize = 16;
 
 impl Number {
-    /// Returns true if the number that was parsed from `text` has other digits than `text`. The text is in the JSON number grammar.
+    /// Returns true if this number has other digits than `text`, from which it was parsed. `text` is in the JSON number grammar.
     ///
-    /// The digits are kept in two cases: they are the shortest digits that parse to this double, or they are its exact value, rounded to
-    /// the number of written digits. An integer is kept only if all its digits are the digits of the exact value.
+    /// The digits are kept in two cases. Either they are the shortest digits that parse to this double, or they are its exact
+    /// value, rounded to the number of written digits. An integer is kept only if it is the exact value of the double.
     ///
     /// ```text
     /// 0.1                           kept      the shortest digits
@@ -23,7 +23,7 @@ impl Number {
         const MOST_DIGITS: usize = 767;
         let Some(written) = Decimal::of(text) else { return false };
         if written.digits.len() < KEPT_DIGITS && (self.get() == 0.0) == written.digits.is_empty() {
-            // Subnormal numbers keep fewer digits.
+            // Subnormal doubles keep fewer digits.
             if self.get() == 0.0 || self.get().abs() >= f64::MIN_POSITIVE {
                 return false;
             }
@@ -53,7 +53,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Parses a text in the JSON number grammar. Returns `None` if the text is too long for an exponent of 64 bits.
+    /// Parses a string in the JSON number grammar. Returns `None` if the string is too long for an exponent of 64 bits.
     fn of(text: &str) -> Option<Self> {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
@@ -67,7 +67,7 @@ impl Decimal {
         if digits.is_empty() {
             return Some(Self { is_negative: false, digits, exponent: 0 });
         }
-        // An exponent beyond 64 bits is outside the range of doubles. The substitute equals that of no double.
+        // An exponent beyond 64 bits is outside the range of doubles. It is replaced by an exponent that no double has.
         let exponent: i64 = exponent.parse().unwrap_or(i64::MIN);
         let places = i64::try_from(whole.len()).ok()?.checked_sub(i64::try_from(zeros).ok()?)?;
         let exponent = exponent.saturating_add(places);

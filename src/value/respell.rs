@@ -1,16 +1,16 @@
-//! Corrections for numbers and timestamps in other notations, such as `10,000` or `2024-02-29T12:30:15Z`.
+//! Suggests corrections for numbers and timestamps in other notations, such as `10,000` or `2024-02-29T12:30:15Z`.
 
 use super::datetime::{MS_PER_S, Timestamp};
 use super::number::Number;
 
-/// The span of time of a text that is almost a timestamp. Its ends are in the text form.
+/// The span of time that a string means if it is almost a timestamp. Both bounds are in the text form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The first instant. For an instant with a fraction of a second, the second.
+    /// The first instant. If the string is an instant with a fraction of a second, this is the instant without the fraction.
     pub(crate) start: String,
-    /// The first instant after a whole day or minute; `None` for a single instant.
+    /// The first instant after the span, if the span is a whole day or minute. `None` for a single instant.
     pub(crate) end: Option<String>,
-    /// True for an instant with a fraction, within the second `start`.
+    /// True if the string is an instant with a fraction of a second. It is then within the second that begins at `start`.
     pub(crate) is_within: bool,
 }
 
@@ -18,7 +18,7 @@ impl Number {
     /// Returns the JSON form of a number in another notation, such as `10,000`, `10 000`, `10_000`, `1,5`, `10k`, `2M`, `+5`, `.5`,
     /// `5.`, `007` or `$5`.
     ///
-    /// Returns `None` if the text is in JSON form already, or is ambiguous.
+    /// Returns `None` if the string is already in JSON form, or is ambiguous.
     pub(crate) fn respell(text: &str) -> Option<String> {
         let bare = text.trim().trim_matches(['$', '€', '£', '¥']).trim();
         let (sign, unsigned) = match bare.strip_prefix(['-', '\u{2212}']) {
@@ -59,7 +59,7 @@ impl Number {
     }
 }
 
-/// Returns true if the mark separates the digits of an integer into groups of three. The first group has one to three digits.
+/// Returns true if `mark` separates the digits of an integer into groups of three. The first group has one to three digits.
 fn is_grouped(text: &str, mark: char) -> bool {
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = text.split(mark);
@@ -72,7 +72,7 @@ impl Timestamp {
     /// Returns the text form of a timestamp in another notation: a date alone, `T` before the time, no seconds, a fraction of a
     /// second, or `Z` for UTC.
     ///
-    /// Returns `None` if the text is in the text form already, or is not a timestamp.
+    /// Returns `None` if the string is already in the text form, or is not a timestamp.
     pub(crate) fn respell(text: &str) -> Option<Span> {
         let (date, rest) = text.split_at_checked("yyyy-MM-dd".len())?;
         let mut time = "00:00:00".to_owned();

@@ -1,4 +1,5 @@
-//! Other text forms of timestamps than that of the interface: RFC 3339, and dates alone.
+//! Parses and prints timestamps in RFC 3339, and dates without a time. `datetime.rs` has the text form that filters and documents
+//! use.
 
 use chrono::DateTime;
 #[cfg(feature = "arrow")]
@@ -7,18 +8,18 @@ use chrono::{SecondsFormat, Utc};
 use super::datetime::{ParseTimestampError, Timestamp};
 
 impl Timestamp {
-    /// Parses a timestamp as in RFC 3339 with at most milliseconds, such as `2025-12-01T10:00:00.250+02:00`.
+    /// Parses a timestamp in RFC 3339 with at most millisecond precision, such as `2025-12-01T10:00:00.250+02:00`.
     ///
-    /// A fraction may have more digits if the further ones are zeros. Leap seconds are errors.
+    /// A fraction of a second may have more than three digits if all further digits are zeros. Leap seconds are errors.
     pub(crate) fn parse_rfc3339(text: &str) -> Result<Self, ParseTimestampError> {
         const NS_PER_MS: u32 = 1_000_000;
-        // chrono also takes a blank for the `T`.
+        // chrono also accepts a space instead of the `T`.
         if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
             return Err(ParseTimestampError::Shape);
         }
         let instant = DateTime::parse_from_rfc3339(text).map_err(|_| ParseTimestampError::Shape)?;
         let nanos = instant.timestamp_subsec_nanos();
-        // chrono represents a leap second by more than a second of nanoseconds.
+        // chrono represents a leap second by a nanosecond part of a second or more.
         if nanos >= 1000 * NS_PER_MS {
             return Err(ParseTimestampError::Time);
         }
@@ -28,7 +29,7 @@ impl Timestamp {
         Ok(Self::from_millis(instant.timestamp_millis()))
     }
 
-    /// Parses a date `yyyy-MM-dd`, and returns its midnight UTC.
+    /// Parses a date `yyyy-MM-dd`, and returns midnight UTC at its start.
     pub(crate) fn parse_date(text: &str) -> Result<Self, ParseTimestampError> {
         if text.len() != "yyyy-MM-dd".len() {
             return Err(ParseTimestampError::Shape);
@@ -36,15 +37,15 @@ impl Timestamp {
         Self::parse(&format!("{text} 00:00:00"))
     }
 
-    /// Returns the form of RFC 3339 in UTC, with milliseconds unless they are zero. Returns `None` for an instant outside of the years
-    /// 0000 to 9999.
+    /// Returns the instant in RFC 3339 in UTC, with milliseconds unless they are zero. Returns `None` for an instant outside the
+    /// years 0000 to 9999.
     #[cfg(feature = "arrow")]
     pub(crate) fn to_rfc3339(self) -> Option<String> {
         let instant = DateTime::<Utc>::try_from(self).ok().filter(|_| self.is_in_years())?;
         Some(instant.to_rfc3339_opts(SecondsFormat::AutoSi, true))
     }
 
-    /// Returns the date in UTC, `yyyy-MM-dd`. Returns `None` for an instant outside of the years 0000 to 9999.
+    /// Returns the date in UTC, `yyyy-MM-dd`. Returns `None` for an instant outside the years 0000 to 9999.
     #[cfg(feature = "arrow")]
     pub(crate) fn to_date(self) -> Option<String> {
         let instant = DateTime::<Utc>::try_from(self).ok().filter(|_| self.is_in_years())?;

@@ -1,4 +1,4 @@
-//! Serialised forms of values: doubles, and milliseconds since the Unix epoch.
+//! Serialises numbers as doubles, and timestamps as milliseconds since the Unix epoch (feature `serde`).
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for Number {
 }
 
 impl Serialize for Timestamp {
-    /// Serialises the milliseconds since the Unix epoch: the text form cannot express every instant.
+    /// Serialises the milliseconds since the Unix epoch, because the text form cannot express every instant.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.as_millis())
     }

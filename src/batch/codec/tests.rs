@@ -1,4 +1,4 @@
-//! Tests that batches survive serialisation, and that no bytes break an invariant.
+//! Tests that a batch is equal after writing and reading, and that no bytes produce a batch that violates an invariant.
 
 use proptest::prelude::*;
 
@@ -137,11 +137,11 @@ proptest! {
                 }
             }
             let is_changed = contents != bytes[9..];
-            // With the old checksum, every change is detected.
+            // If the checksum is not updated, every change is detected.
             let mut damaged = bytes[..9].to_vec();
             damaged.extend_from_slice(&contents);
             prop_assert!(open(seed, *part, &damaged).is_err() || !is_changed);
-            // With a valid checksum, a batch that is read must satisfy its invariants.
+            // With a valid checksum, reading either fails or returns a batch that satisfies its invariants.
             damaged[1..9].copy_from_slice(&checksum(seed, *part, &contents).to_le_bytes());
             *bytes = damaged;
             if let Ok(batch) = read_back(&catalog, seed, &forged) {
@@ -192,7 +192,7 @@ fn a_row_without_an_id_is_refused() {
 
 #[test]
 fn any_bytes_are_refused_or_keep_every_invariant() {
-    // Two rows and all columns, in the format of the fuzzer.
+    // Two rows and all columns, in the input format of `check_stored_batch`.
     let mut bytes = Vec::new();
     let rows = [&2_u64.to_le_bytes()[..], &[FROM], &1_u64.to_le_bytes(), &[NO_NUMBERS]].concat();
     let ids = [&[1][..], &2_u64.to_le_bytes(), &2_u64.to_le_bytes(), b"ab", &[1, 1, 1], &[0, 1]].concat();

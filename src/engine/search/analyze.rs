@@ -1,4 +1,4 @@
-//! Explanation of requests, and measurement of their cost.
+//! Explains how requests are answered, and measures what they cost.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -21,7 +21,7 @@ use crate::stop::StopCheck;
 use crate::topk::BatchWalk;
 
 impl Engine {
-    /// Explains how a request would be answered, without a search.
+    /// Explains how a request would be answered. Does not run the search.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
@@ -43,9 +43,10 @@ impl Engine {
         self.explained(request, None)
     }
 
-    /// Explains how a request is answered. Measures the cost of one search, and the cost of each criterion alone on every batch.
+    /// Explains how a request is answered, and measures it: the cost of one search, and the cost of each criterion alone on every
+    /// batch.
     ///
-    /// `clock` returns the time since a fixed but arbitrary start.
+    /// `clock` returns the time since an arbitrary but fixed start.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
@@ -76,7 +77,8 @@ impl Engine {
         let order = self.check(request)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        // The search comes first, so that it runs like any other search, without the results of earlier look-ups.
+        // The search runs first, so that it has the same conditions as any other search. Later steps cache look-ups that would make
+        // it faster.
         let stop = request.stop.check();
         let searched = clock.map(|clock| self.searched((request, order), view, clock, stop.as_ref()));
         let searched = searched.transpose()?;
@@ -127,7 +129,7 @@ impl Engine {
         let known_batches = plans[root].exact;
         let selected = measured.as_ref().map_or(0, |nodes| nodes[root].rows);
         let from_index = (total_by == TotalStrategy::Index).then(|| bound.index_total()).flatten();
-        // A loop that was stopped has left plans or counts that are not complete.
+        // If the search was stopped, plans or counts may be incomplete. Then this returns the error.
         bound.verdict()?;
         Ok(Explanation {
             documents: view.cases() as u64,
@@ -149,7 +151,7 @@ impl Engine {
         })
     }
 
-    /// Runs a search like any other, and records its work.
+    /// Runs the search in the usual way, and records its work.
     fn searched(
         &self,
         (request, order): (&SearchRequest, Option<SortKey>),
@@ -169,7 +171,7 @@ impl Engine {
     }
 }
 
-/// Returns the nodes of the explanation in the order of evaluation.
+/// Returns the nodes of the explanation, in the order of evaluation.
 fn nodes(
     request: &SearchRequest,
     plans: &[Explained],

@@ -1,4 +1,4 @@
-//! The answer to a search.
+//! The answer to a search: ids, documents, the total, and the JSON form.
 
 use super::found_rows::FoundRows;
 #[cfg(any(feature = "postgres", feature = "store"))]
@@ -7,8 +7,9 @@ use crate::filter::SearchRequest;
 
 /// The page that a search found, and the total if the request has one.
 ///
-/// The answer keeps the documents as they were during the search. Later writes do not change it. An answer of an
-/// [`Engine`](crate::Engine) shares the memory of its documents. An answer of a store or of PostgreSQL has a copy of them.
+/// The answer keeps the documents as they were during the search. Later writes do not change them. An answer of an
+/// [`Engine`](crate::Engine) shares the memory of its documents with the engine. An answer of a store or of PostgreSQL has copies
+/// of them.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};
@@ -75,9 +76,9 @@ impl SearchAnswer {
         }
     }
 
-    /// Returns the number of rows in the batches that the search scanned: a measure of its work.
+    /// Returns the number of rows in the batches that the search evaluated. This is a measure of its work.
     ///
-    /// Batches that an index or a zone map answered do not count. The number is 0 for a page from PostgreSQL.
+    /// Batches that an index or a zone map answered are not counted. The number is 0 for a page from PostgreSQL.
     #[must_use]
     pub fn examined(&self) -> u64 {
         match &self.page {
@@ -96,7 +97,8 @@ impl SearchAnswer {
         })
     }
 
-    /// Returns the documents on the page in order, as they were inserted. The texts are empty if the engine does not keep documents.
+    /// Returns the documents on the page in order, as they were inserted. If the engine does not keep documents, the strings are
+    /// empty.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| match &self.page {
             Page::Rows(rows) => rows.document(place),
@@ -115,7 +117,7 @@ impl SearchAnswer {
         out
     }
 
-    /// Like [`to_json`](Self::to_json), but does not copy an answer that is already JSON.
+    /// Returns the same JSON as [`to_json`](Self::to_json), but does not copy an answer that already is JSON.
     #[must_use]
     pub fn into_json(self) -> String {
         match self.page {
@@ -125,7 +127,7 @@ impl SearchAnswer {
         }
     }
 
-    /// Appends the answer as JSON to `out`, like [`to_json`](Self::to_json).
+    /// Appends the same JSON as [`to_json`](Self::to_json) to `out`.
     pub fn write_json(&self, out: &mut String) {
         match &self.page {
             Page::Rows(rows) => rows.write_json(out, self.offset_and_limit),

@@ -1,11 +1,11 @@
-//! A writer of answers, for documents that a store or a server returns one by one.
+//! Creates an answer from documents that a store or a server returns one by one.
 
 use super::answer::SearchAnswer;
 use super::frame::AnswerFrame;
 use super::written_page::WrittenPage;
 use crate::filter::SearchRequest;
 
-/// A writer of an answer, to which documents are pushed one by one.
+/// A writer that creates an answer from documents, which are pushed one by one.
 pub(crate) struct AnswerWriter {
     page: WrittenPage,
     frame: AnswerFrame,
@@ -14,7 +14,7 @@ pub(crate) struct AnswerWriter {
 }
 
 impl AnswerWriter {
-    /// Starts an answer to a request. `expected` is the estimated number of documents that will be pushed.
+    /// Starts the answer to a request. `expected` is an estimate of the number of documents that will be pushed.
     pub(crate) fn new(request: &SearchRequest, total: Option<u64>, examined: u64, expected: usize) -> Self {
         let (page, frame) = WrittenPage::new(total, examined, expected);
         Self { page, frame, expected, offset_and_limit: (request.offset, request.limit) }
@@ -39,12 +39,14 @@ impl AnswerWriter {
 }
 
 impl SearchAnswer {
-    /// Creates the answer to a request from documents that another system found. `documents` has ids and documents in order.
+    /// Creates the answer to a request from documents that another system found. `documents` has pairs of an id and a document, in
+    /// order.
     ///
-    /// It also makes an answer of changed documents, for example to
-    /// [show only the allowed members](crate::guide::catalogues#show-only-the-allowed-members).
+    /// This function also creates an answer from changed documents, for example to [show only the allowed
+    /// members](crate::guide::catalogues#show-only-the-allowed-members).
     ///
-    /// A document is a JSON object, which is copied unchanged. For an empty text, the item is an object with only the id.
+    /// A document is a JSON object. It is copied unchanged. If a document is an empty string, its item in the answer is an object
+    /// with only the id.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};

@@ -1,5 +1,5 @@
-//! A request bound to one view: looks the filter up, chooses batches, and provides the methods to count and to find a page, which
-//! [`strategy`](super::strategy) tries.
+//! Binds a request to one view: looks the filter up in the index, chooses the batches, and calls the code that counts the total and
+//! finds the page. [`strategy`](super::strategy) chooses among these methods.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::{LazyCell, OnceCell};
@@ -18,37 +18,37 @@ use crate::topk::{
     PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
 };
 
-/// A request bound to one view, for which [strategies](super::strategy) are chosen and run.
+/// A request bound to one view. [Strategies](super::strategy) are chosen for it and run on it.
 ///
-/// The results of look-ups are cached, because several strategies use them.
+/// It caches the results of look-ups, because several strategies use them.
 pub(super) struct BoundRequest<'s> {
     catalog: &'s Catalog,
     request: &'s SearchRequest,
     order: Option<SortKey>,
     view: &'s View,
-    /// The trace that records the work, if any, and the check that may stop it.
+    /// The trace that records the work of the search, and the check that may stop it.
     watch: Watch<'s>,
-    /// The checks outside the query.
+    /// The work counter for all work outside the query.
     pace: Pace<'s>,
-    /// Cached result of [`query`](Self::query).
+    /// The cached result of [`query`](Self::query).
     query: OnceCell<Query<'s>>,
-    /// Cached result of [`numbers`](Self::numbers).
+    /// The cached result of [`numbers`](Self::numbers).
     numbers: OnceCell<Vec<usize>>,
-    /// Cached result of [`index_total`](Self::index_total).
+    /// The cached result of [`index_total`](Self::index_total).
     index_total: OnceCell<Option<Counted>>,
 }
 
-/// The observers of a search.
+/// The observers of a search: its trace and its stop check.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'s> {
-    /// The trace that records the work.
+    /// The trace that records the work of the search.
     pub(super) trace: Option<&'s Trace<'s>>,
-    /// The check whether the search must stop.
+    /// The check that may stop the search.
     pub(super) stop: Option<&'s StopCheck<'s>>,
 }
 
 impl<'s> BoundRequest<'s> {
-    /// Binds a request.
+    /// Binds a request to a view.
     pub(super) fn new(
         catalog: &'s Catalog,
         (request, order): (&'s SearchRequest, Option<SortKey>),
@@ -60,13 +60,13 @@ impl<'s> BoundRequest<'s> {
         Self { catalog, request, order, view, watch, pace, query, numbers, index_total }
     }
 
-    /// Checks whether the search must stop, and returns its error.
+    /// Returns an error if the search must stop. Calls the stop check now.
     pub(super) fn check_stop(&self) -> Result<(), Error> {
         self.pace.is_stopped();
         self.verdict()
     }
 
-    /// Returns the error of the search if a check has stopped it. Otherwise its results so far are complete.
+    /// Returns an error if an earlier check has stopped the search. If it returns `Ok`, all results so far are complete.
     pub(super) fn verdict(&self) -> Result<(), Error> {
         self.watch.stop.map_or(Ok(()), StopCheck::verdict)
     }
@@ -87,15 +87,16 @@ impl<'s> BoundRequest<'s> {
         SortBy::new(self.order, self.catalog.fields())
     }
 
-    /// Returns the offset and the limit of the page. Both are at most the maximum number of rows of a view, so that sums do not overflow.
+    /// Returns the offset and the limit of the page. Each is at most the maximum number of rows of a view, so that their sum does
+    /// not overflow.
     pub(super) fn page(&self) -> (usize, usize) {
         const MOST_ROWS: u64 = MAX_BATCHES as u64 * MAX_ROWS as u64;
-        // In a 32-bit address space, a view has far fewer rows than half of the addresses.
+        // In a 32-bit address space, a view has far fewer than `usize::MAX / 2` rows.
         let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX / 2);
         (number(self.request.offset), number(self.request.limit))
     }
 
-    /// Returns the query: the filter, looked up in the index.
+    /// Returns the query: the filter with the results of looking it up in the index.
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
@@ -108,7 +109,8 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// Returns the numbers of the batches that may have a selected row: first the indexed batches in ascending order, then all others.
+    /// Returns the numbers of the batches that may have a selected row: first the indexed batches in ascending order, then all
+    /// uncovered batches.
     pub(super) fn numbers(&self) -> &[usize] {
         self.numbers.get_or_init(|| self.numbers_of(self.query()))
     }
@@ -126,13 +128,13 @@ impl<'s> BoundRequest<'s> {
         view.visits(self.numbers().iter().copied())
     }
 
-    /// Returns the total from the index. Returns `None` if the index does not determine it. Uncovered batches are counted by evaluating
-    /// them.
+    /// Returns the total from the index. Counts the rows of uncovered batches by evaluating them. Returns `None` if the index does
+    /// not determine the total.
     pub(super) fn index_total(&self) -> Option<Counted> {
         *self.index_total.get_or_init(|| {
             let unindexed: Vec<usize> = self.view.uncovered_numbers().collect();
             if unindexed.is_empty() {
-                // Looking up the strings is cheaper than building a query.
+                // It is cheaper to look up the strings than to build a query.
                 let predicate = self.request.filter.predicate();
                 if let Some((field, found)) = exec::counted_strings(predicate, self.view.index(), &self.pace)
                 {
@@ -151,7 +153,8 @@ impl<'s> BoundRequest<'s> {
         counting::count(self.query(), self.view, self.numbers())
     }
 
-    /// Counts the selected rows in two parts: rows of branches that the key index lists, and other rows of the other branches.
+    /// Counts the selected rows of an `or` in two parts: first the rows of the branches that the key index lists, then the rows
+    /// that only the other branches select.
     pub(super) fn counted_beside(&self) -> Counted {
         let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
@@ -186,7 +189,8 @@ impl<'s> BoundRequest<'s> {
         page.finish()
     }
 
-    /// Returns the top rows of all indexed batches in the order of the page, if the index has them and row-at-a-time evaluation is fast.
+    /// Returns the top rows of all indexed batches in the order of the page. Returns `None` if the index does not have them, or if
+    /// evaluating single rows is slow.
     fn top_rows(&self) -> Option<(SortKey, &'s TopRows)> {
         let order = self.order.filter(|_| self.query().asks_rows_fast())?;
         Some((order, self.view.index().first(order.field, order.descending)?))
@@ -199,7 +203,8 @@ impl<'s> BoundRequest<'s> {
         self.top_rows().is_some_and(|(_, top_rows)| TopRowsPage::may_have(top_rows.rows(), wanted))
     }
 
-    /// Returns the page from the top rows. Returns `None` if the index does not have enough of them, or if another strategy is faster.
+    /// Returns the page from the top rows. Returns `None` if the index does not have enough top rows, or if another strategy is
+    /// faster.
     pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
         let (order, top_rows) = self.top_rows()?;
         let view: &'q View = self.view;
@@ -231,7 +236,8 @@ impl<'s> BoundRequest<'s> {
         SortedSearch::new(scan, (in_order, others), self.sort_by(), self.page(), with_total)
     }
 
-    /// Divides the batches that may have a selected row by whether the order of their first keys is known.
+    /// Divides the batches that may have a selected row into two groups: batches for which the index knows the order of their first
+    /// keys, and other batches.
     fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
         let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
@@ -247,7 +253,7 @@ impl<'s> BoundRequest<'s> {
         InOrder { numbers: in_order.iter().copied().filter(is_kept), kept, all, others }
     }
 
-    /// Evaluates the at most 64 top rows of chunk number `chunk`. Returns a bitmap of the live, selected rows.
+    /// Evaluates the top rows of chunk number `chunk`, at most 64 rows. Returns a bitmap of the rows that are live and selected.
     fn select_top_rows<'q>(
         &'q self,
         scan: &Scan<'q>,
@@ -269,13 +275,13 @@ impl<'s> BoundRequest<'s> {
     }
 }
 
-/// The batches that may have a selected row, divided by whether the order of their first keys is known.
+/// The batches that may have a selected row, divided into batches whose order is known and other batches.
 struct InOrder<'n, I> {
-    /// The numbers of the batches whose order is known, in this order.
+    /// The numbers of the batches whose order is known. They are in the order of their first keys.
     numbers: I,
     /// The number of batches in `numbers`.
     kept: usize,
-    /// The number of batches with a known order, including batches that the index rules out.
+    /// The number of batches with a known order, including batches that the index has excluded.
     all: usize,
     /// The numbers of all other batches.
     others: &'n [usize],

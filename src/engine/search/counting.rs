@@ -1,6 +1,6 @@
-//! Counting of the selected rows of all batches, on several threads if that takes long.
+//! Counts the selected rows of all batches, on several threads if that takes long.
 //!
-//! Each thread has a query, with its own scratch space, and a [`Scan`].
+//! Each thread has its own [`Scan`], and its own query with scratch space.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows, in 64 bits, of which the left-out rows were counted before; estimates of work saturate"
@@ -21,7 +21,7 @@ use crate::exec::{Notes, Trace};
 pub(super) struct Counted {
     /// The number of selected live rows.
     pub(super) selected: u64,
-    /// The number of rows in the evaluated batches.
+    /// The number of rows in the batches that were evaluated.
     pub(super) examined: u64,
 }
 
@@ -32,9 +32,9 @@ impl Counted {
     }
 }
 
-/// Counts the selected rows of these batches, except rows that the query leaves out.
+/// Counts the selected rows of these batches, except the rows that the query leaves out.
 ///
-/// The first batches give an estimate of the effort for the others. If that is high, threads of rayon's pool help.
+/// The first batches give an estimate of the work for the remaining batches. If the estimate is high, threads of rayon's pool help.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
     #[cfg(feature = "parallel")]
     return count_shared(query, view, numbers, LONG);
@@ -42,10 +42,10 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
     count_here(query, view, numbers.iter().copied()).0
 }
 
-/// Counts on several threads if the expected effort is at least `long`.
+/// Counts on several threads if the expected work is at least `long`.
 ///
-/// This thread is one of them. Each thread takes a few batches at a time, so a helper that starts late costs little. (The system may take
-/// tens of microseconds to wake a thread.) This thread waits until each helper has run.
+/// The calling thread counts, too. Each thread takes a few batches at a time, so it costs little if a helper starts late. (The
+/// system may take tens of microseconds to wake a thread.) The calling thread waits until each helper has finished.
 #[cfg(feature = "parallel")]
 fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
     let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied()).0;
@@ -94,43 +94,44 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
     own.and(counted)
 }
 
-/// The number of batches that are counted before the decision to share the others.
+/// The number of batches that are counted before the calling thread decides if helpers are used for the remaining batches.
 #[cfg(feature = "parallel")]
 const SAMPLE: usize = 4;
 /// The number of batches that a thread takes at a time.
 #[cfg(feature = "parallel")]
 const CHUNK: usize = 4;
-/// The minimum effort for which helpers are used: about half a millisecond. Each helper gets at least a quarter of it.
+/// The minimum expected work for which helpers are used, in the unit of [`Selected::effort`]: about half a millisecond. Each helper
+/// gets at least a quarter of this work.
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
-/// Counts on this thread. Returns the count and its estimated effort.
+/// Counts on this thread. Returns the count and the estimated work.
 fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usize>) -> (Counted, usize) {
     let scan = Scan::new(query);
     let range_count = RangeCount::new(query);
     let mut count = RowCount { range_count, query, next: None, selected: 0, left_out: 0, effort: 0 };
     scan.run(numbers.filter_map(|number| view.visit(number)), &mut count);
     count.take_next(None);
-    // A stopped search may have counted too few rows.
+    // If the search was stopped, `selected` may be less than `left_out`.
     let selected = count.selected.saturating_sub(count.left_out);
     (Counted { selected, examined: scan.examined() }, count.effort)
 }
 
-/// A counter of the selected rows of each batch.
+/// A collector that counts the selected rows of each batch.
 struct RowCount<'q> {
-    /// The counter without a plan, for a query with one range test, or one range test and one string.
+    /// The counter that needs no plan. It is used for a query with one range test, or with one range test and one string.
     range_count: Option<RangeCount<'q>>,
     query: &'q Query<'q>,
-    /// The next batch, which is planned but not counted. Its data are prefetched while the previous batch is counted.
+    /// The next batch, which has been planned but not counted. Its data are prefetched while the previous batch is counted.
     next: Option<Selected<'q>>,
     selected: u64,
-    /// The number of counted rows that the query leaves out.
+    /// The number of rows in `selected` that the query leaves out. They are subtracted at the end.
     left_out: u64,
     effort: usize,
 }
 
 impl<'q> RowCount<'q> {
-    /// Counts the planned batch, and replaces it by the next one.
+    /// Counts the batch in `next`, and replaces it by the following batch.
     fn take_next(&mut self, next: Option<Selected<'q>>) {
         let planned = std::mem::replace(&mut self.next, next);
         let count = planned.as_ref().map_or(0, Selected::count);
@@ -202,7 +203,7 @@ mod tests {
         number / 20 < 5
     }
 
-    /// A filter, and a function that returns true for the numbers of the cases that it selects.
+    /// A filter, and a function that returns true for the number of each case that the filter selects.
     type Selecting = (&'static str, fn(u64) -> bool);
 
     const FILTERS: [Selecting; 4] = [
@@ -230,8 +231,8 @@ mod tests {
         }
     }
 
-    /// Returns cases for batches of 128 rows. A string is in no row of a batch, in few rows, in many or in all. A range selects no row or
-    /// every row of some batches.
+    /// Returns cases for batches of 128 rows. A string occurs in no row, in few rows, in many rows or in all rows of a batch. A
+    /// range selects no row or every row of some batches.
     fn varied() -> Vec<String> {
         let case = |number: u64| {
             let batch = number / 128;
@@ -303,7 +304,7 @@ mod tests {
             cases.remove(&number);
         }
         check(&cases, "without some");
-        // Others are replaced, and are now in uncovered batches.
+        // Other rows are replaced, so their cases are now in uncovered batches.
         for number in (100..5_000).step_by(97) {
             let Some(case) = cases.get_mut(&number) else { continue };
             *case = case.replace("\"low\"", "\"high\"").replace("blocked", "open");
@@ -384,7 +385,7 @@ mod tests {
                     count_shared(query, view, numbers, usize::MAX),
                 ]
             };
-            // From a thread of the pool, and from another thread.
+            // The count runs once on a thread of the pool, and once on another thread.
             for _ in 0..20 {
                 let [alone, shared, not_shared] = threads.install(count);
                 assert_eq!((shared, not_shared), (alone, alone), "{text}");

@@ -1,4 +1,4 @@
-//! The explanation of a request.
+//! The types of an explanation: the criteria, the strategies, and the measured work and time of a request.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::exec::{Means, Work};
 
 /// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
-/// It is computed by the planner that searches use, for the current documents. `Display` prints it as a tree.
+/// The planner that searches use computes it, for the current documents. `Display` prints it as a tree.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -17,7 +17,8 @@ pub struct Explanation {
     pub documents: u64,
     /// The number of batches.
     pub batches: Batches,
-    /// The criteria of the normal form, each before its children. Children are in the order in which most batches evaluate them.
+    /// The criteria of the normal form of the filter. Each criterion comes before its children. Children are in the order in which
+    /// most batches evaluate them.
     pub nodes: Vec<Node>,
     /// The strategy for the page.
     pub page: Page,
@@ -28,39 +29,40 @@ pub struct Explanation {
     pub analysis: Option<Analysis>,
 }
 
-/// The number of batches of an engine, and the number that one request uses.
+/// The number of all batches of an engine, and the number of batches that a request need not evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Batches {
     /// The number of all batches.
     pub all: u64,
-    /// The number of batches that the index rules out, so that they are not evaluated. The strategy [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may
-    /// evaluate even fewer.
+    /// The number of batches that the index excludes, so that they are not evaluated. The strategy
+    /// [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may evaluate even fewer.
     pub ruled_out: u64,
 }
 
-/// A criterion of the normal form.
+/// A criterion of the normal form of the filter.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Node {
-    /// The number of enclosing criteria.
+    /// The number of criteria that enclose this criterion.
     pub depth: usize,
     /// The test: `all of`, `any of`, `every case`, `no case`, or a test in the text syntax.
     pub test: String,
-    /// The means that evaluate the criterion, in the batches that are not ruled out.
+    /// The means by which the criterion is evaluated, in the batches that the index does not exclude.
     pub answered: Vec<Answered>,
-    /// The number of rows that the planner expects the criterion to select, including replaced and deleted documents.
+    /// The number of rows that the planner expects the criterion to select. It includes rows of replaced and deleted documents.
     pub expected: u64,
     /// True if `expected` is exact.
     pub exact: bool,
-    /// The cost that the planner expects. The unit is about the cost of combining 64 rows.
+    /// The cost that the planner expects. One unit is about the cost of combining 64 rows.
     pub work: u64,
-    /// The number of documents that the criterion selects alone, in all batches.
+    /// The number of documents that the criterion by itself selects in all batches.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub kept: Option<u64>,
-    /// The time that the criterion takes alone, in all batches: to plan and evaluate a test, or to combine the children of a branch.
+    /// The time that the criterion by itself takes in all batches. For a test, this is the time to plan and evaluate it. For a
+    /// branch, it is the time to combine its children.
     #[cfg_attr(
         feature = "serde",
         serde(rename = "time_us", serialize_with = "microseconds", skip_serializing_if = "Option::is_none")
@@ -68,14 +70,14 @@ pub struct Node {
     pub time: Option<Duration>,
 }
 
-/// The means that evaluate a criterion in some of the batches.
+/// The means by which a criterion is evaluated in some of the batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Answered {
-    /// The means.
+    /// The means of evaluation, such as an index or a column.
     pub by: Means,
-    /// The result, if it is the same for every row of these batches, so that nothing remains to be evaluated.
+    /// The result, if the planner knows that it is the same for every row of these batches. Then these batches are not evaluated.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub settles: Option<bool>,
     /// The number of batches.
@@ -87,9 +89,9 @@ pub struct Answered {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Page {
-    /// The first strategy that applies.
+    /// The first strategy that applies to the request.
     pub by: PageStrategy,
-    /// The field that documents are sorted by, with a leading `-` for descending order.
+    /// The field by which documents are sorted, with a leading `-` for descending order.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub order: Option<String>,
     /// The number of selected documents before the page.
@@ -111,12 +113,12 @@ pub struct Page {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Total {
-    /// The strategy.
+    /// The strategy that finds the total.
     pub by: TotalStrategy,
     /// The total, if the index determines it.
     #[cfg_attr(feature = "serde", serde(rename = "cases", skip_serializing_if = "Option::is_none"))]
     pub documents: Option<u64>,
-    /// The number of batches whose indexes determine their count, so that no row is evaluated for it.
+    /// The number of batches whose own indexes determine their count. No row of these batches is evaluated for the total.
     pub known_batches: u64,
 }
 
@@ -131,9 +133,9 @@ pub struct Analysis {
     pub on_page: u64,
     /// The strategy that found the page. If the planned strategy found no page, this is a later strategy of the list in [`PageStrategy`].
     pub page_by: PageStrategy,
-    /// The work.
+    /// The work that the search did.
     pub work: Work,
-    /// The times, in order. The caller may insert the time to compile the filter at the front.
+    /// The phases of the search and their times, in order. The caller may insert a phase for compiling the filter at the front.
     pub phases: Vec<Phase>,
 }
 
@@ -144,12 +146,12 @@ pub struct Phase {
     /// The name of the phase.
     ///
     /// - `plan`: looking the filter up in the index, and ordering its evaluation.
-    /// - `evaluate`: finding the selected rows of whole batches.
+    /// - `evaluate`: finding the selected rows of complete batches.
     /// - `page`: everything else, such as evaluating single rows in the order of the page.
     ///
-    /// If several threads count, the first two are sums over all threads.
+    /// If several threads count, the times of the first two phases are sums over all threads.
     pub name: &'static str,
-    /// The duration.
+    /// The time that the phase took.
     #[cfg_attr(feature = "serde", serde(rename = "time_us", serialize_with = "microseconds"))]
     pub time: Duration,
 }
@@ -159,6 +161,6 @@ fn microseconds<'t, S: serde::Serializer>(
     time: impl Into<Option<&'t Duration>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    // Clocks have a resolution of a nanosecond at most.
+    // A nanosecond is the finest resolution of a clock, so the conversion loses nothing that matters.
     serde::Serialize::serialize(&time.into().map(|time| time.as_nanos() as f64 / 1e3), serializer)
 }

@@ -1,4 +1,4 @@
-//! The text form of an explanation.
+//! Prints an explanation as text.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, T
 use super::strategy::{PageStrategy, TotalStrategy};
 use crate::exec::Work;
 
-/// The maximum width of a column in characters. Longer texts exceed their column.
+/// The maximum width of a column, in characters. A longer text in a cell extends beyond its column.
 const WIDEST: usize = 72;
 
 impl fmt::Display for Explanation {
-    /// Prints a table of the criteria, indented by nesting, then one line per other part.
+    /// Prints a table of the criteria, which are indented by nesting, and then one line for each other part.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Batches { all, ruled_out } = self.batches;
         let expected = match ruled_out {
@@ -84,7 +84,7 @@ impl Explanation {
     }
 }
 
-/// Returns the cells of a criterion's line.
+/// Returns the cells of the table row for a criterion.
 fn cells(node: &Node) -> [String; 5] {
     let Node { depth, test, answered, expected, exact, kept, time, .. } = node;
     let answered: Vec<String> = answered.iter().map(ToString::to_string).collect();
@@ -155,7 +155,7 @@ impl fmt::Display for Analysis {
 }
 
 impl fmt::Display for Work {
-    /// Prints the work, without zero counts.
+    /// Prints the counts of the work that are not zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             (self.batches, "batch planned", "batches planned"),
@@ -191,7 +191,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Formats a number with its noun.
+/// Formats a number with its noun, in the singular or plural.
 fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }

@@ -1,4 +1,4 @@
-//! The rows of a page, in the view that was searched.
+//! The rows of a page, with the view that was searched. Writes the page as JSON.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::engine::snapshot::View;
 /// The rows of a page, and the view that keeps their documents unchanged.
 #[derive(Clone)]
 pub(crate) struct FoundRows {
-    /// `None` for a page without rows, so that an empty answer keeps no documents alive.
+    /// The searched view. `None` for a page without rows, so that an empty answer keeps no documents in memory.
     view: Option<Arc<View>>,
     rows: Vec<RowAddr>,
-    /// The total, if the request has one.
+    /// The total, if the request asks for it.
     pub(crate) total: Option<u64>,
-    /// The number of rows in the batches that were scanned.
+    /// The number of rows in the batches that were evaluated.
     pub(crate) examined: u64,
     #[cfg(feature = "store")]
     attachment: Option<crate::engine::snapshot::Attachment>,
@@ -46,13 +46,14 @@ impl FoundRows {
         self.rows.len()
     }
 
-    /// Returns the id of a document on the page. Empty if `place` is beyond the page.
+    /// Returns the id of a document on the page, or an empty string if `place` is beyond the page.
     pub(crate) fn id(&self, place: usize) -> &str {
         let row = self.rows.get(place).zip(self.view.as_ref());
         row.map_or("", |(at, view)| view.id(*at))
     }
 
-    /// Returns a document on the page as it was inserted. Empty if `place` is beyond the page, or if the engine does not keep documents.
+    /// Returns a document on the page as it was inserted. Returns an empty string if `place` is beyond the page, or if the engine
+    /// does not keep documents.
     pub(crate) fn document(&self, place: usize) -> &str {
         self.batch(place).map_or("", |(batch, row)| batch.document(row))
     }
@@ -87,8 +88,8 @@ impl FoundRows {
     /// Appends the answer in its JSON form to `out`.
     pub(crate) fn write_json(&self, out: &mut String, offset_and_limit: (u64, u64)) {
         let mut frame = AnswerFrame::begin(out);
-        // All documents are located before the first is copied, so that their cache misses overlap. The list lives on the stack:
-        // allocating it takes longer than the rest of a short answer.
+        // This loop finds the address of each document before the first document is copied, so that their cache misses overlap. The
+        // list is on the stack, because allocating it would take longer than the rest of a short answer.
         let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
         documents.extend((0..self.len()).map(|place| self.document(place)));
         let bytes = documents.iter().map(|document| document.len().saturating_add(1));
@@ -113,5 +114,5 @@ impl std::fmt::Debug for FoundRows {
     }
 }
 
-/// The number of documents of a page up to which their list is on the stack. Few pages are longer.
+/// The maximum number of documents for which their list is on the stack. Few pages have more documents.
 const USUAL_PAGE: usize = 128;

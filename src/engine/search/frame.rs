@@ -1,11 +1,11 @@
-//! The JSON around the documents of an answer: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
+//! Writes the JSON around the documents of an answer: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
 
 use std::ops::Range;
 
 /// The number of bytes to reserve for the JSON around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
 
-/// A writer of the JSON of an answer. The parts may be written to one text or to several.
+/// A writer of the JSON of an answer. The parts of the JSON may be written to one string or to several strings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerFrame {
     is_empty: bool,
@@ -18,13 +18,13 @@ impl AnswerFrame {
         Self { is_empty: true }
     }
 
-    /// Returns the size in bytes of a document with the comma before it.
+    /// Returns the size in bytes of a document, including the comma before it.
     #[cfg(feature = "service")]
     pub(crate) fn bytes(&self, document: &str) -> usize {
         document.len().saturating_add(usize::from(!self.is_empty))
     }
 
-    /// Returns the size like [`bytes`](Self::bytes), and counts the document as written.
+    /// Returns the same size as [`bytes`](Self::bytes), and treats the document as written.
     #[cfg(feature = "service")]
     pub(crate) fn pass(&mut self, document: &str) -> usize {
         let bytes = self.bytes(document);
@@ -44,7 +44,7 @@ impl AnswerFrame {
 
     /// Appends an object with only the id, for a document that is not kept.
     pub(crate) fn id(&mut self, out: &mut String, id: &str) {
-        // Every string has a JSON form.
+        // Every string can be written as JSON, so this cannot fail.
         let id = serde_json::to_string(id).unwrap_or_default();
         self.document(out, &format!("{{\"id\":{id}}}"));
     }

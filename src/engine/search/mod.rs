@@ -1,15 +1,16 @@
-//! Searches on one snapshot.
+//! Searches: find the total and the page of a request in one snapshot.
 //!
 //! A search takes this path:
 //!
 //! 1. `requests` is the API. It checks a request, and loads the current snapshot.
-//! 2. `bound` binds the request to a view: looks the filter up in the index, and selects batches.
+//! 2. `bound` binds the request to a view: it looks the filter up in the index, and selects batches.
 //! 3. `strategy::run` chooses a strategy for the total and a strategy for the page.
 //! 4. `counting` counts the total. [`topk`](crate::topk) finds the rows of the page.
-//! 5. `found_rows` holds the rows of the page with their view, and `answer` writes them as JSON, in a `frame`.
+//! 5. `found_rows` has the rows of the page with their view. `answer` is the public type. `frame` writes the JSON around the
+//!    documents.
 //!
-//! `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request and
-//! measures a search. `explanation` is the result, and `explanation_text` prints it.
+//! `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
+//! and measures a search. `explanation` has the types of its result, and `explanation_text` prints them.
 
 mod analyze;
 mod answer;

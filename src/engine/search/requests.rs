@@ -1,4 +1,4 @@
-//! The search API of the engine.
+//! The search API of the engine: search and count.
 
 use super::answer::SearchAnswer;
 use super::bound::{BoundRequest, Watch};
@@ -30,7 +30,8 @@ impl Engine {
     /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) if the limit exceeds [`Limits::page`](crate::Limits::page) of
     ///   the engine.
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides the field of the order. This is a mistake of the host.
+    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides the field of the order. This is a mistake of the
+    ///   calling program.
     /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
     ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel) or
     ///   stopped at its [deadline](SearchRequest::with_deadline).
@@ -55,7 +56,8 @@ impl Engine {
         Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)?))
     }
 
-    /// Counts the documents that the filter selects. A [`SearchRequest`] with a limit of 0 and a count does the same, and may have a deadline.
+    /// Counts the documents that the filter selects. A [`SearchRequest`] with a limit of 0 and a count has the same result, and can
+    /// also have a deadline.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter};
@@ -65,7 +67,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`search`](Self::search).
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) under the same conditions as
+    /// [`search`](Self::search).
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         let answer = self.search(&SearchRequest::new(filter.clone()).with_limit(0).with_count(true))?;
         Ok(answer.total().unwrap_or(0))

@@ -1,8 +1,9 @@
-//! The strategies to find the total and the page of a request, in the order in which they are tried.
+//! Chooses the strategies that find the total and the page of a request, in the order in which they are tried.
 //!
-//! A search uses the first total strategy that [applies](TotalStrategy::applies), and the first page strategy. A page strategy may still
-//! fail on the actual data. Then the next strategy that applies is tried. The last strategy of each list always succeeds, so each other
-//! strategy must be faster. Its doc names the line in `benches/README.md` that shows this.
+//! A search uses the first total strategy that [applies](TotalStrategy::applies), and the first page strategy that applies. A page
+//! strategy may still fail on the actual data. Then the next page strategy that applies is tried. The last strategy of each list
+//! always succeeds, so every other strategy must be faster. The doc of a strategy names the lines in `benches/README.md` that show
+//! this, such as `c1`.
 //!
 //! | total | page |
 //! |---|---|
@@ -21,43 +22,43 @@ use crate::error::Error;
 use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
-/// A strategy to find the number of all selected cases.
+/// A strategy for the total: the number of all selected cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum TotalStrategy {
-    /// The request has no total.
+    /// The request does not ask for the total.
     #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
-    /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are subtracted
-    /// per string, and recent small batches are evaluated. This takes one look-up per string, for any number of cases (lines c1 and p5).
+    /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are
+    /// subtracted per string, and recent small batches are evaluated. This takes one look-up per string, for any number of cases
+    /// (lines `c1` and `p5`).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
-    /// Each batch is evaluated once, for its part of the page and for its count. The request also has a page, and evaluating twice would
-    /// cost more.
+    /// Each batch is evaluated once, both for its part of the page and for its count. Evaluating it twice would cost more.
     WithPage,
     /// The filter is an `or`, and the key index lists the rows of some branches. These rows are counted from the index. Batches are
-    /// evaluated only for the other branches, which often rule batches out (line p6).
+    /// evaluated only for the other branches, which often exclude batches (line `p6`).
     #[cfg_attr(feature = "serde", serde(rename = "beside"))]
     PartlyIndexed,
     /// The filter is a range, or a range and a string. Each batch is counted without a plan: by two binary searches in its sorted
-    /// rows and, for the string, one count of bits (lines c2 and c7).
+    /// rows and, for the string, by counting bits once (lines `c2` and `c7`).
     Ranges,
-    /// Each batch is planned and counted, on several threads if that takes long (lines c3 to c6).
+    /// Each batch is planned and counted, on several threads if that takes long (lines `c3` to `c6`).
     #[cfg_attr(feature = "serde", serde(rename = "counting"))]
     Scan,
 }
 
-/// A strategy to find the cases of the page.
+/// A strategy for the page: the cases that are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum PageStrategy {
-    /// The page is empty.
+    /// The limit is 0, so the page is empty.
     Empty,
-    /// The key index lists the few matching cases, which are then sorted. Only recent small batches are evaluated (line p4).
+    /// The key index lists the few selected cases, which are then sorted. Only recent small batches are evaluated (line `p4`).
     #[cfg_attr(feature = "serde", serde(rename = "listed"))]
     KeyIndex,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
@@ -65,19 +66,22 @@ pub enum PageStrategy {
     #[cfg_attr(feature = "serde", serde(rename = "stored"))]
     InsertionOrder,
     /// The top rows of all batches, which the index keeps in order, are evaluated one by one until the page is full. The cost
-    /// depends on the number of rows skipped, not on the number of batches. Without this strategy, each overlapping batch is read
-    /// for its first rows (line p3). It fails if the selected rows are too rare, or if the batches do not overlap.
+    /// depends on the number of rows skipped, not on the number of batches. Without this strategy, the first rows of each
+    /// overlapping batch are read (line `p3`). It fails if selected rows are too rare among the top rows, or if the batches do not
+    /// overlap.
     TopRows,
-    /// Seek, for a large offset into overlapping batches: counts of earlier keys in all batches locate a key shortly before the offset.
-    /// Without it, as many rows as the offset are sorted (criterion bench `page/after single writes`). It fails if batches have no sorted
-    /// rows.
+    /// For a large offset into overlapping batches: finds a key shortly before the offset by counting the rows with earlier keys in
+    /// all batches. Without this strategy, as many rows as the offset are sorted (criterion bench `page/after single writes`). It
+    /// fails if a batch has no sorted rows.
     Seek,
-    /// Each overlapping batch is read in sort order, up to an estimate of the last key of the page. Without it, the first batches are read
-    /// as if they had the whole page (criterion bench `page/overlapping batches`). It fails if the estimate is too small.
+    /// Each overlapping batch is read in sort order, up to an estimate of the last key of the page. Without this strategy, the
+    /// first batches are read as if the complete page came from them (criterion bench `page/overlapping batches`). It fails if the
+    /// estimate is too small.
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
-    /// Top-k: batches are read in the order of their first possible key, and the first rows so far are kept in a heap. The search ends when
-    /// no later batch can have an earlier row. Batches completely before the offset are counted, not sorted (lines p1 and p2).
+    /// Top-k: batches are read in the order of their first possible key, and the first rows found so far are kept. The search ends
+    /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (lines `p1`
+    /// and `p2`).
     Sorted,
 }
 
@@ -102,7 +106,7 @@ impl TotalStrategy {
         }
     }
 
-    /// Returns the total. Returns `None` if the request has none, or if it is counted with the page.
+    /// Returns the total. Returns `None` if the request does not ask for it, or if it is counted with the page.
     fn run(self, bound: &BoundRequest<'_>) -> Option<Counted> {
         match self {
             Self::NotRequested | Self::WithPage => None,
@@ -145,7 +149,7 @@ impl PageStrategy {
     }
 }
 
-/// Finds the page by the first strategy that succeeds, and the total if it is counted with the page.
+/// Finds the page by the first strategy that succeeds. Also returns the total if it is counted with the page.
 fn page<'q>(
     bound: &'q BoundRequest<'_>,
     scan: &Scan<'q>,
@@ -153,7 +157,7 @@ fn page<'q>(
     candidates: impl Iterator<Item = PageStrategy>,
 ) -> Option<(PageStrategy, PageRows)> {
     let with_total = total == TotalStrategy::WithPage;
-    // All strategies for a sorted page use the batches in the same order.
+    // All strategies for a sorted page read the batches in the same order, so they share one search.
     let mut sorted = None;
     for strategy in candidates {
         let found = match strategy {
@@ -177,7 +181,7 @@ fn page<'q>(
     None
 }
 
-/// The result of a search, with the strategy that found the page.
+/// The result of a search, and the strategy that found the page.
 pub(super) struct SearchOutcome {
     pub(super) rows: Vec<RowAddr>,
     /// The total, if the request asks for it.
@@ -190,10 +194,10 @@ pub(super) struct SearchOutcome {
 /// Runs the search.
 ///
 /// # Errors
-/// Returns an error if the search was stopped. Each loop that ends early for that reason has recorded it, so the result is complete if there
-/// is no error.
+/// Returns an error if the search was stopped. A loop that ends early because of a stop has recorded the stop before. So without an
+/// error, the result is complete.
 pub(super) fn run(bound: &BoundRequest<'_>) -> Result<SearchOutcome, Error> {
-    // A short search may have no other check.
+    // A short search may not call the stop check anywhere else.
     bound.check_stop()?;
     let outcome = outcome(bound);
     bound.verdict()?;
@@ -205,7 +209,7 @@ fn outcome(bound: &BoundRequest<'_>) -> SearchOutcome {
     let counted = total_by.run(bound);
     let Counted { selected, examined } = counted.unwrap_or_default();
     if bound.request().limit == 0 {
-        // If the index determined the total, no query was built.
+        // If the index determined the total, this path builds no query.
         let total = counted.map(|_| selected);
         return SearchOutcome { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
     }
@@ -233,7 +237,7 @@ mod tests {
     use crate::filter::order::Order;
     use crate::stop::{CancelToken, Deadline};
 
-    /// Creates cases in batches that overlap in some orders and are disjoint in others, and then single writes. The cases with
+    /// Creates cases in batches that overlap in some sort orders and are disjoint in others, and then single writes. The cases with
     /// numbers in `again` are written twice.
     fn engine(again: std::ops::Range<u64>) -> Engine {
         let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
@@ -270,7 +274,7 @@ mod tests {
         );
     }
 
-    /// Checks that all page strategies find the same page, and adds the successful ones to `led`.
+    /// Checks that all page strategies find the same page. Adds the names of the strategies that succeeded to `led`.
     fn check_pages(engine: &Engine, led: &mut BTreeSet<String>) {
         let (snapshot, limits) = (engine.current.load(), [1, 20, 300]);
         let view = snapshot.view(&engine.catalog, engine.keep);
@@ -315,7 +319,8 @@ mod tests {
         }
     }
 
-    /// Calls `search` with deadlines that pass at ever later checks, until it is not stopped. `search` returns the error of a stopped search.
+    /// Calls `search` repeatedly. The deadline passes at the first call of the stop check, then at the second, and so on, until the
+    /// search is not stopped. `search` returns the error of a stopped search.
     fn stop_at_each_check(
         request: &SearchRequest,
         mut search: impl FnMut(&SearchRequest) -> Result<(), Error>,
@@ -338,7 +343,7 @@ mod tests {
         for engine in [engine(17..40), engine(0..0)] {
             stop_each_strategy(&engine, &mut checks);
         }
-        // Strategies that only copy a result of another one have no check of their own.
+        // A strategy that only copies the result of another strategy does not call the stop check.
         let without: Vec<&str> =
             checks.iter().filter(|(_, at)| **at == 0).map(|(name, _)| name.as_str()).collect();
         assert_eq!(without, ["NotRequested", "WithPage"], "{checks:?}");
@@ -361,7 +366,8 @@ mod tests {
         assert_eq!(led, all);
     }
 
-    /// Stops each strategy for some requests at each of its checks, and adds the largest numbers of checks to `checks`.
+    /// Stops each strategy, for some requests, at each of its calls of the stop check. Adds the largest number of calls to
+    /// `checks`.
     fn stop_each_strategy(engine: &Engine, checks: &mut BTreeMap<String, usize>) {
         let snapshot = engine.current.load();
         let view = snapshot.view(&engine.catalog, engine.keep);
@@ -506,7 +512,7 @@ mod tests {
                 told.send(()).unwrap();
             }
         });
-        // The deadline never passes. Its fifth check wakes the other thread, and waits until it has set the flag.
+        // The deadline never passes. Its fifth call wakes the other thread, and waits until that thread has set the flag.
         let (checks, wait) = (AtomicUsize::new(0), std::sync::Mutex::new(wait));
         let deadline = Deadline::new(move || {
             if checks.fetch_add(1, Ordering::Relaxed) == 4 {

@@ -1,10 +1,10 @@
-//! A page whose documents were read from a file or a server, as the JSON of an answer.
+//! A page whose documents were read from a file or a server, stored as the JSON of an answer.
 
 use std::ops::Range;
 
 use super::frame::{AnswerFrame, FRAME_BYTES};
 
-/// The JSON of an answer, with the ranges of its documents. Each document was copied once, into this text.
+/// The JSON of an answer, and the ranges of its documents. Each document was copied once, into this JSON.
 #[derive(Clone)]
 pub(super) struct WrittenPage {
     pub(super) json: String,
@@ -54,16 +54,16 @@ impl WrittenPage {
         self.items.len()
     }
 
-    /// Returns the id of a document on the page. Empty if `place` is beyond the page.
+    /// Returns the id of a document on the page, or an empty string if `place` is beyond the page.
     pub(super) fn id(&self, place: usize) -> &str {
         self.items.get(place).and_then(|item| self.ids.get(item.id.clone())).unwrap_or_default()
     }
 
-    /// Returns a document on the page. Empty if `place` is beyond the page.
+    /// Returns a document on the page, or an empty string if `place` is beyond the page.
     pub(super) fn document(&self, place: usize) -> &str {
         self.items.get(place).and_then(|item| self.json.get(item.document.clone())).unwrap_or_default()
     }
 }
 
-/// The maximum size in bytes that is reserved for documents that are only expected.
+/// The maximum size, in bytes, that is reserved for documents that have not been pushed yet.
 const MOST_RESERVED: usize = 1 << 20;

@@ -1,12 +1,12 @@
-//! Snapshots: sealed batches, and a head of small writes, which the first search seals.
+//! Snapshots: what a search sees. A snapshot has sealed batches and a head of small writes, which the first search seals.
 //!
-//! The cases of a [`Snapshot`] never change. A snapshot caches results that depend only on its cases. Each is computed once, by the first
-//! search that needs it:
+//! The cases of a [`Snapshot`] never change. A snapshot caches results that depend only on its cases. The first search that needs a
+//! result computes it:
 //!
-//! - the [`View`] with the sealed head, in the snapshot;
+//! - in the snapshot: the [`View`] with the sealed head;
 //! - in a view: lazy columns, counts of deleted rows, orders of batches by zone map, and string numbers of top rows.
 //!
-//! Any other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
+//! Every other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -34,10 +34,10 @@ pub(crate) struct Edit {
     pub(crate) deleted: Option<StoredAddr>,
 }
 
-/// The head: a persistent list of the small writes since it was last sealed, newest first. Adding an edit and keeping an older state both
-/// take constant time.
+/// The head: a persistent list of the small writes since it was last sealed, newest first. It takes constant time to add an edit,
+/// and to keep an older state of the list.
 ///
-/// The stored cases are the rows of the batch that the head will become, in order. Deletions use these row numbers.
+/// The stored cases are, in order, the rows of the batch that the head will become. Deletions use these row numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     /// The id of the batch that the head will become.
@@ -57,7 +57,7 @@ impl Head {
         self.edits
     }
 
-    /// Returns the number of stored cases, including cases that were deleted again.
+    /// Returns the number of stored cases, including cases that were deleted afterwards.
     pub(crate) fn rows(&self) -> u16 {
         self.rows
     }
@@ -67,7 +67,7 @@ impl Head {
         self.document_bytes
     }
 
-    /// Adds edits: stored cases in order, and deletions of any rows.
+    /// Adds edits: stored cases in order, and deletions of any stored rows.
     pub(crate) fn extend(&mut self, rows: &[Arc<BufferedRow>], deletions: impl Iterator<Item = StoredAddr>) {
         let mut deletions = deletions.fuse();
         let mut rows = rows.iter();
@@ -98,7 +98,7 @@ impl Head {
     }
 }
 
-/// A value that the store keeps for as long as the snapshot lives.
+/// A value of the store that lives as long as the snapshot.
 #[cfg(feature = "store")]
 pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
 
@@ -108,18 +108,19 @@ pub(crate) struct Snapshot {
     /// The sealed batches, without the head.
     pub(crate) base: Arc<View>,
     pub(crate) head: Head,
-    /// The number of live cases in base and head.
+    /// The number of live cases in the base and the head.
     cases: usize,
-    /// The base with the sealed head and its deletions. The first search creates it.
+    /// The base, together with the sealed head and without the rows that the head deletes. The first search creates it.
     view: OnceLock<Arc<View>>,
-    /// The view of an earlier snapshot with the same base, if a search created one, and the number of edits in its head.
+    /// The view of an earlier snapshot with the same base, and the number of edits in the head of that snapshot. `None` if no
+    /// search has created such a view.
     earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
     pub(crate) attachment: arc_swap::ArcSwapOption<Attachment>,
 }
 
 impl Snapshot {
-    /// Creates a snapshot. `cases` is the number of live cases in base and head.
+    /// Creates a snapshot. `cases` is the number of live cases in the base and the head.
     pub(crate) fn new(base: Arc<View>, head: Head, cases: usize) -> Self {
         Self {
             base,
@@ -132,7 +133,8 @@ impl Snapshot {
         }
     }
 
-    /// Links this snapshot to the previous snapshot. Both must have the same base, and the head of `self` must extend the head of `before`.
+    /// Lets this snapshot reuse the view of the previous snapshot, `before`. Both must have the same base, and the head of `self`
+    /// must extend the head of `before`.
     pub(crate) fn following(self, before: &Self) -> Self {
         let made = before.view.get().map(|view| (Arc::clone(view), before.head.edits));
         Self { earlier: made.or_else(|| before.earlier.clone()), ..self }
@@ -142,7 +144,7 @@ impl Snapshot {
         self.cases
     }
 
-    /// Returns the number of batches, including a head that is not empty.
+    /// Returns the number of batches, counting the head as a batch if it is not empty.
     pub(crate) fn batches(&self) -> usize {
         self.base.slots().count() + usize::from(self.head.edits > 0)
     }
@@ -155,7 +157,7 @@ impl Snapshot {
         self.view.get_or_init(|| Arc::new(self.sealed(catalog, keep)))
     }
 
-    /// Creates the view with the sealed head, from the view of an earlier snapshot if there is one.
+    /// Creates the view with the sealed head. Starts from the view of an earlier snapshot if there is one.
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
         let (view, known) = self.earlier.as_ref().map_or((&self.base, 0), |(view, edits)| (view, *edits));
         let mut view = View::clone(view);
@@ -163,7 +165,8 @@ impl Snapshot {
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut deletions = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
-            // The head is sealed again. The earlier view already has all other deletions.
+            // Deletions of rows of the head are applied again, because the head is sealed again. The earlier view already has its
+            // other deletions.
             let is_in_head = matches!(edit.deleted, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
             deletions.extend(edit.deleted.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());

@@ -1,4 +1,4 @@
-//! A batch of a view with its live rows, and addresses of batches and rows that outlive a view.
+//! A batch of a view with its live rows (`Slot`), and the addresses by which writers keep batches and rows across views.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
-/// The id of a batch, unique in the life of an engine. Later batches have greater ids. If a head is joined to a batch, the batch keeps its
-/// id, and its rows keep their numbers.
+/// The id of a batch, which an engine never uses twice. Later batches have greater ids. If a head is joined to a batch, the batch
+/// keeps its id, and its rows keep their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
-/// The address of a stored row that writers keep across snapshots. It is valid until the row's batch is merged.
+/// The address of a stored row. Writers keep it across snapshots. It is valid until the batch of the row is merged.
 ///
-/// Within one view, a row has a [`RowAddr`](crate::batch::RowAddr) with the number of its batch. Keys of the index store this address
-/// packed, as [`GlobalRow`](crate::index::GlobalRow). The numbers of uncovered batches change when covered batches are added, so writers
-/// use ids for uncovered batches.
+/// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the number of the batch. The keys of the index
+/// store this address packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the numbers of uncovered
+/// batches change, so writers identify uncovered batches by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum StoredAddr {
     /// A row of the covered batch with this number.
@@ -31,7 +31,7 @@ pub(crate) fn row_number(row: usize) -> u16 {
     row as u16
 }
 
-/// A batch and its live rows: rows that were neither replaced nor deleted.
+/// A batch and its live rows: the rows that were neither replaced nor deleted.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) id: BatchId,
@@ -74,8 +74,8 @@ impl Slot {
         Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// Returns the number of deleted rows per string of a field, by code. The list is empty if no row is deleted. Returns `None` if deleted
-    /// rows of the field are not counted.
+    /// Returns the number of deleted rows for each string of a field, by the code of the string. The list is empty if no row is
+    /// deleted. Returns `None` if the field has no such counts.
     pub(crate) fn deleted_counts(&self, field: FieldId) -> Option<&[u32]> {
         match &self.tombstones {
             Some(tombstones) => tombstones.counts(&self.batch, &self.live, field),

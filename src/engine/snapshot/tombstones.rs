@@ -1,4 +1,5 @@
-//! Counts of deleted rows per string. Subtracted from the counts of an index, they give the counts of live rows.
+//! Counts the deleted rows of a batch per string. To get the number of live rows, these counts are subtracted from the counts of
+//! the index.
 
 use std::sync::OnceLock;
 
@@ -6,17 +7,17 @@ use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::Selection;
 
-/// The maximum number of strings of a column that is counted by string. Each deletion copies all counts.
+/// The maximum number of strings of a column whose deleted rows are counted. Each deletion copies all counts.
 const MOST_STRINGS: usize = 1 << 10;
 
-/// The counts of one batch's deleted rows per string, for each field that a search needed.
+/// The counts of the deleted rows of one batch per string, for each field whose counts a search has needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Tombstones {
     /// The counts by field number.
     counts: Box<[OnceLock<Counts>]>,
 }
 
-/// The counts of one field, by code of its column. `None` for a field of another type, or with too many strings.
+/// The counts of one field, by string code. `None` if the field is not a string field, or if its column has too many strings.
 #[derive(Clone, Debug)]
 struct Counts {
     field: FieldId,
@@ -28,7 +29,7 @@ impl Tombstones {
         Self { counts: (0..batch.fields()).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Returns the counts of a field by code. Returns `None` if the field is not counted. The first call counts.
+    /// Returns the counts of a field by string code. Returns `None` if the field has no counts. The first call computes the counts.
     pub(crate) fn counts(&self, batch: &Batch, live: &Selection, field: FieldId) -> Option<&[u32]> {
         let count = || {
             let column = batch.column(field)?;
@@ -41,7 +42,7 @@ impl Tombstones {
         counts.get_or_init(|| Counts { field, by_code: count() }).by_code.as_deref()
     }
 
-    /// Returns the counts after the deletion of further `rows`, which were live.
+    /// Returns the counts after the deletion of `rows`, which were live before.
     pub(crate) fn with(&self, batch: &Batch, rows: &[u16]) -> Self {
         let with = |counts: &Counts| {
             let mut counts = counts.clone();
@@ -53,7 +54,7 @@ impl Tombstones {
         Self { counts: self.counts.iter().map(|counts| counts.get().map(with).unwrap_or_default()).collect() }
     }
 
-    /// Counts the deleted rows again, and compares.
+    /// Checks the counts by counting the deleted rows again.
     pub(crate) fn validate(&self, batch: &Batch, live: &Selection) -> Result<(), String> {
         let exact = Self::new(batch);
         for Counts { field, by_code } in self.counts.iter().filter_map(OnceLock::get) {

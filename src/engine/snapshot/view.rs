@@ -1,7 +1,8 @@
-//! The view of a search: sealed batches with their live rows, and the index over the covered batches.
+//! The view of a search: sealed batches with their live rows, and the index over the covered batches. It also counts selected rows
+//! from the index, where it subtracts deleted rows (`known_count`).
 //!
-//! A view that is shared never changes. Values that depend only on its batches may be cached in it, each initialised once: lazy columns in
-//! a batch, [`Tombstones`](super::tombstones::Tombstones) in a slot, orders and string numbers in the index.
+//! A shared view never changes. It may cache values that depend only on its batches. Each of them is initialised once: lazy columns
+//! in a batch, [`Tombstones`](super::tombstones::Tombstones) in a slot, orders and string numbers in the index.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -13,13 +14,13 @@ use crate::exec::{Known, Visit, find_keys};
 use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 use crate::stop::Pace;
 
-/// The estimated work of a row that is looked up in its batch, or of a string in one batch, in the unit of the pace: about 10 ns.
+/// The estimated work to look up one row in its batch, or one string in one batch, in the unit of [`Pace::spend`]: about 10 ns.
 const WORK_OF_A_ROW: usize = 40;
 
 /// The sealed batches at one moment.
 ///
-/// Each batch has a number. The covered batches come first, with their numbers in the index, and with gaps for dropped batches. The
-/// uncovered batches follow, in ascending order of [`BatchId`].
+/// Each batch has a number. The covered batches come first. They have the same numbers as in the index, with gaps for dropped
+/// batches. The uncovered batches follow, in ascending order of [`BatchId`].
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     /// The covered batches by number.
@@ -31,7 +32,7 @@ pub(crate) struct View {
     cases: usize,
     /// True if the batches, in the order of their numbers, hold the cases in insertion order.
     ordered: bool,
-    /// The numbers of the covered batches with deleted rows, ascending.
+    /// The numbers of the covered batches that have deleted rows, in ascending order.
     with_tombstones: Vec<usize>,
 }
 
@@ -78,7 +79,7 @@ impl View {
         self.cases
     }
 
-    /// Returns the covered batches with deleted rows, with their numbers.
+    /// Returns the covered batches that have deleted rows, with their numbers.
     pub(crate) fn covered_with_tombstones(&self) -> impl Iterator<Item = (usize, &Slot)> {
         self.with_tombstones.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
     }
@@ -100,7 +101,7 @@ impl View {
         self.uncovered.get(self.uncovered.binary_search_by_key(&id, |slot| slot.id).ok()?)
     }
 
-    /// Returns the batch of a stored row, and the row in it. Returns `None` for a row of the head.
+    /// Returns the batch of a stored row, and its row number. Returns `None` for a row of the head.
     pub(crate) fn slot_of(&self, at: StoredAddr) -> Option<(&Slot, u16)> {
         match at {
             StoredAddr::Covered(number, row) => Some((self.covered.get(number as usize)?.as_ref()?, row)),
@@ -108,8 +109,8 @@ impl View {
         }
     }
 
-    /// Returns the live rows of covered batches with this id and its hash. There is at most one, unless rows were deleted that the view
-    /// still has as live.
+    /// Returns the live rows of covered batches that have this id, given the id and its hash. There is at most one such row, unless
+    /// this view still has rows as live that were deleted later.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
         self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
@@ -119,7 +120,7 @@ impl View {
         })
     }
 
-    /// Returns for each id its hash, and its live row in the covered batches, if it has one.
+    /// Returns two values for each id: its hash, and its live row in the covered batches, if it has one.
     pub(crate) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<StoredAddr>)> {
         let hasher = self.index.hasher();
         let mut found: Vec<(u64, Option<StoredAddr>)> =
@@ -149,9 +150,10 @@ impl View {
         numbers.filter_map(move |number| self.visit(number))
     }
 
-    /// Returns the number of selected live rows in the covered batches, from the counts of the index.
+    /// Returns the number of selected live rows in the covered batches, from the counts of the index. Subtracts the deleted rows.
     ///
-    /// Returns `None` if a batch has deleted rows, and too many different strings to count them by string, or if the search must stop.
+    /// Returns `None` if a batch has deleted rows that are not counted per string, because the field has too many strings there.
+    /// Also returns `None` if the search must stop.
     pub(crate) fn known_count(&self, known: &Known<'_>, pace: &Pace<'_>) -> Option<u64> {
         match known {
             Known::Rows(rows) => Some(self.count_live(rows, pace)),
@@ -174,7 +176,8 @@ impl View {
         }
     }
 
-    /// Returns the number of live rows among `rows`, which are rows of covered batches. Counts fewer if the search must stop.
+    /// Returns the number of live rows among `rows`, which are rows of covered batches. If the search must stop, the result may be
+    /// too small.
     pub(crate) fn count_live(&self, rows: &[GlobalRow], pace: &Pace<'_>) -> u64 {
         let has_tombstones = self.covered_with_tombstones().next().is_some();
         if !has_tombstones {
@@ -226,7 +229,8 @@ impl View {
         self.uncovered.pop_if(|last| last.id == id);
     }
 
-    /// Replaces a batch and the newest batch by `slot`, to which both were joined.
+    /// Replaces two uncovered batches by `slot`, the batch that they were joined into. The two are the newest batch and the batch
+    /// with the id of `slot`.
     pub(crate) fn join_newest(&mut self, slot: Slot) {
         let found = self.uncovered.binary_search_by_key(&slot.id, |slot| slot.id);
         debug_assert!(found.is_ok_and(|at| at + 1 < self.uncovered.len()), "an older batch");
@@ -236,7 +240,8 @@ impl View {
         }
     }
 
-    /// Adds a batch to the index. If the index has no free number, adds it as an uncovered batch. `keys` is passed to [`BatchIndex::add`].
+    /// Adds a batch to the index as a covered batch. If the index has no free number, adds it as an uncovered batch. `keys` is
+    /// passed to [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let index = Arc::make_mut(&mut self.index);
         let Some(number) = index.add(catalog, &slot.batch, keys) else {
@@ -248,7 +253,7 @@ impl View {
         }
     }
 
-    /// Installs the result of work on the keys of the index.
+    /// Installs the result of finished work on the keys of the index.
     pub(crate) fn put_keys(&mut self, work: KeyWork) {
         Arc::make_mut(&mut self.index).put(work);
     }
@@ -263,7 +268,8 @@ impl View {
         }
     }
 
-    /// Recomputes the figures that depend on all batches. The caller must do so after every change.
+    /// Recomputes the values that depend on all batches: the number of cases, their order, and the batches with deleted rows. The
+    /// caller must call this after every change.
     pub(crate) fn settle(&mut self) {
         let slots = || self.covered.iter().flatten().chain(&self.uncovered);
         let cases = slots().map(|slot| slot.live_rows).sum();

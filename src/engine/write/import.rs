@@ -1,10 +1,10 @@
-//! Imports: a bulk write that stores all of its documents, or none.
+//! The import type: a bulk write that stores all of its documents, or none.
 
 use std::fmt;
 
 #[cfg(feature = "arrow")]
 use super::pipeline::{Cases, RowBound, RowGroup};
-use super::pipeline::{Pipeline, Stop, StoreDocument};
+use super::pipeline::{Pipeline, SourceError, StoreDocument};
 use super::reading::ImportMode;
 use super::report::{ImportError, ImportReport};
 use super::transaction::{StagedWrite, WriteTxn};
@@ -17,15 +17,15 @@ use crate::ingest::Splitter;
 
 /// An import in progress. Searches do not see its documents until [`commit`](Import::commit). Dropping the import discards its documents.
 ///
-/// An import is `Send`. Other writes do not wait for it before its commit, because until then it only reads documents and fills batches.
+/// An import is `Send`. Until it commits, it only reads documents and fills batches. So other writes do not have to wait for it.
 ///
-/// A source has one of three layouts, which is detected from its first lines:
+/// A source has one of three layouts. The first lines of the source determine which:
 ///
 /// - NDJSON: one document per line;
-/// - documents of several lines, one after the other;
+/// - documents that each take several lines, one document after the other;
 /// - JSON arrays of documents, or search answers, one after the other.
 ///
-/// A UTF-8 byte-order mark is skipped. Another encoding is an error that names the encoding.
+/// A UTF-8 byte-order mark is skipped. For another encoding, the error names the encoding.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, ImportMode};
@@ -50,7 +50,7 @@ impl<'e> Import<'e> {
         Self { splitter: Splitter::new(&engine.limits), pipeline, failed: None }
     }
 
-    /// Starts another source, with its own line numbers and layout.
+    /// Starts another source, which has its own line numbers and layout.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, ImportMode};
@@ -74,20 +74,20 @@ impl<'e> Import<'e> {
         Ok(())
     }
 
-    /// Imports the next bytes of the source. The source may be split at any byte.
+    /// Imports the next bytes of the source. The caller may split a source at any byte.
     ///
     /// An unfinished part is kept until the next call: a line of NDJSON, a document, an element of an array, or the text before or
-    /// after the array of a search answer. Its size is at most the [longest document](crate::Limits::document_bytes) plus some
-    /// whitespace. A longer line or element is a malformed document, and the rest of it is skipped.
+    /// after the array of a search answer. Its size is at most the [maximum size of a document](crate::Limits::document_bytes) plus
+    /// some whitespace. A longer line or element counts as a malformed document, and the rest of it is skipped.
     ///
-    /// With the feature `parallel`, other threads read the documents, one batch per thread. Up to nine batches of documents are then in
-    /// memory, each of at most 65,536 documents or 128 MiB.
+    /// With the feature `parallel`, other threads read the documents. Each thread reads the documents of one batch. Up to nine
+    /// batches of documents are then in memory, each with at most 65,536 documents or 128 MiB.
     ///
     /// # Errors
-    /// Returns an error if a document is malformed, in [`ImportMode::Strict`]. In either mode, returns an error if the source has another
-    /// format, or too much text around its array. The import has then failed: every later call returns the same error.
+    /// In [`ImportMode::Strict`], returns an error if a document is malformed. In both modes, returns an error if the source has
+    /// another format, or too much text around its array. The import has then failed: every later call returns the same error.
     ///
-    /// With the feature `parallel`, a later call may return the error of a document.
+    /// With the feature `parallel`, the error of a document may be returned by a later call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
@@ -95,7 +95,7 @@ impl<'e> Import<'e> {
         self.note(result)
     }
 
-    /// Imports `bytes`, which are the whole import, and makes the documents visible.
+    /// Imports `bytes`, which are all bytes of the import, and makes the documents visible.
     pub(crate) fn commit_all(mut self, bytes: &[u8]) -> Result<ImportReport, ImportError> {
         let mut splitter = self.new_splitter();
         let result = self.pipeline.push_all(bytes, |mut sink| {
@@ -122,7 +122,7 @@ impl<'e> Import<'e> {
         Ok((txn.stage(), report))
     }
 
-    /// Ends the last source, and does everything that does not need the writer lock.
+    /// Ends the last source, and does all work that does not need the writer lock.
     ///
     /// # Errors
     /// Returns the same errors as [`commit`](Self::commit).
@@ -151,18 +151,18 @@ impl<'e> Import<'e> {
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    fn note(&mut self, result: Result<(), Stop>) -> Result<(), ImportError> {
-        result.map_err(|stop| {
-            let refusal = match stop {
-                Stop::Refused(refusal) => *refusal,
-                Stop::File(fault) => ImportError::new(self.pipeline.source(), fault.line, fault.error),
+    fn note(&mut self, result: Result<(), SourceError>) -> Result<(), ImportError> {
+        result.map_err(|error| {
+            let refusal = match error {
+                SourceError::Refused(refusal) => *refusal,
+                SourceError::File(fault) => ImportError::new(self.pipeline.source(), fault.line, fault.error),
             };
             self.failed.insert(refusal).clone()
         })
     }
 }
 
-/// An import whose sources were read to their ends. Other writes do not wait for it yet.
+/// An import whose sources have been read to their ends. It does not hold the writer lock yet, so other writes can run.
 pub(crate) struct FinishedImport<'e> {
     txn: WriteTxn<'e>,
     report: ImportReport,
@@ -170,7 +170,7 @@ pub(crate) struct FinishedImport<'e> {
 }
 
 impl<'e> FinishedImport<'e> {
-    /// Changes the document numbers, which start at 0, to start at `first`.
+    /// Renumbers the documents: numbers that start at 0 then start at `first`.
     #[cfg(feature = "store")]
     pub(crate) fn number_from(&mut self, first: u64) {
         self.txn.shift_document_numbers(first);
@@ -183,7 +183,8 @@ impl<'e> FinishedImport<'e> {
     pub(crate) fn attach(self) -> Result<(WriteTxn<'e>, ImportReport), ImportError> {
         let Self { mut txn, mut report, source } = self;
         let replaced = txn.attach().map_err(|error| ImportError::new(&source, 0, *error))?;
-        // A detached transaction counts a case as new if its id is new within the import.
+        // A detached transaction counts a case as new if its id is new within the import, even if the engine has a case with this
+        // id.
         debug_assert!(replaced <= report.stored, "{replaced} of {} stored cases replace one", report.stored);
         report.stored -= replaced;
         report.replaced += replaced;
@@ -191,23 +192,23 @@ impl<'e> FinishedImport<'e> {
     }
 }
 
-/// Methods for sources that consist of rows. [`begin_source`](Import::begin_source) starts a source.
+/// Methods for sources that consist of rows, such as Parquet files. [`begin_source`](Import::begin_source) starts such a source.
 #[cfg(feature = "arrow")]
 impl<'e> Import<'e> {
     pub(crate) fn engine(&self) -> &'e Engine {
         self.pipeline.engine()
     }
 
-    /// Returns the minimum number of rows that a group of a source should have.
+    /// Returns the minimum number of rows that each group of a source should have.
     pub(crate) fn rows_at_once(&self) -> usize {
         self.pipeline.rows_at_once()
     }
 
-    /// Imports all row groups of a source. `read` reads one group. It also takes the line of the first row, and the destination of the
-    /// documents.
+    /// Imports all row groups of a source. The function `read` reads one group. Its other arguments are the line of the group's
+    /// first row, and the destination of the documents.
     ///
     /// # Errors
-    /// Returns the first error that ends the import, in the order of the source.
+    /// Returns the first error, in the order of the source, that ends the import.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         groups: impl Iterator<Item = RowGroup<G>>,
@@ -219,7 +220,7 @@ impl<'e> Import<'e> {
         result.map_err(|failed| self.failed.insert(failed).clone())
     }
 
-    /// Reports a column of the source that is not a field. Ends a strict import.
+    /// Reports a column of the source that is not a field. A strict import then ends.
     ///
     /// # Errors
     /// Returns the error of the column in [`ImportMode::Strict`], or the error of an earlier source that ended the import.
@@ -228,16 +229,16 @@ impl<'e> Import<'e> {
             return self.fail(0, column.clone());
         }
         let result = self.pipeline.leave_out(column.clone());
-        self.note(result.map_err(Stop::Refused))
+        self.note(result.map_err(SourceError::Refused))
     }
 
     /// Ends the import, because the rest of its source cannot be read.
     ///
     /// # Errors
-    /// Returns the error of an earlier source, or else `error`.
+    /// Returns the error of an earlier source if there is such an error, otherwise `error`.
     pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
-        let earlier = self.pipeline.drain().map_err(Stop::Refused);
-        self.note(earlier.and(Err(Stop::File(FileFault { line, error }))))
+        let earlier = self.pipeline.drain().map_err(SourceError::Refused);
+        self.note(earlier.and(Err(SourceError::File(FileFault { line, error }))))
     }
 }
 

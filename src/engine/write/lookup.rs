@@ -1,4 +1,4 @@
-//! Look-ups of ids and keys by worker threads, to relieve the single thread that stores batches.
+//! Looks up the ids and keys of a batch on a worker thread, to relieve the single thread that stores batches.
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, Weak};
@@ -9,19 +9,20 @@ use crate::catalog::{Catalog, FieldId};
 use crate::engine::snapshot::{StoredAddr, View};
 use crate::index::BatchKeys;
 
-/// The look-ups of one batch in the base of one snapshot.
+/// The results of looking up the ids and keys of one new batch in the base of one snapshot.
 #[derive(Default)]
 pub(crate) struct Lookup {
-    /// The base. If another write replaced it, the ids must be looked up again.
+    /// The base. If another write has replaced it, the ids must be looked up again.
     pub(crate) base: Weak<View>,
-    /// The hash of each row's id, and the live covered row with this id in the base.
+    /// For each row: the hash of its id, and the live covered row with the same id in the base.
     pub(crate) ids: Vec<(u64, Option<StoredAddr>)>,
     /// The entries of the key fields. Empty if the batch is too small for the index.
     pub(crate) keys: Vec<(FieldId, BatchKeys)>,
 }
 
 impl Lookup {
-    /// Looks up a batch in a base. If `base` is `None`, because another write replaced it, only computes hashes.
+    /// Looks up the ids and keys of a batch in a base. If `base` is `None`, because another write has replaced it, only computes
+    /// hashes.
     pub(crate) fn new(
         catalog: &Catalog,
         sizes: Sizes,

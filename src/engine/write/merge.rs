@@ -1,4 +1,4 @@
-//! Merges of small and half-empty batches, in steps of bounded cost.
+//! Chooses small and half-empty batches, and merges them in steps of bounded cost. Also joins full heads.
 
 use std::sync::Arc;
 
@@ -9,10 +9,12 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Slot, View, row_number};
 use crate::index::{BatchIndex, BatchKeys, FieldIndex};
 
-/// The number of batches of one class that are merged into one. Fewer are merged if they have [enough rows](Sizes::classes).
+/// The number of batches of one class at which the class is merged. A class with fewer batches is merged if they have [enough
+/// rows](Sizes::classes).
 const FAN_IN: usize = 8;
 
-/// The maximum size of the text of a batch with lazy columns in bytes, because a search may have to build the columns.
+/// The maximum size, in bytes, of the documents and strings of a batch of joined heads, because a search may have to build its
+/// columns.
 const JOINED_BYTES: usize = 1 << 24;
 
 /// A merge in progress.
@@ -25,24 +27,25 @@ pub(crate) struct Merge {
 enum Stage {
     /// Rows are being copied.
     Copying(Box<BatchMerge>),
-    /// The rows are copied. Keys may be missing.
+    /// The rows have been copied. Keys may still be missing.
     Copied(Copied),
 }
 
 /// A merged batch, whose keys are being computed.
 struct Copied {
     batch: Arc<Batch>,
-    /// For each row of the batch, the index of its source and its row number there.
+    /// For each row of the batch: the index of its source, and its row number there.
     rows: Vec<(u16, u16)>,
-    /// The number of fields whose keys are computed, if they are needed.
+    /// The number of fields whose keys have been computed or are not needed.
     fields_done: usize,
     keys: Vec<(FieldId, BatchKeys)>,
-    /// The unused budget, which was too small for the next field.
+    /// The budget that was not used, because it was too small for the next field.
     saved: usize,
 }
 
 impl Merge {
-    /// Chooses the next merge: the oldest batches of the first class that has enough of them. Returns `None` if no class has enough.
+    /// Chooses the next merge: the oldest batches of the first class that must be merged. Returns `None` if no class must be
+    /// merged.
     pub(crate) fn choose(view: &View, sizes: Sizes, keep: Keep) -> Option<Self> {
         let mut classes = sizes.classes().map(|(most, enough)| (most, enough, Vec::new()));
         for slot in view.slots() {
@@ -85,8 +88,8 @@ impl Merge {
         self.sources.contains(&id)
     }
 
-    /// Copies about `budget` values, then computes the keys of the merged batch with the rest of the budget. Subtracts the work from
-    /// `budget`. Returns true when all is done.
+    /// Copies about `budget` values. Afterwards, computes the keys of the merged batch with the rest of the budget. Subtracts the
+    /// work from `budget`. Returns true when the merge can be applied.
     pub(crate) fn step(
         &mut self,
         catalog: &Catalog,
@@ -114,7 +117,8 @@ impl Merge {
 
     /// Replaces the sources by the merged batch, which gets the id `id`.
     ///
-    /// A row that was deleted after the merge started is also deleted in the merged batch. Returns `None` if the rows are not copied yet.
+    /// A row that was deleted after the merge started is also deleted in the merged batch. Returns `None` if the rows have not been
+    /// copied yet.
     pub(crate) fn apply(
         self,
         view: &mut View,
@@ -152,8 +156,8 @@ impl Merge {
 }
 
 impl Copied {
-    /// Computes the keys of one field after the other, as far as the budget reaches. Subtracts the work from `budget`. Returns true when
-    /// all keys are computed.
+    /// Computes the keys, field by field, as far as the budget allows. Subtracts the work from `budget`. Returns true when all keys
+    /// have been computed.
     fn step(&mut self, catalog: &Catalog, index: &BatchIndex, budget: &mut usize) -> bool {
         let cost = self.rows.len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -174,10 +178,10 @@ impl Copied {
     }
 }
 
-/// Joins the newest batch, which was the head, to an earlier batch with lazy columns. Searches then have one batch less to test.
+/// Joins the newest batch, which was the head, to an earlier batch with lazy columns. So searches have one batch less to test.
 ///
-/// Returns `None` if there is no such batch, or if both together have too many rows or too long documents. Ignores batches for which
-/// `is_merging` returns true.
+/// Returns `None` if there is no such batch, or if both batches together have too many rows or too large documents. Ignores batches
+/// for which `is_merging` returns true.
 pub(crate) fn join_head(
     view: &mut View,
     keep: Keep,
@@ -211,25 +215,25 @@ pub(crate) fn join_head(
     Some(moved)
 }
 
-/// The changes of the addresses of rows by a merge.
+/// The address changes of all rows that a merge has moved.
 pub(crate) struct Moved {
     /// The source batches. The flag is true if the batch was uncovered.
     sources: Vec<(BatchId, bool)>,
-    /// The first row of the target batch that came from a source.
+    /// The first row of the target batch that was moved from a source.
     first: usize,
-    /// For each row from `first` on, the index of its source and its row number there.
+    /// For each row from `first` on: the index of its source, and its row number there.
     rows: Vec<(u16, u16)>,
     /// The target batch.
     to: Slot,
     /// True if the target batch is uncovered.
     is_uncovered: bool,
-    /// The source batches, which later writes free.
+    /// The source batches. Later writes free their memory.
     pub(crate) obsolete: Vec<Arc<Batch>>,
 }
 
 impl Moved {
-    /// Calls `take` for each live row that is uncovered before or after the merge. Passes its id, its old address and its new address, each
-    /// `None` if the row is covered.
+    /// Calls `take` for each live row that is uncovered before or after the merge. Passes the id, the old address and the new
+    /// address of the row. An address is `None` if the row is covered there.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
         for (row, (source, from)) in (self.first..).zip(&self.rows) {
             let Some((batch, was_uncovered)) = self.sources.get(usize::from(*source)) else { continue };

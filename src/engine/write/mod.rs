@@ -1,7 +1,7 @@
 //! Writes: single cases, imports, merges of batches, and restored engines.
 //!
-//! Bottom up: [`sizes`], [`merge`] and [`writer`] are the writer's state. [`transaction`] is a write in progress. [`pipeline`] fills it
-//! with the cases of an import, on [`threads`]. [`import`] and [`single`] are the API.
+//! In the order of dependencies: [`sizes`], [`merge`] and [`writer`] are the state of the writer. [`transaction`] is a write in
+//! progress. [`pipeline`] adds the cases of an import to a transaction, on [`threads`]. [`import`] and [`single`] are the API.
 //!
 //! The *head* is the buffer of recent single writes, and the *base* is the view of all other batches. A *place* is the insertion-order
 //! number of a case.

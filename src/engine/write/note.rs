@@ -1,4 +1,4 @@
-//! Notes of an import: values and members that are valid, but possibly mistakes.
+//! Notes on possible mistakes in imported documents: values and members that are valid but unusual.
 
 use std::fmt;
 
@@ -12,19 +12,19 @@ use crate::error::{Found, escaped, quote};
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum DocumentNoteKind {
-    /// A timestamp without an offset from UTC, which counts as UTC.
+    /// A timestamp without an offset from UTC. It was read as UTC.
     #[cfg_attr(feature = "serde", serde(rename = "no_zone"))]
     MissingTimeZone,
-    /// A number that is not a double. It was rounded to the nearest double.
+    /// A number that a double cannot represent exactly. It was rounded to the nearest double.
     RoundedNumber,
     /// Unix milliseconds that look like a year, a date or seconds.
     #[cfg_attr(feature = "serde", serde(rename = "mistaken_millis"))]
     ImplausibleMillis,
-    /// An unknown member whose name is similar to the name of a field. It is not searched.
+    /// An unknown member whose name is similar to the name of a field. Searches do not find it.
     UnknownMember,
 }
 
-/// A possible mistake in the documents of an import. It is not an error.
+/// A note on a possible mistake in the documents of an import. A note is not an error.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, DocumentNoteKind};
@@ -38,25 +38,26 @@ pub enum DocumentNoteKind {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct DocumentNote {
-    /// The kind.
+    /// The kind of the mistake.
     pub kind: DocumentNoteKind,
-    /// The name of the field, or the keys of the member joined by dots.
+    /// The name of the field. For an unknown member: its keys, joined by dots.
     pub path: String,
     /// The number of documents that have the possible mistake.
     pub count: u64,
-    /// The [name](crate::engine::Import::begin_source) of the source of the first such document. Empty if it has none.
+    /// The [name](crate::engine::Import::begin_source) of the source that contains the first such document. Empty if the source has
+    /// no name.
     pub source: String,
     /// The line in the source at which the first such document starts, or its row number, counted from 1.
     pub line: u64,
-    /// The value in the first such document. `None` for a member.
+    /// The value in the first such document. `None` for an unknown member.
     #[cfg_attr(feature = "serde", serde(with = "displayed_or_empty"))]
     pub found: Option<Found>,
-    /// The names of one to three fields with names similar to the member's. Empty for a value.
+    /// For an unknown member: the names of one to three fields with similar names. Empty for a value.
     #[cfg_attr(feature = "serde", serde(rename = "meant"))]
     pub similar_fields: Vec<String>,
 }
 
-/// The maximum number of notes of a report. A catalogue with many fields may cause more.
+/// The maximum number of notes of a report. A catalogue with many fields could cause more.
 const MOST_NOTES: usize = 256;
 
 impl DocumentNote {
@@ -88,10 +89,10 @@ impl DocumentNote {
         }
     }
 
-    /// Counts the remarks on one document.
+    /// Adds the remarks on one document to the notes.
     #[inline(never)]
     pub(crate) fn add_all(notes: &mut Vec<Self>, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
-        // Cases of one source are alike, so the next remark usually belongs to the next note.
+        // Documents of one source are similar, so the next remark usually belongs to the next note.
         let mut likely = 0;
         for remark in row.remarks() {
             let (kind, path) = match remark {
@@ -101,7 +102,8 @@ impl DocumentNote {
                     (DocumentNoteKind::ImplausibleMillis, catalog.field(*field).name())
                 }
                 Remark::Stray(stray) => {
-                    // Some sources have both members, one of which is for other programs.
+                    // If the document has a value of the similar field, it is no mistake: some sources write a second member for
+                    // other programs.
                     if stray.fields.iter().any(|field| row.has_own(*field)) {
                         continue;
                     }
@@ -134,7 +136,7 @@ impl DocumentNote {
         }
     }
 
-    /// Adds the notes on later documents.
+    /// Adds the notes on later documents to `notes`.
     pub(crate) fn append(notes: &mut Vec<Self>, later: Vec<Self>) {
         for note in later {
             let known = notes.iter_mut().find(|own| own.kind == note.kind && own.path == note.path);
@@ -161,7 +163,7 @@ impl fmt::Display for DocumentNote {
     }
 }
 
-/// The serialised form of [`DocumentNote::found`]: as displayed, and empty for `None`.
+/// Serialises [`DocumentNote::found`] in its displayed form, and `None` as an empty string.
 #[cfg(feature = "serde")]
 mod displayed_or_empty {
     use serde::{Deserialize, Deserializer, Serializer};
@@ -229,7 +231,7 @@ mod tests {
             .collect();
         // The fast path does not read an escape in a timestamp.
         let escaped = plain.replace("2024-", "202\\u0034-");
-        // Members are noted in document order, or after the values.
+        // The two parsers note members at different times: in document order, or after all values.
         let sorted = |text: &str| {
             let mut notes = notes(ImportMode::Strict, text);
             notes.sort();

@@ -1,4 +1,4 @@
-//! Reading of documents into rows, under the mode of an import.
+//! Reads documents into rows, and handles malformed documents according to the mode of the import.
 
 use super::report::{ImportError, ImportReport};
 use crate::batch::Row;
@@ -8,7 +8,7 @@ use crate::filter::utf8;
 use crate::ingest::{DocumentTemplate, Piece, read_by_template, trim};
 use crate::limits::Limits;
 
-/// The handling of malformed documents by an import.
+/// The mode of an import: how it handles malformed documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ImportMode {
@@ -19,7 +19,7 @@ pub enum ImportMode {
     Lenient,
 }
 
-/// A reader of documents that reports their errors.
+/// A reader that reads documents into rows and reports their errors.
 pub(crate) struct DocumentReader<'e> {
     pub(crate) catalog: &'e Catalog,
     pub(crate) limits: &'e Limits,
@@ -27,7 +27,7 @@ pub(crate) struct DocumentReader<'e> {
 }
 
 impl DocumentReader<'_> {
-    /// Reads a document into a row. Returns `None` if the document is rejected, and adds the error to the report.
+    /// Reads a document into a row. If the document is rejected, adds the error to the report and returns `None`.
     ///
     /// # Errors
     /// Returns the error that ends a strict import.
@@ -50,7 +50,7 @@ impl DocumentReader<'_> {
                 Err(error) => return refuse(line, error, report).map(|()| None),
             },
         };
-        // The line of an error inside a document of several lines.
+        // Returns the line of an error, which may be inside a document of several lines.
         let line_of = |error: &Error| {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line + memchr::memchr_iter(b'\n', before).count() as u64
@@ -63,7 +63,7 @@ impl DocumentReader<'_> {
         Ok(Some(text))
     }
 
-    /// Reports the errors and remarks of a complete row.
+    /// Adds the errors and remarks of a complete row to the report.
     ///
     /// # Errors
     /// Returns the error that ends a strict import.

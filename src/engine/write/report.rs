@@ -1,4 +1,4 @@
-//! The report of an import: counts, rejected documents and notes.
+//! The report of an import: counts, errors and notes.
 
 use std::fmt;
 
@@ -13,24 +13,24 @@ use crate::error::Error;
 pub enum UpsertOutcome {
     /// The `id` of the document is new.
     Stored,
-    /// The document replaced the document with the same `id`, and keeps its place in the insertion order.
+    /// The document replaced the document with the same `id`. It keeps the place of the old document in the insertion order.
     Replaced,
 }
 
-/// A rejected document, or a rejected value of an accepted one.
+/// An error of an import: a rejected document, or a rejected value of an accepted document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ImportError {
-    /// The [name](crate::engine::Import::begin_source) of the source. Empty if it has none.
+    /// The [name](crate::engine::Import::begin_source) of the source. Empty if the source has no name.
     pub source: String,
-    /// The line or row at which the document begins in the source, counted from 1. 0 if the error affects the whole source.
+    /// The line or row of the source at which the document begins, counted from 1. 0 if the error affects the complete source.
     ///
-    /// All elements of an array that is written on one line have the same line. For documents that were passed one by one, it is the
+    /// If an array is written on one line, all of its elements have the same line. If documents were passed one by one, this is the
     /// number of the document, counted from 1.
     pub line: u64,
-    /// True if the document was kept, and the field counts as absent. For line 0: the documents of the source were kept without a
-    /// column.
+    /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the
+    /// source were stored without one of its columns.
     pub kept: bool,
     /// The error. Its path and offset are relative to the document.
     pub error: Box<Error>,
@@ -72,23 +72,25 @@ impl std::error::Error for ImportError {
 pub struct ImportReport {
     /// The number of new documents.
     pub stored: u64,
-    /// The number of documents that replaced a document with the same `id`, of this import or stored before.
+    /// The number of documents that replaced a document with the same `id`. The replaced document was stored before, or came
+    /// earlier in this import.
     pub replaced: u64,
-    /// The number of documents with a rejected value, whose field counts as absent.
+    /// The number of documents that were stored without a rejected value, which counts as absent.
     pub incomplete: u64,
     /// The number of malformed documents that were skipped.
     pub skipped: u64,
     /// The errors in the order of the sources: at most 10 per document, and at most 100,000.
     #[cfg_attr(feature = "serde", serde(rename = "refusals"))]
     pub errors: Vec<ImportError>,
-    /// The number of further errors that are not listed.
+    /// The number of further errors, which are not listed.
     pub unlisted: u64,
-    /// Possible mistakes, at most 256, in the order of their first occurrence.
+    /// Notes on possible mistakes, at most 256, in the order of their first occurrence.
     #[cfg_attr(feature = "serde", serde(default))]
     pub notes: Vec<DocumentNote>,
 }
 
-/// The maximum number of errors that a report lists. Otherwise, the report on a file with only errors would be much larger than the file.
+/// The maximum number of errors that a report lists. Without a maximum, the report on a file that has only errors would be much
+/// larger than the file.
 const LISTED_REFUSALS: usize = 100_000;
 
 impl ImportReport {
@@ -100,7 +102,7 @@ impl ImportReport {
         }
     }
 
-    /// Counts the remarks on an accepted document.
+    /// Adds the remarks on an accepted document to the notes.
     #[inline]
     pub(crate) fn note(&mut self, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
         if !row.remarks().is_empty() {
@@ -116,7 +118,7 @@ impl ImportReport {
         *count += 1;
     }
 
-    /// Adds the report on later documents.
+    /// Adds the report on later documents to this report.
     pub(crate) fn append(&mut self, later: Self) {
         self.incomplete += later.incomplete;
         self.skipped += later.skipped;

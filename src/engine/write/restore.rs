@@ -1,4 +1,4 @@
-//! Restoration of engines from stored contents.
+//! Restores engines from stored contents.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -10,25 +10,27 @@ use crate::engine::handle::{Engine, EngineBuilder};
 use crate::engine::shared_state::SharedState;
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 
-/// The end of the range of batch ids, which share 64 bits with a row number. At a million writes per second, they last for nine years.
+/// The end of the range of batch ids. An id shares 64 bits with a row number. At a million writes per second, the ids last for nine
+/// years.
 const MOST_BATCH_IDS: u64 = 1 << 48;
-/// The end of the range of places. It is low enough that later writes do not overflow.
+/// The end of the range of places. It is low enough that the places of later writes do not overflow.
 const MOST_PLACES: u64 = 1 << 62;
 
-/// The contents of an engine: its batches with their live rows, the cases stored since then, and the next free numbers.
+/// The contents of an engine: its batches with their live rows, the cases that were stored afterwards, and the next free numbers.
 ///
 /// [`StagedWrite::after`](super::transaction::StagedWrite::after) returns a snapshot with these contents.
 pub(crate) struct Parts {
     pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
     /// The id of the batch that the head will become.
     pub(crate) head: BatchId,
-    /// The cases stored in the head, in order, including cases that were deleted again.
+    /// The cases stored in the head, in order, including cases that were deleted afterwards.
     pub(crate) rows: Vec<BufferedRow>,
-    /// The rows of batches or of the head that were deleted after the live rows were recorded.
+    /// The rows, in batches or in the head, that were deleted after the live rows were recorded.
     pub(crate) deleted: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
-    /// The hasher of the index that these cases replace, if there is one. Imports in progress have hashed ids with it.
+    /// The hasher of the index that is being replaced by these contents, if there is such an index. Imports in progress have hashed
+    /// ids with it.
     pub(crate) hasher: Option<foldhash::quality::RandomState>,
 }
 
@@ -37,8 +39,8 @@ impl EngineBuilder {
     /// Builds an engine with these contents.
     ///
     /// # Errors
-    /// Returns an error if the parts are inconsistent. Does not check for duplicate ids or places, or for corrupt batches. Use
-    /// [`Engine::validate`] for that.
+    /// Returns an error if the parts are inconsistent. Does not find duplicate ids, duplicate places or corrupt batches;
+    /// [`Engine::validate`] finds them.
     pub(crate) fn restore(self, parts: Parts) -> Result<Engine, String> {
         let engine = self.build();
         let (catalog, sizes) = (&engine.catalog, engine.sizes);

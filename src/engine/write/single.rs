@@ -1,4 +1,4 @@
-//! The write API of an engine: single documents, many at once, and imports.
+//! The write API of an engine: single documents, many documents at once, and imports.
 
 use super::import::Import;
 use super::pipeline::StoreDocument;
@@ -12,7 +12,7 @@ use crate::filter::utf8;
 use crate::ingest::{read_by_template, read_case, trim, trim_start};
 
 impl Engine {
-    /// Starts an import. Other writes and imports do not wait for it until it is [committed](Import::commit).
+    /// Starts an import. Other writes and imports can run until it is [committed](Import::commit).
     #[must_use]
     pub fn import(&self, mode: ImportMode) -> Import<'_> {
         Import::new(self, mode, None)
@@ -43,7 +43,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns every error that a strict import would report. Nothing is stored then.
+    /// Returns all errors that a strict import would report. Then nothing is stored.
     ///
     /// # Complexity
     /// Linear in the size of the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).
@@ -72,12 +72,12 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the error of the first malformed document, or an error if the source has another format. Nothing is stored then.
+    /// Returns the error of the first malformed document, or an error if the source has another format. Then nothing is stored.
     pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, ImportError> {
         self.import(ImportMode::Strict).commit_all(documents)
     }
 
-    /// Stores several documents, each a JSON document, all or none. Returns the outcome of each.
+    /// Stores several JSON documents: all, or none. Returns the outcome of each document.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, UpsertOutcome::{Replaced, Stored}};
@@ -90,8 +90,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the first error of the first malformed document. Its line is the number of the document, counted from 1. Nothing is stored
-    /// then.
+    /// Returns the first error of the first malformed document. The line of the error is the number of the document, counted from
+    /// 1. Then nothing is stored.
     pub fn upsert_each<D: AsRef<[u8]>>(
         &self,
         documents: impl IntoIterator<Item = D>,
@@ -112,8 +112,8 @@ impl Engine {
         Ok(outcomes)
     }
 
-    /// Deletes a document. Returns false if there is no document with this `id`. A later document with the same `id` gets a new place in
-    /// the insertion order.
+    /// Deletes a document. Returns false if there is no document with this `id`. If a document with the same `id` is stored later,
+    /// it gets a new place in the insertion order.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -144,7 +144,7 @@ impl Engine {
         deleted
     }
 
-    /// Reads one document like a strict import. Returns its text.
+    /// Reads one document in the same way as a strict import. Returns its text.
     pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
         let bytes = trim(document);
         // Offsets in errors refer to the whole `document`.
@@ -163,7 +163,7 @@ impl Engine {
     pub(crate) fn read_text<'a>(&self, text: &'a str, row: &mut Row<'a>) -> Result<(), Error> {
         match self.template.try_lock() {
             Ok(mut template) => read_by_template(text, &self.catalog, &self.limits, &mut template, row),
-            // Another thread uses the template.
+            // Another thread uses the template, so this thread uses the strict parser.
             Err(_) => read_case(text, &self.catalog, &self.limits, row),
         }
     }

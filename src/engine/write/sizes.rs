@@ -1,6 +1,6 @@
-//! The sizes of batches, by which an engine treats them differently.
+//! The row counts at which an engine treats batches differently: heads, indexed batches, and classes for merges.
 
-/// The sizes of batches, all derived from the size of a full batch.
+/// The sizes of batches. All of them are derived from the size of a full batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     /// The number of rows of a full batch.
@@ -23,10 +23,11 @@ impl Sizes {
         live_rows >= (self.batch / 16).max(1)
     }
 
-    /// Returns the classes of batches that are merged, each as `(most, enough)`.
+    /// Returns the classes of batches that are merged. Each class is a pair `(most, enough)` of row counts.
     ///
-    /// A batch belongs to the first class whose `most` exceeds its number of live rows. If the batches of a class together have at least
-    /// `enough` rows, deleted ones included, they are merged even if they are few. A batch that is at least half full belongs to no class.
+    /// A batch belongs to the first class whose `most` is greater than the batch's number of live rows. The batches of a class are
+    /// merged if they have at least `enough` rows together, deleted rows included, even if there are only a few of them. A batch
+    /// that is at least half full belongs to no class.
     pub(super) fn classes(self) -> [(usize, usize); 3] {
         let enough = self.batch / 8;
         [(self.batch / 64, enough), (self.batch / 16, enough), ((self.batch / 2).max(1), self.batch + 1)]

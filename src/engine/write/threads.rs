@@ -1,7 +1,7 @@
-//! Threads of an import, and the queue of their tasks.
+//! The threads of an import, and the queue of their tasks.
 //!
-//! A write holds the writer lock. While a rayon thread waits, it may run other tasks of its pool. Such a task could be another write, which
-//! would wait for the lock that its own thread holds. So these threads do not belong to a rayon pool.
+//! A write holds the writer lock. While a rayon thread waits, it may run other tasks of its pool. If such a task were another
+//! write, it would wait for the lock that its own thread holds. So the threads of an import do not belong to a rayon pool.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 pub(crate) use std::thread::{Scope, scope};
 
-/// The maximum number of threads of an import. Each has one group of documents in memory.
+/// The maximum number of threads of an import. Each thread has one group of documents in memory.
 pub(crate) const MOST_WORKERS: usize = 8;
 
 /// Returns the number of worker threads: the size of the current rayon pool, but at most [`MOST_WORKERS`].
@@ -23,13 +23,13 @@ pub(crate) fn available_workers() -> usize {
     threads.clamp(1, MOST_WORKERS)
 }
 
-/// A spawner of tasks, on threads that end within `'s`.
+/// A type that starts tasks on threads that end within `'s`.
 pub(crate) trait Spawn<'s>: Copy {
     /// Starts a task on a new thread. If the system has no more threads, runs the task on this thread.
     fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
 }
 
-/// A spawner of tasks, on threads that may outlive the import.
+/// A type that starts tasks on threads that may outlive the import.
 #[derive(Clone, Copy)]
 pub(crate) struct Detached;
 
@@ -66,7 +66,7 @@ enum State<'s, R> {
 }
 
 impl<R> Task<'_, R> {
-    /// Waits for the result, which is always `Some`.
+    /// Waits for the result, which is always `Some`. If the task panicked, resumes its panic.
     fn finish(self) -> Option<R> {
         match self.0 {
             State::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
@@ -76,9 +76,9 @@ impl<R> Task<'_, R> {
     }
 }
 
-/// A queue of tasks. Results are returned in the order in which the tasks were started.
+/// A queue of tasks, which returns results in the order in which the tasks were started.
 ///
-/// At most [`workers`](Self::workers) tasks run concurrently. The other tasks wait on their threads.
+/// At most [`workers`](Self::workers) tasks run concurrently. Other tasks wait on their threads for a permit.
 pub(crate) struct Queue<'s, R> {
     tasks: VecDeque<Task<'s, std::thread::Result<R>>>,
     semaphore: Arc<Semaphore>,
@@ -104,13 +104,14 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         let semaphore = Arc::clone(&self.semaphore);
         let task = spawn.start(move || {
             let _permit = semaphore.take();
-            // A panic of a task whose result is not needed must not panic its scope.
+            // If a task panics and its result is not needed, its scope must not panic.
             catch_unwind(AssertUnwindSafe(work))
         });
         self.tasks.push_back(task);
     }
 
-    /// Waits for the oldest task if there are more tasks than workers. The caller must call this before it starts another task.
+    /// If there are more tasks than workers, waits for the oldest task and returns its result. The caller must call this before it
+    /// starts another task.
     pub(crate) fn next_if_full(&mut self) -> Option<R> {
         if self.tasks.len() > self.workers { self.next() } else { None }
     }
@@ -128,17 +129,17 @@ impl<'s, R: Send + 's> Queue<'s, R> {
     }
 }
 
-/// A semaphore that limits the number of working threads.
+/// A semaphore that limits the number of threads that work at the same time.
 pub(crate) struct Semaphore {
     left: Mutex<usize>,
     released: Condvar,
 }
 
-/// A permit of a [`Semaphore`], which is returned on drop.
+/// A permit of a [`Semaphore`]. Dropping it returns it to the semaphore.
 pub(crate) struct Permit<'s>(&'s Semaphore);
 
 impl Semaphore {
-    /// Creates a semaphore with `threads` permits, at least one.
+    /// Creates a semaphore with `threads` permits, but at least one permit.
     pub(crate) fn new(threads: usize) -> Self {
         Self { left: Mutex::new(threads.max(1)), released: Condvar::new() }
     }

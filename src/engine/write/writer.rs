@@ -1,4 +1,4 @@
-//! The state of the writer in addition to the snapshot. Only the write in progress accesses it.
+//! The state that a write needs in addition to the snapshot. Only the write in progress accesses it.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::batch::{Batch, BufferedRow, MAX_ROWS};
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View, row_number};
 use crate::index::KeyWork;
 
-/// The state of an engine that one write leaves to the next.
+/// The state that each write leaves to the next write.
 #[derive(Default)]
 pub(crate) struct Writer {
     /// The place of the next new case: its insertion-order number.
@@ -19,7 +19,7 @@ pub(crate) struct Writer {
     pub(crate) next_batch: u64,
     /// The live rows of uncovered batches and of the head, by id.
     pub(crate) uncovered: Locations,
-    /// The cases stored in the head, by row number, including cases that were deleted again.
+    /// The cases stored in the head, by row number, including cases that were deleted afterwards.
     pub(crate) head: Vec<Arc<BufferedRow>>,
     /// The rows of covered batches that were deleted since the head was last sealed.
     pub(crate) deleted: Vec<StoredAddr>,
@@ -27,12 +27,13 @@ pub(crate) struct Writer {
     pub(crate) merge: Option<Merge>,
     /// The work in progress on the keys of the index.
     pub(crate) keys: Option<KeyWork>,
-    /// The source batches of finished merges, which later writes [free](Self::free) one at a time.
+    /// The source batches of finished merges. Later writes [free](Self::free) them one at a time.
     pub(crate) obsolete: Vec<Arc<Batch>>,
 }
 
 impl Writer {
-    /// Removes obsolete batches for the caller to free: one batch, or more if together they have more rows than a full batch.
+    /// Removes obsolete batches from the list and returns them, so that the caller frees their memory. Removes one batch, or more
+    /// batches if the list has more rows than a full batch.
     pub(crate) fn free(&mut self) -> Vec<Arc<Batch>> {
         let mut rows: usize = self.obsolete.iter().map(|batch| batch.rows()).sum();
         let mut freed = Vec::new();
@@ -49,7 +50,7 @@ impl Writer {
             .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.deleted.contains(at)))
     }
 
-    /// Like [`find`](Self::find), but uses `covered`, the result of an earlier look-up in the base of the snapshot.
+    /// Returns the same row as [`find`](Self::find), given `covered`, the result of an earlier look-up in the base of the snapshot.
     pub(crate) fn find_known<'i>(
         &self,
         snapshot: &Snapshot,
@@ -133,8 +134,8 @@ impl Writer {
     }
 }
 
-/// A hash table from ids to rows of uncovered batches. The rows contain the ids. An entry keeps the hash, so that growing the table reads
-/// no ids.
+/// A hash table from ids to rows of uncovered batches. The table does not store ids, because the rows contain them. An entry keeps
+/// the hash of its id, so that growing the table does not read ids.
 #[derive(Default)]
 pub(crate) struct Locations(HashTable<Location>);
 

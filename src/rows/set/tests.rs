@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// Returns sets of rows of a batch: multiples of a step, no row, a range, the last row, and pseudo-random rows.
+/// Returns sample sets of rows: multiples of a step, no row, a range, the last row, and pseudo-random rows.
 fn models(rows: usize) -> Vec<BTreeSet<usize>> {
     let mut models: Vec<BTreeSet<usize>> =
         [1, 2, 3, 70].iter().map(|step| (0..rows).filter(|row| row % step == step - 1).collect()).collect();

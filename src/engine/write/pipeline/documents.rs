@@ -1,4 +1,4 @@
-//! The group stage for documents: collects the documents of one batch.
+//! The group stage of an import of documents: collects the documents of one batch.
 
 use std::sync::Arc;
 
@@ -7,52 +7,52 @@ use crate::batch::{BatchBuilder, Row};
 use crate::error::Error;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// The size in bytes at which a group of documents ends, even if it has few documents.
+/// The size, in bytes, at which a group of documents ends, even if it has few documents.
 const GROUP_BYTES: usize = 1 << 27;
 
-/// A collector of documents into groups.
+/// A collector that divides documents into groups.
 pub(super) struct Documents<'t> {
     group: Option<DocumentGroup<'t>>,
     source: Arc<str>,
-    /// The bytes that the caller keeps. Documents that are slices of them are not copied.
+    /// The bytes that the caller keeps in memory. Documents that are slices of these bytes are not copied.
     borrowed: &'t [u8],
     /// The maximum number of rows of a group.
     group_rows: usize,
-    /// The text buffers of stored groups, for reuse.
+    /// The text buffers of groups that have been stored. They are reused.
     spare: Vec<Vec<u8>>,
     most_spare: usize,
 }
 
-/// The documents of one batch.
+/// A group of documents, which become one batch.
 #[derive(Default)]
 pub(super) struct DocumentGroup<'t> {
-    /// The batch to continue, with its first rows.
+    /// The batch that the group continues, with its first rows.
     filling: Option<Box<BatchBuilder>>,
-    /// The documents that were copied.
+    /// The documents that were copied, concatenated.
     text: Vec<u8>,
     text_bytes: usize,
-    /// The sources of the documents, each with the index of its first document.
+    /// The sources of the documents, each with the index of its first document in the group.
     sources: Vec<(usize, Arc<str>)>,
     pending: Vec<PendingDocument<'t>>,
-    /// The number of the first document, if the engine does not keep documents itself.
+    /// The number of the first document, if documents are stored outside the engine.
     first_number: u64,
 }
 
-/// A document that is not read yet.
+/// A document that has not been read yet.
 struct PendingDocument<'t> {
     line: u64,
-    /// The document, or the error of a document that could not be split.
+    /// The document, or the error of splitting it from the source.
     text: Result<Text<'t>, Box<Error>>,
 }
 
 impl<'t> Documents<'t> {
-    /// Creates a collector without documents. `group_rows` is the maximum number of rows of a group.
+    /// Creates an empty collector. `group_rows` is the maximum number of rows of a group.
     pub(super) fn new(group_rows: usize, workers: usize) -> Self {
         let (group, source, borrowed) = (None, Arc::from(""), [].as_slice());
         Self { group, source, borrowed, group_rows, spare: Vec::new(), most_spare: workers }
     }
 
-    /// Creates a collector without documents, for documents that may be slices of `borrowed`. It continues the source of `self`.
+    /// Creates an empty collector for documents that may be slices of `borrowed`. It continues the source of `self`.
     pub(super) fn over<'b>(&self, borrowed: &'b [u8]) -> Documents<'b> {
         let source = Arc::clone(&self.source);
         Documents { source, borrowed, ..Documents::new(self.group_rows, self.most_spare) }
@@ -72,10 +72,10 @@ impl<'t> Documents<'t> {
         self.group = Some(DocumentGroup { filling: Some(filling), ..DocumentGroup::default() });
     }
 
-    /// Chooses the number of rows of a group so that `workers` threads share about `documents` documents evenly. This matters if the
-    /// documents fill few batches.
+    /// Sets the number of rows of a group so that `workers` threads share about `documents` documents evenly. This matters if the
+    /// documents fill only a few batches.
     ///
-    /// Batches are at least half full.
+    /// The number of rows is chosen so that batches are at least half full.
     pub(super) fn share(&mut self, documents: usize, workers: usize, batch_rows: usize) {
         let most = documents.checked_div(batch_rows / 2).unwrap_or(documents);
         let batches = documents.div_ceil(batch_rows);
@@ -83,9 +83,9 @@ impl<'t> Documents<'t> {
         self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
     }
 
-    /// Adds a document. Returns its group if the group is now full.
+    /// Adds a document. If its group is now full, returns the group.
     ///
-    /// `number` is the number of the document, if the engine does not keep documents itself.
+    /// `number` is the number of the document, if documents are stored outside the engine.
     pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
         let Self { group, source, borrowed, group_rows, spare, .. } = self;
         let open = group.get_or_insert_with(|| DocumentGroup {
@@ -104,7 +104,7 @@ impl<'t> Documents<'t> {
         self.group.take()
     }
 
-    /// Keeps a text buffer for a later group.
+    /// Keeps a text buffer, so that a later group can reuse it.
     pub(super) fn recycle(&mut self, mut text: Vec<u8>) {
         text.clear();
         if self.spare.len() < self.most_spare {
@@ -119,7 +119,8 @@ impl<'t> DocumentGroup<'t> {
             self.text_bytes += bytes.len();
             part_of(bytes, borrowed).map_or_else(|| self.copy(bytes), Text::Borrowed)
         });
-        // All documents of a source share one reference. An atomic count per document would slow the threads down.
+        // All documents of a source share one reference to its name. An atomic reference count for each document would slow the
+        // threads down.
         if self.sources.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, source)) {
             self.sources.push((self.pending.len(), Arc::clone(source)));
         }
@@ -137,7 +138,7 @@ impl<'t> DocumentGroup<'t> {
         known + self.pending.len() >= rows || self.text_bytes >= GROUP_BYTES
     }
 
-    /// Reads the documents into batches.
+    /// Reads the documents of the group into batches.
     pub(super) fn build(self, settings: Settings) -> BuiltGroup<'t> {
         let Self { filling, text, text_bytes, sources, pending, first_number } = self;
         let mut cases = GroupBuilder::new(settings, filling, first_number, pending.len(), text_bytes);

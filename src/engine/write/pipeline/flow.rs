@@ -1,4 +1,4 @@
-//! The combination of the stages: all on one thread, or with workers for the build stage.
+//! Connects the stages of an import: all on one thread, or with worker threads for the build stage.
 
 use super::documents::{DocumentGroup, Documents};
 use super::group::{BuiltGroup, Settings};
@@ -10,31 +10,31 @@ use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, s
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{FileFault, Piece};
 
-/// The number of cases from which an import uses workers.
+/// The minimum number of cases for which an import uses worker threads.
 const WORTH_WORKERS: usize = 1024;
 
-/// The reason why a source was not read to its end.
-pub(crate) enum Stop {
-    /// The error of a document.
+/// The error that ended the reading of a source.
+pub(crate) enum SourceError {
+    /// An error of a document, which ends the import.
     Refused(Box<ImportError>),
-    /// An error of the file.
+    /// An error of the file itself, such as a missing bracket.
     File(FileFault),
 }
 
-impl From<FileFault> for Stop {
+impl From<FileFault> for SourceError {
     fn from(fault: FileFault) -> Self {
         Self::File(fault)
     }
 }
 
-impl From<Box<ImportError>> for Stop {
+impl From<Box<ImportError>> for SourceError {
     fn from(refusal: Box<ImportError>) -> Self {
         Self::Refused(refusal)
     }
 }
 
-/// A function that takes the pieces of a source.
-pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
+/// A function that receives the pieces of a source, which are mostly documents.
+pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), SourceError> + 's;
 
 /// The state of an import in progress, except its splitter.
 pub(crate) struct Pipeline<'e> {
@@ -42,7 +42,7 @@ pub(crate) struct Pipeline<'e> {
     stages: Stages<'static, 'static, Detached>,
 }
 
-/// The stages between splitter and store. Documents have the lifetime `'t`, and workers end within `'s`.
+/// The stages between the splitter and the store. Documents have the lifetime `'t`, and worker threads end within `'s`.
 struct Stages<'t, 's, S> {
     documents: Documents<'t>,
     queue: Queue<'s, BuiltGroup<'t>>,
@@ -50,7 +50,7 @@ struct Stages<'t, 's, S> {
 }
 
 impl<'e> Pipeline<'e> {
-    /// Creates the pipeline of an import. `documents` is the destination of the documents of an engine that numbers them.
+    /// Creates the pipeline of an import. `documents` is the destination of documents that are stored outside the engine.
     pub(crate) fn new(engine: &'e Engine, mode: ImportMode, documents: Option<StoreDocument<'e>>) -> Self {
         let workers = available_workers();
         let stages = Stages {
@@ -80,7 +80,7 @@ impl<'e> Pipeline<'e> {
         self.stages.documents.source(name);
     }
 
-    /// Returns the number of groups that are built concurrently. The number is 1 without workers.
+    /// Returns the number of groups that are built concurrently. Returns 1 if no worker threads are used.
     #[cfg(feature = "arrow")]
     pub(super) fn workers(&self) -> usize {
         self.stages.queue.workers()
@@ -89,23 +89,23 @@ impl<'e> Pipeline<'e> {
     /// Imports the documents that `split` finds. An unfinished group is kept for the next call.
     ///
     /// # Errors
-    /// Returns the first error that ends the import, if it is already known, or the error of the file.
+    /// Returns the first error that ends the import, if this error is already known, or the error of the file.
     pub(crate) fn push(
         &mut self,
-        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), SourceError>,
+    ) -> Result<(), SourceError> {
         self.stages.run(&mut self.store, 0, split)
     }
 
-    /// Imports the documents that `split` finds in `bytes`. `bytes` is the whole import, and the documents borrow from it.
+    /// Imports the documents that `split` finds in `bytes`, which are all bytes of the import. The documents borrow from `bytes`.
     ///
     /// # Errors
     /// Returns the first error that ends the import.
     pub(crate) fn push_all(
         &mut self,
         bytes: &[u8],
-        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), SourceError>,
+    ) -> Result<(), SourceError> {
         let Self { store, stages: Stages { documents, queue, .. } } = self;
         scope(|spawn| {
             let (documents, queue) = (documents.over(bytes), Queue::new(queue.workers()));
@@ -123,34 +123,35 @@ impl<'e> Pipeline<'e> {
         self.stages.drain(&mut self.store)
     }
 
-    /// Returns the transaction and the report. All documents must have been stored.
+    /// Returns the transaction and the report. The caller must have stored all documents before.
     pub(crate) fn into_parts(self) -> (WriteTxn<'e>, ImportReport) {
         (self.store.txn, self.store.report)
     }
 }
 
 impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
-    /// Processes the pieces that `split` finds. `rest` is the size of all further pieces, or 0 if it is unknown.
+    /// Processes the pieces that `split` finds. `rest` is the total size, in bytes, of the pieces that follow, or 0 if it is
+    /// unknown.
     fn run(
         &mut self,
         store: &mut CaseStore<'_>,
         mut rest: usize,
-        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), SourceError>,
+    ) -> Result<(), SourceError> {
         let outcome = split(&mut |piece| {
             let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
             self.take(store, piece, rest)?;
             rest = rest.saturating_sub(size);
             Ok(())
         });
-        // A document before the error of the file may have an error, which is reported first.
-        if let Err(Stop::File(_)) = outcome {
+        // A document before the file error may have an error of its own, which must be reported first.
+        if let Err(SourceError::File(_)) = outcome {
             self.drain(store)?;
         }
         outcome
     }
 
-    /// Stores a document immediately, or adds it to the group.
+    /// Stores a document immediately, or adds it to the current group.
     fn take(
         &mut self,
         store: &mut CaseStore<'_>,
@@ -164,7 +165,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             let Some(filling) = store.txn.take_filling(WORTH_WORKERS) else {
                 return store.read(piece);
             };
-            // Estimates the number of documents from the first ones.
+            // This estimates the number of further documents from the size of the first ones.
             let known = filling.rows();
             let more = rest.saturating_mul(known).checked_div(filling.document_bytes()).unwrap_or(0);
             if more > 0 {
@@ -183,7 +184,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
         Ok(())
     }
 
-    /// Starts the build of a group on a worker.
+    /// Starts the build of a group on a worker thread.
     fn start(&mut self, store: &CaseStore<'_>, group: DocumentGroup<'t>) {
         let settings = Settings::new(store.txn.engine(), store.mode);
         self.queue.start(self.spawn, move || group.build(settings));
@@ -194,7 +195,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
         if let Some(group) = self.documents.take() {
             self.start(store, group);
         }
-        // No group follows soon, so the buffers are not kept.
+        // No group follows soon, so the text buffers are not kept.
         while let Some(built) = self.queue.next() {
             store.push_group(built)?;
         }

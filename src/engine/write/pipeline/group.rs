@@ -1,4 +1,4 @@
-//! The build stage: a worker fills batches with the cases of one group.
+//! The build stage of an import: a worker thread fills batches with the cases of one group.
 
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -14,7 +14,7 @@ use crate::engine::write::sizes::Sizes;
 use crate::ingest::trim;
 use crate::limits::Limits;
 
-/// The settings of the engine and of the import, for a worker. They hold no snapshot.
+/// The settings of the engine and of the import, for a worker thread. They hold no snapshot.
 pub(super) struct Settings {
     pub(super) catalog: Catalog,
     pub(super) limits: Limits,
@@ -22,7 +22,7 @@ pub(super) struct Settings {
     sizes: Sizes,
     keep: Keep,
     hasher: foldhash::quality::RandomState,
-    /// The base when the group was started. If another write replaced it, the transaction looks the ids up again.
+    /// The base at the time when the group was started. If another write has replaced it, the transaction looks the ids up again.
     base: Weak<View>,
 }
 
@@ -52,9 +52,9 @@ pub(super) struct KeptDocument<'t> {
 }
 
 impl KeptDocument<'_> {
-    /// Returns the document without surrounding whitespace. `copied` is the text of its group.
+    /// Returns the document without surrounding whitespace. `copied` is the text buffer of its group.
     pub(super) fn text<'s>(&'s self, copied: &'s [u8]) -> Option<&'s str> {
-        // The document was read as a case, so it is UTF-8.
+        // The document has already been read as a case, so it is valid UTF-8.
         std::str::from_utf8(trim(self.text.bytes(copied))).ok()
     }
 }
@@ -64,7 +64,7 @@ impl KeptDocument<'_> {
 pub(super) enum Text<'t> {
     /// A slice of bytes that the caller keeps until the import ends.
     Borrowed(&'t [u8]),
-    /// A range of the text of the document's group.
+    /// A range of the text buffer of the document's group.
     Copied(Range<usize>),
 }
 
@@ -77,13 +77,13 @@ impl Text<'_> {
     }
 }
 
-/// A sealed batch. Its rows have no places yet, except the first `known` rows.
+/// A sealed batch. Only its first `known` rows have places yet.
 pub(super) struct BuiltBatch<'t> {
     pub(super) batch: Batch,
     /// The number of rows at its start that the transaction has already registered.
     pub(super) known: usize,
     pub(super) lookup: Lookup,
-    /// The document of each further row. Empty if the engine keeps or drops documents itself.
+    /// The document of each row after the first `known` rows. Empty unless documents are stored outside the engine.
     pub(super) documents: Vec<KeptDocument<'t>>,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct BuiltGroup<'t> {
     pub(super) report: ImportReport,
     /// The error that ends the import after this group.
     pub(super) failed: Option<Box<ImportError>>,
-    /// The text that [`Text::Copied`] refers to.
+    /// The text buffer that [`Text::Copied`] refers to.
     pub(super) text: Vec<u8>,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct GroupBuilder<'t> {
 impl<'t> GroupBuilder<'t> {
     /// Creates a builder for a group with about `rows` rows and `text_bytes` bytes of documents. Both are estimates.
     ///
-    /// `filling` is the batch to continue, if there is one. `first_number` is the number of the first document.
+    /// `filling` is the batch to continue, if there is such a batch. `first_number` is the number of the first document.
     pub(super) fn new(
         settings: Settings,
         filling: Option<Box<BatchBuilder>>,
@@ -139,14 +139,14 @@ impl<'t> GroupBuilder<'t> {
         }
     }
 
-    /// Returns the number of the next document, which may turn out to be malformed, and advances it.
+    /// Returns the number of the next document, and increments the counter. The document may turn out to be malformed.
     pub(super) fn take_number(&mut self) -> u64 {
         let number = self.next_number;
         self.next_number = number.saturating_add(1);
         number
     }
 
-    /// Adds the case of a row, with its document. `text` returns the location of the document.
+    /// Adds the case of a row, with its document. The function `text` returns the location of the document.
     pub(super) fn push(
         &mut self,
         row: &Row<'_>,
@@ -164,11 +164,11 @@ impl<'t> GroupBuilder<'t> {
                 Document::Number { number, size_bytes: document.len() }
             }
         };
-        // The transaction sets the place when it knows which ids exist.
+        // The transaction sets the place later, when it knows which ids exist.
         self.filling.push(row, stored, 0);
     }
 
-    /// Seals the batch being filled, and looks up its ids and keys.
+    /// Seals the batch that is being filled, and looks up its ids and keys.
     fn seal(&mut self) {
         if self.filling.rows() == 0 {
             return;
@@ -180,7 +180,7 @@ impl<'t> GroupBuilder<'t> {
         self.batches.push(BuiltBatch { batch, known, lookup, documents });
     }
 
-    /// Ends the group. `text` is the text of its documents, `failed` the error that ends the import.
+    /// Ends the group. `text` is the text buffer of its documents. `failed` is the error that ends the import.
     pub(super) fn finish(mut self, text: Vec<u8>, failed: Option<Box<ImportError>>) -> BuiltGroup<'t> {
         // A failed import stores no batch.
         if failed.is_none() {

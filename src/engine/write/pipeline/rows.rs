@@ -1,4 +1,4 @@
-//! Imports of sources that consist of rows: Parquet files and record batches.
+//! Imports sources that consist of rows: Parquet files and record batches.
 
 use super::flow::Pipeline;
 use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
@@ -10,14 +10,14 @@ use crate::engine::write::threads::{Queue, scope};
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// The destination of the rows of a group: the batch of a worker, or the transaction.
+/// The destination of the rows of a group: the batch of a worker thread, or the transaction.
 pub(crate) trait Cases {
     fn catalog(&self) -> &Catalog;
 
     /// Returns the limits of documents.
     fn limits(&self) -> &Limits;
 
-    /// Counts the bytes of a row for the [bound](RowBound) of its source.
+    /// Adds the bytes of a row to the count for the [bound](RowBound) of its source.
     ///
     /// # Errors
     /// Returns an error if the rows counted so far exceed the bound.
@@ -29,13 +29,13 @@ pub(crate) trait Cases {
     /// Returns an error that ends the import.
     fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), ImportError>;
 
-    /// Rejects a row that is not a case.
+    /// Rejects a row that does not contain a valid case.
     ///
     /// # Errors
     /// Returns the error of the row, if it ends the import.
     fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError>;
 
-    /// Returns the error of a source whose rest cannot be read.
+    /// Returns the error for a source if the rest of the source cannot be read.
     fn fail(&self, line: u64, error: Error) -> ImportError;
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct RowGroup<G> {
     pub(crate) group: G,
 }
 
-/// The maximum number of bytes that the rows of one source may [count](Cases::count), and the error for a source that exceeds it.
+/// The maximum number of bytes that the rows of one source may [count](Cases::count), and the error if the source exceeds it.
 #[derive(Clone, Copy)]
 pub(crate) struct RowBound {
     pub(crate) bytes: u64,
@@ -54,7 +54,7 @@ pub(crate) struct RowBound {
 }
 
 impl RowBound {
-    /// Subtracts the bytes of a row from the bound. Returns an error if they exceed it.
+    /// Subtracts the bytes of a row from the remaining bytes. Returns an error if the row has more bytes than remain.
     fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), ImportError> {
         let left = self.bytes.checked_sub(bytes);
         self.bytes = left.ok_or_else(|| ImportError::new(source, line, (self.too_much)()))?;
@@ -63,12 +63,12 @@ impl RowBound {
 }
 
 impl Pipeline<'_> {
-    /// Returns the minimum number of rows per group: the size of a batch if worker threads are used, otherwise 1.
+    /// Returns the minimum number of rows of a group: the size of a batch if worker threads are used, otherwise 1.
     pub(crate) fn rows_at_once(&self) -> usize {
         if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
     }
 
-    /// Reports a column that is not a field. The cases are kept without it.
+    /// Reports a column that is not a field. The cases are stored without it.
     ///
     /// # Errors
     /// Returns the first error of an earlier source that ends the import.
@@ -79,13 +79,13 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Imports all row groups of a source. `read` reads one group. It also takes the line of the first row, and the destination of the
-    /// cases.
+    /// Imports all row groups of a source. The function `read` reads one group. Its other arguments are the line of the group's
+    /// first row, and the destination of the cases.
     ///
-    /// A source with one group is read on this thread, so that many small sources share a batch.
+    /// A source with only one group is read on this thread, so that many small sources share a batch.
     ///
     /// # Errors
-    /// Returns the first error that ends the import, in the order of the source.
+    /// Returns the first error, in the order of the source, that ends the import.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         mut groups: impl Iterator<Item = RowGroup<G>>,
@@ -129,16 +129,16 @@ impl Pipeline<'_> {
     }
 }
 
-/// A group of rows that a worker built.
+/// A group of rows that a worker thread has built.
 struct BuiltRows {
     group: BuiltGroup<'static>,
     first_line: u64,
-    /// The size in bytes of each row, up to and including the last row of the group.
+    /// The size in bytes of each row of the group that was read.
     bytes: Vec<u64>,
 }
 
 impl CaseStore<'_> {
-    /// Stores the cases of a group of rows. Checks the bound row by row, like an import on one thread.
+    /// Stores the cases of a group of rows. Checks the bound row by row, as an import on one thread does.
     fn push_rows(&mut self, built: BuiltRows, bound: &mut RowBound) -> Result<(), ImportError> {
         for (line, bytes) in (built.first_line..).zip(built.bytes) {
             bound.take(&self.source, line, bytes)?;
@@ -183,20 +183,20 @@ impl Cases for StoredCases<'_, '_> {
     }
 }
 
-/// A destination that adds rows to the batches of a worker.
+/// A destination that adds rows to the batches of a worker thread.
 struct GroupCases {
     builder: GroupBuilder<'static>,
     source: Box<str>,
-    /// The documents, if the engine does not keep them itself.
+    /// The documents, concatenated, if they are stored outside the engine.
     text: Vec<u8>,
     first_line: u64,
     bytes: Vec<u64>,
-    /// The bound of the source when the group was started. Only the rows of the group are subtracted from it.
+    /// The bound of the source at the time when the group was started. Only the rows of this group are subtracted from it.
     bound: RowBound,
 }
 
 impl GroupCases {
-    /// Starts the next group of a source, with the batch that the transaction was filling.
+    /// Starts the next group of a source. It continues the batch that the transaction is filling.
     fn new(store: &mut CaseStore<'_>, rows: usize, first_line: u64, bound: RowBound) -> Self {
         let settings = Settings::new(store.txn.engine(), store.mode);
         let filling: Option<Box<BatchBuilder>> = store.txn.take_filling(0);

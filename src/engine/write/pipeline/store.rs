@@ -1,4 +1,4 @@
-//! The store stage: adds cases to the write transaction, in order.
+//! The store stage of an import: adds cases to the write transaction, in order.
 
 use super::group::BuiltGroup;
 use crate::batch::{Document, Row};
@@ -8,7 +8,7 @@ use crate::engine::write::report::{ImportError, ImportReport};
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// The destination of documents that the engine does not keep itself. Documents are numbered from 0, and passed in the order of their
+/// The destination of documents that are stored outside the engine. Documents are numbered from 0, and passed in the order of their
 /// numbers.
 pub(crate) struct StoreDocument<'e> {
     next: u64,
@@ -29,16 +29,16 @@ impl<'e> StoreDocument<'e> {
     }
 }
 
-/// The cases of an import, which no search sees yet, and their report.
+/// The cases of an import, which no search can see yet, and the report of the import.
 pub(super) struct CaseStore<'e> {
     pub(super) mode: ImportMode,
     pub(super) txn: WriteTxn<'e>,
     documents: Option<StoreDocument<'e>>,
     pub(super) source: Box<str>,
     pub(super) report: ImportReport,
-    /// The buffers of the last row that was read on this thread, for reuse.
+    /// The memory of the last row that was read on this thread. It is reused.
     spare: Row<'static>,
-    /// The template of the documents that are read on this thread.
+    /// The document template of the documents that are read on this thread.
     template: DocumentTemplate,
 }
 
@@ -61,7 +61,7 @@ impl<'e> CaseStore<'e> {
         DocumentReader { catalog: &engine.catalog, limits: &engine.limits, mode: self.mode }
     }
 
-    /// Reserves `count` document numbers, and returns the first number. Returns 0 if the engine keeps or drops documents itself.
+    /// Reserves `count` document numbers, and returns the first number. Returns 0 if documents are not stored outside the engine.
     pub(super) fn take_numbers(&mut self, count: u64) -> u64 {
         let Some(documents) = &mut self.documents else { return 0 };
         let number = documents.next;
@@ -88,7 +88,7 @@ impl<'e> CaseStore<'e> {
     /// Stores the case of a row.
     ///
     /// # Errors
-    /// Returns an error if the engine cannot hold another batch. This ends an import in either mode.
+    /// Returns an error if the engine cannot hold another batch. This error ends the import in both modes.
     pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<ImportError>> {
         let number = self.take_numbers(1);
         let document = match self.documents {
@@ -104,7 +104,7 @@ impl<'e> CaseStore<'e> {
         Ok(())
     }
 
-    /// Stores the cases of a group that a worker built. Returns the text buffer of the group.
+    /// Stores the cases of a group that a worker thread has built. Returns the text buffer of the group.
     ///
     /// # Errors
     /// Returns the error that ended the import in this group, or an error if the engine cannot hold another batch.

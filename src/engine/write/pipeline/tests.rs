@@ -1,4 +1,4 @@
-//! Tests of imports of many cases, on several threads and on one.
+//! Tests imports of many cases, on several threads and on one thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::engine::{Engine, ImportMode, UpsertOutcome};
 use crate::filter::{Filter, SearchRequest};
 use crate::ingest::Piece;
 
-/// Returns the lines of `count` cases. Every ninth case replaces an earlier case, and some have whitespace around them.
+/// Returns `count` cases, one on each line. Every ninth case replaces an earlier case. Some cases have whitespace around them.
 fn lines(count: u32) -> String {
     let line = |n: u32| {
         let id = if n % 9 == 8 { n / 2 } else { n };
@@ -57,7 +57,7 @@ fn an_import_stores_the_same_on_any_number_of_threads() {
                 let bad = format!("{text}{{\"id\":7}}\n{text}");
                 let refusal = engine(rows).upsert_many(bad.as_bytes()).unwrap_err();
                 assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
-                // The first error is reported, although the file is also cut off later.
+                // The first error is reported, although the file also ends in the middle of a document later.
                 let listed = text.trim_end().replace('\n', ",\n");
                 let broken = format!("[{listed},\n{{\"id\":7}},\n{listed}");
                 let refusal = engine(rows).upsert_many(broken.as_bytes()).unwrap_err();
@@ -79,8 +79,8 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
         let engine = Engine::new(Catalog::cases());
         let mut import = engine.import(ImportMode::Lenient);
         let text = lines(1500);
-        // Errors in the last document of a source, the first document of the next, the only document of another, and a document in the
-        // middle.
+        // The errors are in four documents: the last document of a source, the first document of the next source, the only document
+        // of another source, and a document in the middle.
         let sources = [
             ("a", format!("{text}{{\"id\":7}}\n"), 1501),
             ("b", format!("{{\"id\":7}}\n{text}"), 1),
@@ -121,7 +121,7 @@ fn workers_of_a_dropped_import_hold_no_snapshot() {
 fn an_import_sees_small_writes_since_the_head_was_sealed() {
     let text = lines(5000);
     let small_writes = |engine: &Engine| {
-        // Replaced, then deleted; deleted; replaced.
+        // Case 3007 is replaced and then deleted, case 3009 is deleted, case 3011 is replaced, and case 6001 is new.
         assert_eq!(engine.upsert(br#"{"id":"3007","name":"small"}"#).unwrap(), UpsertOutcome::Replaced);
         assert!(engine.delete("3007") && engine.delete("3009"));
         assert_eq!(engine.upsert(br#"{"id":"3011","name":"small"}"#).unwrap(), UpsertOutcome::Replaced);
@@ -144,8 +144,8 @@ fn an_import_sees_small_writes_since_the_head_was_sealed() {
     });
 }
 
-/// While a rayon thread waits, it may run other tasks of its pool. A large write must not run another write in this way, because the other
-/// write would wait for it.
+/// While a rayon thread waits, it may run other tasks of its pool. A large write must not run another write in this way, because
+/// the other write would wait for the large write.
 #[test]
 fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
     let (done, is_done) = std::sync::mpsc::channel();
@@ -156,7 +156,7 @@ fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
         let write = |id: &str| assert!(engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()).is_ok());
         let many = || assert!(engine.upsert_many(text.as_bytes()).is_ok());
         let few = || {
-            // By then, the third thread works on a part of the large write.
+            // After this time, the third thread works on a part of the large write.
             std::thread::sleep(Duration::from_millis(5));
             rayon::join(|| write("a"), || write("b"));
         };
@@ -182,10 +182,10 @@ mod rows {
         format!("{{\"id\":\"{id}\",\"name\":\"n° {number}\"}}")
     }
 
-    /// A document that an import of rows passed to the store: its number, text and place.
+    /// A document that an import of rows has passed to the store: its number, its text and its place.
     type Put = (u64, String, u64);
 
-    /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts one byte for the bound.
+    /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts as one byte for the bound.
     fn import(
         threads: usize,
         groups: u64,

@@ -1,4 +1,4 @@
-//! Attaching of a transaction: takes the writer lock, and finds the stored cases that the transaction replaces.
+//! Attaches a transaction: takes the writer lock, and finds the stored cases that the transaction replaces.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::engine::snapshot::{Snapshot, StoredAddr, View};
 use crate::error::Error;
 
 impl WriteTxn<'_> {
-    /// Takes the writer lock, and finds the stored cases that the transaction replaces. Returns the number of cases that counted as new,
-    /// but replace a stored case.
+    /// Takes the writer lock, and finds the stored cases that the transaction replaces. Returns the number of cases that the
+    /// transaction has counted as new, although they replace a stored case.
     ///
-    /// Looks up the ids before it waits for the lock, and again only if another write was published meanwhile.
+    /// Looks up the ids before it waits for the lock. Looks them up again only if another write was published in the meantime.
     ///
     /// # Errors
     /// Returns an error if the engine cannot hold all batches of the transaction.
@@ -29,7 +29,8 @@ impl WriteTxn<'_> {
         Ok(replaced)
     }
 
-    /// Seals the last batch and looks up its ids. Without this call, [`attach`](Self::attach) does it. No case may be added afterwards.
+    /// Seals the last batch and looks up its ids. If the caller does not call this, [`attach`](Self::attach) does the work. No case
+    /// may be added afterwards.
     pub(crate) fn prepare(&mut self) {
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
             && filling.rows() > 0
@@ -40,7 +41,7 @@ impl WriteTxn<'_> {
         self.look_up(&base);
     }
 
-    /// Adds `by` to the number of each document. The transaction must be [prepared](Self::prepare), and not attached.
+    /// Adds `by` to the number of each document. The transaction must be [prepared](Self::prepare), and must not be attached.
     #[cfg(feature = "store")]
     pub(crate) fn shift_document_numbers(&mut self, by: u64) {
         debug_assert!(self.attached.is_none(), "the numbers of replaced documents are not shifted");
@@ -56,8 +57,8 @@ impl WriteTxn<'_> {
         self.released.iter_mut().for_each(|number| *number = number.saturating_add(by));
     }
 
-    /// Returns the number and the place of each document, in the order in which the cases were stored. Includes cases that were replaced
-    /// again. The transaction must be [prepared](Self::prepare).
+    /// Returns the number and the place of each document, in the order in which the cases were stored. Includes cases that the
+    /// transaction itself replaced. The transaction must be [prepared](Self::prepare).
     #[cfg(feature = "store")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = (u64, u64)> {
         let (rows, sealed) = match &self.buffer {
@@ -70,14 +71,14 @@ impl WriteTxn<'_> {
         }))
     }
 
-    /// Looks up the rows of sealed batches in a base.
+    /// Looks up the ids of sealed batches in a base.
     fn look_up(&mut self, base: &Arc<View>) {
         if let Buffer::Batches(sealed, _) = &mut self.buffer {
             sealed.iter_mut().for_each(|sealed| sealed.covered.update(&sealed.batch, base));
         }
     }
 
-    /// Checks that the engine can hold all batches of the transaction. No batch may be being filled.
+    /// Checks that the engine can hold all batches of the transaction. All batches must be sealed.
     fn check_all_batches(&self, snapshot: &Snapshot) -> Result<(), Box<Error>> {
         match &self.buffer {
             Buffer::Rows(rows) if rows.is_empty() => Ok(()),
@@ -86,8 +87,8 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Gives the cases their final places, after the stored cases, and records which stored cases they replace. Returns the number of
-    /// replaced cases.
+    /// Gives the cases their final places, which follow the places of the stored cases, and records which stored cases they
+    /// replace. Returns the number of replaced cases.
     fn resolve(&mut self, attached: &Attached<'_>) -> u64 {
         let Self { hasher, buffer, deleted, released, .. } = self;
         let Attached { writer, snapshot } = attached;
@@ -97,8 +98,8 @@ impl WriteTxn<'_> {
         let is_searched = snapshot.cases() > 0;
         let mut next_place = writer.next_place;
         let mut replaced = 0;
-        // The final places, by the place within the transaction. The places of the cases ascend from 0, except that a case which replaces
-        // another case of the transaction has the place of that case.
+        // The final places, indexed by the place within the transaction. The places within the transaction ascend from 0, with one
+        // exception: a case that replaces another case of the transaction has the place of that case.
         let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
         let mut place_of = |own_place: u64, id: &str, covered: Option<StoredAddr>| {
             let at = usize::try_from(own_place).unwrap_or(usize::MAX);
@@ -129,7 +130,7 @@ impl WriteTxn<'_> {
                 for row in rows {
                     let covered = snapshot.base.find_covered(hasher.hash_one(row.id()), row.id()).next();
                     let place = place_of(row.place, row.id(), covered);
-                    // No search sees the row yet.
+                    // No search can see the row yet.
                     if let Some(row) = Arc::get_mut(row) {
                         row.place = place;
                     }

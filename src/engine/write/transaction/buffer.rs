@@ -1,4 +1,4 @@
-//! The cases of a transaction, before they are part of a snapshot.
+//! The buffer of a transaction: its cases, before they are part of a snapshot.
 
 use std::sync::{Arc, Weak};
 
@@ -9,18 +9,18 @@ use crate::index::BatchKeys;
 
 /// The cases that a transaction stores.
 pub(super) enum Buffer {
-    /// Few cases, which may become part of the head. In their addresses, [`RowAddr::batch`] is 0.
+    /// A few cases, which may become part of the head. In their addresses, [`RowAddr::batch`] is 0.
     Rows(Vec<Arc<BufferedRow>>),
-    /// Full batches, and the batch being filled, which has the next number.
+    /// Sealed batches, and the batch that is being filled. Its number follows the numbers of the sealed batches.
     Batches(Vec<SealedBatch>, Box<BatchBuilder>),
 }
 
-/// A batch that will be stored.
+/// A sealed batch of the transaction, which will be stored.
 pub(super) struct SealedBatch {
     pub(super) batch: Batch,
-    /// The entries of the key fields, if a worker computed them.
+    /// The entries of the key fields, if a worker thread has computed them.
     pub(super) keys: Vec<(FieldId, BatchKeys)>,
-    /// The covered cases that the rows may replace. Used until the transaction is attached.
+    /// The covered cases that the rows may replace. Not used after the transaction is attached.
     pub(super) covered: CoveredRows,
 }
 
@@ -30,7 +30,7 @@ impl From<Batch> for SealedBatch {
     }
 }
 
-/// The rows of a batch whose ids exist in a base, with their live covered rows there. Sorted by row.
+/// The rows of a batch whose ids exist in a base, each with the live covered row that has the same id. Sorted by row.
 #[derive(Default)]
 pub(super) struct CoveredRows {
     base: Weak<View>,
@@ -38,15 +38,15 @@ pub(super) struct CoveredRows {
 }
 
 impl CoveredRows {
-    /// Keeps the rows of the base that were found for each row of a batch.
+    /// Creates the list from the row of the base that was found for each row of a batch.
     pub(super) fn new(base: Weak<View>, found: impl Iterator<Item = Option<StoredAddr>>) -> Self {
         let mut rows: Vec<_> = found.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
-        // The vector may have the capacity for all rows.
+        // The vector may have capacity for all rows of the batch.
         rows.shrink_to_fit();
         Self { base, rows }
     }
 
-    /// Looks the rows up again if they were looked up in another base.
+    /// Looks the ids up again if they were looked up in another base.
     pub(super) fn update(&mut self, batch: &Batch, base: &Arc<View>) {
         if !std::ptr::eq(self.base.as_ptr(), Arc::as_ptr(base)) {
             let ids: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();
@@ -61,7 +61,7 @@ impl CoveredRows {
 }
 
 impl Buffer {
-    /// Returns the number of cases, including cases that were replaced within the transaction.
+    /// Returns the number of cases, including cases that the transaction itself replaced.
     pub(super) fn rows(&self) -> usize {
         match self {
             Self::Rows(rows) => rows.len(),
@@ -105,13 +105,13 @@ impl Buffer {
     }
 }
 
-/// Returns the address of a row. There are at most 65,536 batches, of at most 65,536 rows each.
+/// Returns the address of a row. It fits, because there are at most 65,536 batches of at most 65,536 rows each.
 pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
     debug_assert!(batch < MAX_BATCHES, "batch {batch} of a transaction");
     RowAddr { batch: batch as u32, row: row_number(row) }
 }
 
-/// A batch that is being added to a transaction. Its first rows already have places.
+/// A batch that is being added to a transaction. Its first rows, as many as `places` has elements, already have places.
 #[derive(Clone, Copy)]
 pub(super) struct IncomingBatch<'b> {
     pub(super) number: usize,

@@ -1,13 +1,13 @@
-//! The ids of the cases that a transaction stores.
+//! Finds the cases of a transaction by id, so that a case can replace an earlier case of the same transaction.
 
 use hashbrown::HashTable;
 
 use crate::batch::RowAddr;
 
-/// A hash table from ids to rows of the transaction's buffer. The table stores hashes; the rows contain the ids.
+/// A hash table from ids to rows of the transaction's buffer. The table does not store ids, because the rows contain them.
 ///
-/// An import has one entry for each of its cases, so an entry is small: 8 bytes, and 1 byte of the table. It keeps half of the hash. When
-/// the table grows, the hash for the table is computed from this half.
+/// An import has one entry for each of its cases, so an entry is small: 8 bytes, and 1 byte of the table. An entry has only the
+/// upper half of the hash of its id. When the table grows, each entry is placed by a hash of this half.
 #[derive(Default)]
 pub(super) struct PendingIds(HashTable<Entry>);
 
@@ -15,7 +15,7 @@ pub(super) struct PendingIds(HashTable<Entry>);
 struct Entry {
     /// The upper half of the id's hash.
     tag: u32,
-    /// The number of the batch. A transaction has at most as many batches as an engine: 65,536.
+    /// The number of the batch. It fits, because a transaction has at most 65,536 batches, like an engine.
     batch: u16,
     row: u16,
 }
@@ -36,10 +36,10 @@ fn tag(hash: u64) -> u32 {
     (hash >> u32::BITS) as u32
 }
 
-/// Returns a hash for the table, which uses the low bits for the bucket and the top seven bits for the tag.
+/// Returns a hash for the table, which uses the lowest bits to choose the bucket and the highest seven bits as its own tag.
 fn spread(tag: u32) -> u64 {
-    // Fibonacci hashing: 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4). The
-    // shift moves the well-mixed upper bits down.
+    // Fibonacci hashing: a product with 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section
+    // 6.4). The shift copies the upper bits, which are well mixed, to the lower bits.
     let product = u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     product ^ (product >> u32::BITS)
 }
@@ -54,8 +54,8 @@ impl PendingIds {
         self.0.iter().map(Entry::at)
     }
 
-    /// Changes the row of the case with this hash for whose row `is_it` returns true. Returns its old row, or `None` if there is no such
-    /// case.
+    /// Changes the row of the case that has this hash and for whose row `is_it` returns true. Returns the old row, or `None` if
+    /// there is no such case.
     pub(super) fn replace(
         &mut self,
         hash: u64,
@@ -67,7 +67,7 @@ impl PendingIds {
         Some(std::mem::replace(found, Entry::new(hash, at)).at())
     }
 
-    /// Adds a case that is not in the table.
+    /// Adds a case. It must not be in the table.
     pub(super) fn insert(&mut self, hash: u64, at: RowAddr) {
         self.0.insert_unique(spread(tag(hash)), Entry::new(hash, at), |entry| spread(entry.tag));
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Uses few hashes, so that many cases collide.
+        /// Uses only a few different hashes, so that many cases collide.
         #[test]
         fn cases_are_found_where_they_were_put(numbers in prop::collection::vec(0_u16..60, 0..300)) {
             let tags = [0, 1, 2, 1 << 31, u32::MAX, u32::MAX - 2, u32::MAX >> 4];
@@ -95,7 +95,7 @@ mod tests {
             let mut ids = PendingIds::default();
             let mut expected: BTreeMap<u16, RowAddr> = BTreeMap::new();
             for (step, number) in (0..).zip(numbers) {
-                // A case is in another row after it was replaced.
+                // A case that was replaced is now in another row.
                 let own = expected.get(&number).copied();
                 let new = RowAddr { batch: u32::from(u16::MAX - step), row: number };
                 let before = ids.replace(hash(number), new, |other| Some(other) == own);

@@ -1,4 +1,4 @@
-//! Staging of a transaction: creates the next snapshot, and does a bounded step of the merges.
+//! Stages a transaction: creates the next snapshot, and does a bounded step of the merges.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 use crate::engine::write::merge::{Merge, join_head};
 
-/// The number of values that a write copies for merges in progress, per case that it stores or deletes, plus once. A case is copied at most
-/// three times, one value per field, so merges keep up with writes.
+/// The number of values that a write copies for merges in progress: this number for each case that it stores or deletes, and once
+/// more. A case is copied at most three times, with one value per field, so merges keep up with writes.
 const MERGE_STEP: usize = 1024;
 
-/// The number of keys of the index that a write moves, per case that it stores or deletes, plus once. A case has few keys. Each key is
-/// moved about log(number of batches) times.
+/// The number of keys of the index that a write moves: this number for each case that it stores or deletes, and once more. A case
+/// has few keys. Each key is moved about log(number of batches) times.
 const KEY_STEP: usize = 128;
 
-/// The budget of a write for merges that earlier writes started, in values and in keys.
+/// The budget of a write for merges that earlier writes have started, in values and in keys.
 struct Budget {
     values: usize,
     keys: usize,
@@ -28,7 +28,7 @@ struct Budget {
 }
 
 impl<'e> WriteTxn<'e> {
-    /// Does everything that can fail or take time. No search sees the result yet. The transaction must be attached.
+    /// Does all work that can fail or take time. No search sees the result yet. The transaction must be attached.
     pub(crate) fn stage(mut self) -> StagedWrite<'e> {
         debug_assert!(self.attached.is_some(), "a transaction is attached before it is staged");
         let mut attached = self.attached.take().unwrap_or_else(|| Attached::new(self.engine));
@@ -77,7 +77,8 @@ impl<'e> WriteTxn<'e> {
         StagedWrite { writer, after, released: self.released, update }
     }
 
-    /// Seals the old head, and the batches of the transaction if it has any. Otherwise its cases start a new head.
+    /// Seals the old head. Also adds the batches of the transaction to the view; if the transaction has no batches, its cases start
+    /// a new head.
     fn stage_sealed(mut self, attached: Attached<'e>, mut budget: Budget) -> StagedWrite<'e> {
         let Attached { mut writer, snapshot } = attached;
         let engine = self.engine;
@@ -128,7 +129,7 @@ impl<'e> WriteTxn<'e> {
         StagedWrite { writer, after, released: self.released, update }
     }
 
-    /// Continues the merge in progress, and starts other merges as far as the budget reaches.
+    /// Continues the merge in progress, and starts further merges as far as the budget allows.
     fn merge_batches(
         &self,
         mut merge: Option<Merge>,
@@ -179,7 +180,7 @@ fn hash_in(rows: &[Arc<BufferedRow>], at: RowAddr, hasher: &impl BuildHasher) ->
     rows.get(usize::from(at.row)).map_or(0, |row| hasher.hash_one(row.id()))
 }
 
-/// Converts rows of the transaction to rows of a head, in which they start at row `first`.
+/// Converts rows of the transaction to addresses in a head. In the head, the rows of the transaction start at row `first`.
 fn in_head(rows: &[RowAddr], head: BatchId, first: u16) -> impl Iterator<Item = StoredAddr> {
     rows.iter().map(move |at| StoredAddr::Uncovered(head, first + at.row))
 }

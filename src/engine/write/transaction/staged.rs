@@ -1,4 +1,4 @@
-//! Staged writes, and their changes to the writer's state.
+//! Publishes a staged write, and applies its changes to the writer's state.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -15,11 +15,11 @@ use crate::index::KeyWork;
 pub(super) struct WriterUpdate {
     next_place: u64,
     next_batch: u64,
-    /// The deleted uncovered rows, with the hash of the id.
+    /// The deleted uncovered rows, each with the hash of its id.
     removed: Vec<(u64, BatchId, u16)>,
-    /// The changes of row addresses by merges.
+    /// The address changes of rows that merges have moved.
     pub(super) moved: Vec<Moved>,
-    /// The new uncovered rows, with the hash of the id.
+    /// The new uncovered rows, each with the hash of its id.
     pub(super) inserted: Vec<(u64, BatchId, u16)>,
     /// True if the old head became a batch.
     pub(super) is_new_head: bool,
@@ -27,9 +27,9 @@ pub(super) struct WriterUpdate {
     pub(super) head: Vec<Arc<BufferedRow>>,
     /// The deleted rows of covered batches that are still live in the base.
     pub(super) deleted: Vec<StoredAddr>,
-    /// The merge in progress, if there is a new head.
+    /// The merge in progress. Used only if there is a new head.
     pub(super) merge: Option<Merge>,
-    /// The key work in progress, if there is a new head.
+    /// The work in progress on the keys of the index. Used only if there is a new head.
     pub(super) keys: Option<KeyWork>,
 }
 
@@ -55,7 +55,7 @@ impl WriterUpdate {
         id
     }
 
-    /// Records the deleted rows of uncovered batches.
+    /// Records the deleted rows that are in uncovered batches.
     pub(super) fn note_deleted(
         &mut self,
         deleted: &HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
@@ -66,7 +66,8 @@ impl WriterUpdate {
         }));
     }
 
-    /// Records that the cases of the transaction are rows of the head, starting at row `first`. `hash` returns the hash of a case's id.
+    /// Records that the cases of the transaction are rows of the head, starting at row `first`. The function `hash` returns the
+    /// hash of a case's id.
     pub(super) fn note_head(
         &mut self,
         ids: &PendingIds,
@@ -86,7 +87,7 @@ pub(crate) struct StagedWrite<'e> {
     pub(super) update: WriterUpdate,
 }
 
-/// The figures that a store writes to its file before it publishes the write.
+/// The values that a store writes to its file before it publishes the write.
 #[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
 impl StagedWrite<'_> {
     /// Returns the next snapshot.
@@ -94,7 +95,8 @@ impl StagedWrite<'_> {
         &self.after
     }
 
-    /// Returns the numbers of documents that no longer belong to a case, including documents that the transaction itself stored.
+    /// Returns the numbers of documents that no longer belong to a case. They may include documents that the transaction itself
+    /// stored.
     pub(crate) fn released(&self) -> &[u64] {
         &self.released
     }

@@ -1,4 +1,4 @@
-//! Write transactions: the cases that one write stores and deletes.
+//! The write transaction type: collects the cases that one write stores and deletes.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -14,20 +14,20 @@ use crate::engine::write::lookup::Lookup;
 use crate::engine::write::report::UpsertOutcome;
 use crate::error::{Error, ErrorKind};
 
-/// The maximum size of the documents in the head in bytes, because a search has to seal it.
+/// The maximum size, in bytes, of the documents in the head. It is limited because a search has to seal the head.
 const HEAD_BYTES: usize = 1 << 24;
 
-/// The part of a batch, 1/16, that is filled before memory for a full batch is reserved, because the batch will probably become full. A
-/// buffer that grows step by step is copied repeatedly.
+/// The part of a batch, 1/16, that is filled before memory for the full batch is reserved. A batch with this number of rows will
+/// probably become full, and a buffer that grows step by step would be copied repeatedly.
 const LIKELY_FULL: usize = 16;
-/// The maximum size in bytes that is reserved for documents, whose size is not known.
+/// The maximum size, in bytes, that is reserved for documents, because their size is not known.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
-/// A write transaction. Searches see it when it is published. If it is dropped before, it has no effect.
+/// A write transaction. Searches see its changes when it is published. A transaction that is dropped before has no effect.
 ///
-/// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) transaction does not know
-/// the stored cases: its places start at 0, and a case counts as new if its id is new within the transaction. [`attach`](Self::attach)
-/// corrects both.
+/// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) transaction does
+/// not know the stored cases. So its places start at 0, and a case counts as new if its id is new within the transaction.
+/// [`attach`](Self::attach) corrects the places and the counts.
 pub(crate) struct WriteTxn<'e> {
     pub(super) engine: &'e Engine,
     pub(super) hasher: foldhash::quality::RandomState,
@@ -38,9 +38,9 @@ pub(crate) struct WriteTxn<'e> {
     buffer_bytes: usize,
     /// The live cases that the transaction stores, by id.
     pub(super) ids: PendingIds,
-    /// The rows of cases that the transaction stored and then replaced.
+    /// The rows of cases that the transaction first stored and then replaced.
     pub(super) own_deleted: Vec<RowAddr>,
-    /// The stored rows that the transaction replaces or deletes, with the hash of the id.
+    /// The stored rows that the transaction replaces or deletes, each with the hash of its id.
     pub(super) deleted: HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
     /// The place of the next new case.
     pub(super) next_place: u64,
@@ -51,14 +51,14 @@ pub(crate) struct WriteTxn<'e> {
     pub(super) released: Vec<u64>,
 }
 
-/// The writer lock, and the snapshot that was current when it was taken.
+/// The writer lock, and the snapshot that was current when the lock was taken.
 pub(super) struct Attached<'e> {
     pub(super) writer: Writing<'e>,
     pub(super) snapshot: Arc<Snapshot>,
 }
 
 impl<'e> Attached<'e> {
-    /// Waits for the write in progress.
+    /// Waits for the write in progress, and takes the writer lock.
     pub(super) fn new(engine: &'e Engine) -> Self {
         let writer = engine.current.write();
         Self { writer, snapshot: engine.snapshot() }
@@ -80,7 +80,7 @@ impl<'e> WriteTxn<'e> {
         Self { next_place: attached.writer.next_place, attached: Some(attached), ..Self::detached(engine) }
     }
 
-    /// Starts a detached transaction. Until it is attached, it neither waits for other writes nor makes them wait.
+    /// Starts a detached transaction. Until it is attached, it does not wait for other writes, and other writes do not wait for it.
     pub(crate) fn detached(engine: &'e Engine) -> Self {
         Self {
             engine,
@@ -148,9 +148,9 @@ impl<'e> WriteTxn<'e> {
         true
     }
 
-    /// Removes the batch that is being filled, so that a worker can continue it.
+    /// Removes and returns the batch that is being filled, so that a worker thread can continue it.
     ///
-    /// Returns `None` as long as the transaction has no full batch, and fewer than `least` cases in the batch being filled.
+    /// Returns `None` as long as the transaction has no full batch and fewer than `least` cases in the batch that is being filled.
     pub(crate) fn take_filling(&mut self, least: usize) -> Option<Box<BatchBuilder>> {
         if least == 0 {
             self.begin_batches();
@@ -164,10 +164,10 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Stores the cases of a batch. The transaction must be detached. The first `known` cases are already registered, because the
-    /// transaction [started](Self::take_filling) the batch.
+    /// Stores the cases of a batch. The transaction must be detached. The first `known` cases of the batch are already registered,
+    /// because they were in it when [`take_filling`](Self::take_filling) removed it.
     ///
-    /// Calls `stored` for each other case, with its row and the outcome.
+    /// Calls `stored` for each further case, with its row and the outcome.
     ///
     /// # Errors
     /// Returns an error if the engine cannot hold another batch.
@@ -205,10 +205,10 @@ impl<'e> WriteTxn<'e> {
         Ok(())
     }
 
-    /// Records the row of a case, given its id and the hash of the id. Returns the outcome and the place. A case that replaces another case
-    /// gets its place.
+    /// Records the row of a case, given its id and the hash of the id. Returns the outcome and the place of the case. If the case
+    /// replaces another case, it gets the place of that case.
     ///
-    /// `incoming` is the batch of the row if the buffer does not contain it yet.
+    /// `incoming` is the batch that contains the row, if the buffer does not contain this batch yet.
     fn register<'i>(
         &mut self,
         hash: u64,
@@ -246,7 +246,7 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Makes room in the buffer for one more case, with a document of `document_bytes` bytes.
+    /// Makes room in the buffer for one more case, which has a document of `document_bytes` bytes.
     fn make_room(&mut self, document_bytes: usize) -> Result<(), Box<Error>> {
         let sizes = self.engine.sizes;
         self.buffer_bytes += document_bytes;
@@ -265,14 +265,14 @@ impl<'e> WriteTxn<'e> {
             }
         }
         match &self.buffer {
-            // The batch being filled has room, so no further batch is needed.
+            // The batch that is being filled has room, so the case needs no further batch.
             Buffer::Batches(_, filling) if filling.rows() > 0 => Ok(()),
             Buffer::Batches(..) => self.check_next_batch(0),
             Buffer::Rows(rows) => self.check_next_batch(rows.len() + 1),
         }
     }
 
-    /// Moves the cases that could have become part of the head to the first batch.
+    /// If the buffer still has single rows, which could have become part of the head, moves them to a first batch.
     fn begin_batches(&mut self) {
         if let Buffer::Rows(rows) = &self.buffer {
             let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
@@ -289,10 +289,10 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Checks that the engine can hold the batches of the transaction, including the batch being filled, in addition to the batches of a
-    /// snapshot.
+    /// Checks that the engine can hold the batches of the transaction, including the batch that is being filled, in addition to the
+    /// batches of a snapshot.
     ///
-    /// `rows` is the number of cases if they may become part of the head, which counts as a batch.
+    /// `rows` is the number of cases if they may become part of the head. The head counts as a batch.
     pub(super) fn check_batches(&self, snapshot: &Snapshot, rows: usize) -> Result<(), Box<Error>> {
         let added = match &self.buffer {
             Buffer::Rows(_) => {

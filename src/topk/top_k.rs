@@ -1,4 +1,4 @@
-//! Top-k: the first k rows of many batches in sort order.
+//! Top-k: collects the first k rows of many batches in sort order.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \
@@ -8,10 +8,10 @@
 use std::cell::LazyCell;
 use std::cmp::Ordering;
 
+use super::batch_walk::{BatchWalk, pass_over, row_at};
 use super::key::{Key, Keys, SortBy, ordinal_key};
 use super::key_estimate::KeyEstimate;
 use super::selected_rows::SelectedRows;
-use super::sorted::{BatchWalk, pass_over, row_at};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
 use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};
@@ -29,29 +29,30 @@ struct Candidate<'b> {
     at: RowAddr,
 }
 
-/// The number of sorted rows that can be skipped in the time in which one row becomes a candidate.
+/// The number of sorted rows that can be skipped in the time that it takes to make one row a candidate.
 const STEPS_OF_A_CANDIDATE: usize = 16;
-/// The minimum number of sorted rows that are tested together.
+/// The minimum number of sorted rows that are tested in one step.
 const LEAST_TOGETHER: usize = 64;
-/// The maximum number of sorted rows that are tested together.
+/// The maximum number of sorted rows that are tested in one step.
 const MOST_TOGETHER: usize = 1 << 12;
-/// The estimated work of a row that becomes a candidate, in the unit of the pace: about 10 ns.
+/// The estimated work to make one row a candidate, in the unit of [`Pace::spend`]: about 10 ns.
 const WORK_OF_A_CANDIDATE: usize = 40;
-/// The estimated work of a sorted row that is tested, or of a candidate that is copied, in the unit of the pace: about 5 ns.
+/// The estimated work to test one sorted row or to copy one candidate, in the unit of [`Pace::spend`]: about 5 ns.
 const WORK_OF_A_STEP: usize = 20;
-/// The number of extra candidates to collect before the list is cut back to the first k.
+/// The number of extra candidates to collect before the list is reduced to the first k.
 const SLACK: usize = 64;
 
 /// A collector of the first k rows in sort order.
 ///
-/// Candidates are kept unsorted. When their number exceeds k by a slack, a selection cuts them back to k. So n rows take O(n + k log k).
+/// Candidates are kept unsorted. When there are k candidates and some extra ones, a selection reduces them to the first k. So n
+/// rows take O(n + k log k).
 pub(super) struct TopK<'b, 's> {
     by: SortBy<'s>,
     descending: bool,
-    /// The value of k: the page is cut from the first `wanted` rows.
+    /// The value of k: the end of the page, counted in selected rows.
     pub(super) wanted: usize,
     candidates: Vec<Candidate<'b>>,
-    /// The last of k candidates in sort order. No row after it is wanted.
+    /// The last of k candidates in sort order. A row after the bound cannot be on the page.
     bound: Option<Candidate<'b>>,
     /// If set, rows after this key are skipped.
     estimate: Option<Key<'b>>,
@@ -59,7 +60,7 @@ pub(super) struct TopK<'b, 's> {
     near: usize,
     /// If set, rows before this key are skipped. Requires batches with sorted rows.
     pub(super) start: Option<Key<'b>>,
-    /// The checks whether the search must stop.
+    /// The work counter that decides when to check whether the search must stop.
     pace: &'b Pace<'b>,
 }
 
@@ -87,7 +88,7 @@ impl<'b, 's> TopK<'b, 's> {
         }
     }
 
-    /// Skips rows after the estimated key, which comes after about `near` rows of each batch.
+    /// Sets the estimated key: rows after it are skipped. About `near` rows of each batch come before it.
     pub(super) fn estimating(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
         Self { estimate: Some(key), near, ..self }
     }
@@ -104,7 +105,7 @@ impl<'b, 's> TopK<'b, 's> {
         a.rank.cmp(&b.rank).then_with(|| a.key.compare(&b.key, self.descending))
     }
 
-    /// Returns true if no row with this key or a later one is wanted, according to the bound or the estimate.
+    /// Returns true if no row with this key or a later key can be on the page, according to the bound or the estimate.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
         self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.estimate.as_ref().is_some_and(is_behind)
@@ -120,15 +121,15 @@ impl<'b, 's> TopK<'b, 's> {
         self.candidates.len() >= self.wanted
     }
 
-    /// Returns true if no row was added yet.
+    /// Returns true if no row has been added yet.
     pub(super) fn is_empty(&self) -> bool {
         self.candidates.is_empty()
     }
 
     /// Adds the selected rows of a batch.
     ///
-    /// If no row was added yet and the batch overlaps no other, the caller passes the offset in `skip`. Up to `skip` rows are then skipped,
-    /// and their number is subtracted from `skip` and from `wanted`.
+    /// If no row has been added yet and all later batches have only later keys, the caller passes the offset in `skip`. Up to
+    /// `skip` rows are then skipped, and their number is subtracted from `skip` and from `wanted`.
     pub(super) fn take_in(&mut self, visit: &Visit<'b>, selected: &Selected<'_>, skip: &mut usize) {
         let Ok(number) = u32::try_from(visit.number) else { return };
         let batch = visit.batch;
@@ -145,7 +146,7 @@ impl<'b, 's> TopK<'b, 's> {
         self.offer(&source, found);
     }
 
-    /// Returns all selected rows that do not come after the bound.
+    /// Returns all selected rows that are neither before `start` nor after the bound or the estimate.
     fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
@@ -153,7 +154,7 @@ impl<'b, 's> TopK<'b, 's> {
         let candidates = candidates.take_while(|_| !self.pace.spend(WORK_OF_A_CANDIDATE));
         let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
-            // Rows in insertion order need no sorting, and rows after the wanted ones are not read.
+            // These rows are already in insertion order, so they are not sorted, and reading stops after the last wanted row.
             let ahead = candidates.take_while(|candidate| !self.is_behind(&candidate.key));
             return ahead.take(self.wanted).collect();
         }
@@ -164,8 +165,8 @@ impl<'b, 's> TopK<'b, 's> {
         source.candidate(source.keys.key(usize::from(row), self.by), row, self.descending)
     }
 
-    /// Returns the selected rows in sort order, at most as many as the page can need, plus rows with the same key as the last. Returns
-    /// `None` if collecting all rows is faster.
+    /// Returns the selected rows in sort order: as many as the page can need, and further rows with the same key as the last of
+    /// these. Returns `None` if collecting all selected rows is faster.
     fn walk_sorted(
         &mut self,
         source: &SourceBatch<'b, '_, '_>,
@@ -179,13 +180,13 @@ impl<'b, 's> TopK<'b, 's> {
             exponential_search(len, |step| key_at(step).is_none_or(|key| test(&key)))
         };
         let end = match (self.estimate, self.bound) {
-            // The number is an estimate. The walk tests whether rows come after the estimated key.
+            // `near` is only approximate. The loop below compares the keys with the estimated key.
             (Some(_), _) => len.min(self.near),
             (None, Some(_)) => first(&|key| self.is_behind(key)),
             (None, None) => len,
         };
         let start = if self.start.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
-        // The expected number of sorted rows before the last wanted one, if selected rows are spread evenly.
+        // The expected number of sorted rows up to the last wanted row, if selected rows are spread evenly.
         let likely = source.selected.likely().max(1);
         let met_before = |wanted: usize| wanted * len / likely;
         let expected = met_before(self.wanted).min(end.saturating_sub(start));
@@ -199,7 +200,7 @@ impl<'b, 's> TopK<'b, 's> {
             let before = *skip;
             let rows = members.gathered();
             step = pass_over(sorted, rows, source.batch.rows(), self.descending, skip);
-            // Rows with equal keys are ordered by their ids, so either all or none of them are skipped.
+            // Rows with equal keys are ordered by id, so this skip must not end between two rows with the same key.
             while step > 0 && key_at(step - 1) == key_at(step) {
                 step -= 1;
                 *skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
@@ -214,12 +215,13 @@ impl<'b, 's> TopK<'b, 's> {
         while step < end && !is_full && !self.pace.spend(together * WORK_OF_A_STEP) {
             let next = (step + together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
-            // Most pages are sorted by a timestamp, so such keys have their own loop.
+            // Most pages are sorted by a timestamp, so keys of ordered types have a loop of their own.
             is_full = match source.keys.ordinals(self.by) {
                 Some(values) => self.meet(source, &rows, |row| ordinal_key(values, row), &mut found),
                 None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
             };
-            // The last row of the chunk may come after the estimate even if it is not selected.
+            // Even if no selected row of the chunk comes after the estimate, its last row may. Then all later rows come after the
+            // estimate, too.
             is_full |= self.estimate.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
         }
         if !is_full && !self.is_behind(&Key::Absent) {
@@ -228,7 +230,8 @@ impl<'b, 's> TopK<'b, 's> {
         Some(found)
     }
 
-    /// Appends rows in sort order to `found`. Returns true if there are enough rows, or if no later row is wanted.
+    /// Appends selected rows, which are in sort order, to `found`. Returns true if `found` has enough rows, or if no later row is
+    /// wanted.
     #[inline]
     fn meet(
         &self,
@@ -248,7 +251,7 @@ impl<'b, 's> TopK<'b, 's> {
         false
     }
 
-    /// Returns the selected rows in the order of their strings, as many as the page can need.
+    /// Returns the selected rows in the order of their strings, as many as the page can need. Rows without a value come last.
     fn walk_codes(
         &mut self,
         source: &SourceBatch<'b, '_, '_>,
@@ -295,7 +298,8 @@ impl<'b, 's> TopK<'b, 's> {
         }
     }
 
-    /// Appends the rows with the smallest ids among rows with equal keys, until there are as many as are wanted.
+    /// Appends the rows with the smallest ids among `rows`, which all have the key `key`, until `found` has the wanted number of
+    /// rows.
     fn closest(
         &self,
         source: &SourceBatch<'b, '_, '_>,
@@ -319,7 +323,7 @@ impl<'b, 's> TopK<'b, 's> {
             chosen.push((rank, row));
             if chosen.len() >= need * 2 + SLACK {
                 keep_first(&mut chosen, need, self.pace, Ord::cmp);
-                // The rows that were cut off come after the last one that was kept.
+                // The list has enough rows up to the last kept row, so rows with greater ids are not wanted.
                 below = chosen.last().map_or(0, |(rank, _)| *rank);
             }
         }
@@ -329,7 +333,7 @@ impl<'b, 's> TopK<'b, 's> {
 
     /// Adds rows of one batch to the candidates, except rows that cannot be on the page.
     fn offer(&mut self, source: &SourceBatch<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
-        // Equal keys are rare, and a lazy column of ids should not be decoded without need.
+        // Ids decide only between equal keys, which are rare. A lazy column of ids is decoded only if a comparison needs it.
         let ids = LazyCell::new(|| source.ids(self.by));
         let id_rank = |candidate: &Candidate<'_>| ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
         keep_first(&mut found, self.wanted, self.pace, |a, b| {
@@ -341,7 +345,7 @@ impl<'b, 's> TopK<'b, 's> {
         self.keep(found);
     }
 
-    /// Adds selected rows of any batches, each with its key.
+    /// Adds selected rows of any batches, each row with its key.
     pub(super) fn take_in_rows(&mut self, rows: impl Iterator<Item = (Key<'b>, &'b Batch, RowAddr)>) {
         let candidates =
             rows.map(|(key, batch, at)| Candidate { rank: key.rank(self.descending), key, batch, at });
@@ -349,7 +353,7 @@ impl<'b, 's> TopK<'b, 's> {
         self.keep(candidates);
     }
 
-    /// Adds candidates. If there are too many, drops those that are not wanted.
+    /// Adds candidates. If there are then too many candidates, drops those that cannot be on the page.
     fn keep(&mut self, found: Vec<Candidate<'b>>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         if candidates.is_empty() {
@@ -358,7 +362,7 @@ impl<'b, 's> TopK<'b, 's> {
             candidates.extend(found);
         }
         let slack = match (self.estimate, self.bound) {
-            // About `wanted` rows come before the estimate, so the list is seldom cut back.
+            // About `wanted` rows come before the estimate, so the list seldom gets longer than this slack allows.
             (Some(_), _) => SLACK.max(self.wanted),
             (None, Some(_)) => SLACK.max(self.wanted / 4),
             (None, None) => 0,
@@ -369,7 +373,7 @@ impl<'b, 's> TopK<'b, 's> {
             self.bound = if are_more {
                 candidates.last().copied()
             } else {
-                // There was no selection, so the last candidate need not be the last in sort order.
+                // `keep_first` did not have to select rows, so the last candidate of the list may not be the last in sort order.
                 let worst = candidates.iter().map(|candidate| candidate.rank).max();
                 let worst = candidates.iter().filter(|candidate| Some(candidate.rank) == worst);
                 worst.max_by(|a, b| self.compare(a, b)).copied()
@@ -387,7 +391,7 @@ impl<'b, 's> TopK<'b, 's> {
         if self.candidates.is_sorted_by(|a, b| a.rank < b.rank) {
             return self.candidates.iter().skip(offset).take(limit).map(|candidate| candidate.at).collect();
         }
-        // Sorting ranks is faster than sorting candidates, and equal ranks are rare.
+        // Sorting by rank is faster than comparing candidates. Equal ranks are rare, and are sorted afterwards.
         let mut order: Vec<(u64, &Candidate<'b>)> =
             self.candidates.iter().map(|candidate| (candidate.rank, candidate)).collect();
         order.sort_unstable_by_key(|(rank, _)| *rank);
@@ -399,7 +403,8 @@ impl<'b, 's> TopK<'b, 's> {
 }
 
 impl TopK<'_, '_> {
-    /// Returns the sorted page like [`page`](Self::page), from many candidates, in steps that check whether the search must stop.
+    /// Returns the same page as [`page`](Self::page), for a large number of candidates. Works in steps that check whether the
+    /// search must stop.
     fn long_page(&self, offset: usize, limit: usize) -> Vec<RowAddr> {
         let mut order: Vec<(u64, &Candidate<'_>)> = Vec::with_capacity(self.candidates.len());
         for candidates in self.candidates.chunks(PART) {
@@ -431,7 +436,8 @@ impl<'b> Candidate<'b> {
 }
 
 impl<'b> SourceBatch<'b, '_, '_> {
-    /// Returns the codes of the ids, which compare like the ids, but faster. Returns `None` if ids do not affect the order.
+    /// Returns the codes of the ids. Codes are in the order of the ids, and comparing them is faster. Returns `None` if ids do not
+    /// affect the order.
     fn ids(&self, by: SortBy<'_>) -> Option<&'b Codes> {
         let SortBy::Field { .. } = by else { return None };
         match &self.batch.column(FieldId::ID)?.data {
@@ -454,8 +460,8 @@ impl<'b> SourceBatch<'b, '_, '_> {
     }
 }
 
-/// Truncates `items` to the first `wanted` items in the order of `compare`. The last kept item is then the last in this order; the others
-/// are unsorted.
+/// Keeps the first `wanted` items in the order of `compare`, and removes the others. If items were removed, the last item that is
+/// kept is the last in this order. The items before it are in any order.
 fn keep_first<T: Copy>(
     items: &mut Vec<T>,
     wanted: usize,
@@ -472,8 +478,8 @@ fn keep_first<T: Copy>(
     }
 }
 
-/// Returns the first step in `0..len` that passes `test`, or `len`. All later steps must pass it, too. Calls `test` O(log n) times for
-/// result n.
+/// Returns the first step in `0..len` that passes `test`, or `len` if no step passes. If a step passes, all later steps must pass,
+/// too. For a result n, calls `test` O(log n) times.
 fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, 0_usize);
     while high < len && !test(high) {
@@ -496,7 +502,7 @@ fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
 mod tests {
     use crate::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest};
 
-    /// Sorts cases with many equal keys, where the order of the ids differs from the stored order.
+    /// Sorts cases with many equal keys. In half of the runs, the order of the ids differs from the stored order.
     #[test]
     fn an_offset_may_fall_anywhere_into_a_run_of_equal_keys() {
         for (rows, shuffled) in [(200_u32, false), (200, true), (20_000, false), (20_000, true)] {

@@ -1,4 +1,4 @@
-//! Access to the rows of one batch in the order of their keys.
+//! Chooses how to read the rows of one batch in sort order. Also skips rows in this order by counting them.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps and counts of rows of one batch; at most `skip` rows are skipped"
@@ -12,7 +12,7 @@ use crate::rows::RowSet;
 /// A method to read the rows of a batch in sort order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BatchWalk<'b> {
-    /// Read the rows sorted by value, unless collecting all selected rows is faster.
+    /// Read the rows from the list that the batch keeps sorted by value, unless collecting all selected rows is faster.
     Sorted(Sorted<'b>),
     /// Read the rows of each string, in the order of the strings.
     Strings(&'b Postings),
@@ -34,7 +34,8 @@ impl<'b> BatchWalk<'b> {
     }
 }
 
-/// Returns the rows of a batch that have a key, sorted by it. Returns `None` if the batch does not keep them sorted.
+/// Returns the rows of a batch that have a value in the sort field, sorted by this value. Returns `None` if the batch does not keep
+/// its rows sorted.
 pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
         SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
@@ -45,13 +46,13 @@ pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted
     }
 }
 
-/// Returns the row at index `step` of the sort order.
+/// Returns the row at index `step` of the sort order, or `None` if fewer rows are sorted.
 pub(super) fn row_at(sorted: Sorted<'_>, step: usize, descending: bool) -> Option<usize> {
     sorted.get(if descending { sorted.len().checked_sub(step + 1)? } else { step })
 }
 
-/// Skips up to `skip` selected rows in sort order. Returns the number of steps over selected and other rows, and subtracts the number of
-/// skipped rows from `skip`.
+/// Skips up to `skip` selected rows in sort order, and subtracts the number of skipped rows from `skip`. Returns the index in the
+/// sort order of the next selected row, or the number of sorted rows if there is no such row.
 pub(super) fn pass_over(
     sorted: Sorted<'_>,
     selected: &RowSet<'_>,
@@ -63,7 +64,7 @@ pub(super) fn pass_over(
     let place = |step: usize| if descending { len - 1 - step } else { step };
     let mut step: usize = 0;
     match sorted {
-        // With `AsStored`, either every row has a value or none has.
+        // With `AsStored(0)`, no row of the batch has a value. With any other `AsStored`, every row has a value.
         Sorted::AsStored(0) => {}
         Sorted::AsStored(_) => {
             let count = selected.count(rows);
@@ -73,7 +74,7 @@ pub(super) fn pass_over(
             }
             let number = if descending { count - 1 - *skip } else { *skip };
             *skip = 0;
-            // If rows are sorted as stored, the index of a row is its row number.
+            // If rows are sorted as stored, the index of a row in the sort order is its row number.
             return selected.nth(number, rows).map_or(len, place);
         }
         Sorted::Listed(list) => {
