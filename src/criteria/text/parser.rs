@@ -22,9 +22,9 @@ pub(crate) enum Parsed<'a> {
 
 /// Parses a text. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
-/// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has none.
-/// `fields` is used for the suggestions in errors, and to recognise timestamp fields, which have values such as `now - 7d`. Takes
-/// linear time in the length of `text`.
+/// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has no
+/// paths. `fields` is used for the suggestions in errors, and to recognise timestamp fields, which have values such as `now -
+/// 7d`. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     clock: Clock,
