@@ -25,7 +25,7 @@ pub(super) enum PlanStep<'p> {
 /// An estimate of a step before it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
-    /// The number of rows that it will select.
+    /// The number of rows that the step will select.
     pub(super) rows: usize,
     /// True if `rows` is the exact number.
     pub(super) is_exact: bool,
@@ -33,7 +33,7 @@ pub(super) struct Estimate {
 }
 
 impl PlanStep<'_> {
-    /// Returns the step of a leaf that is true of the other rows of the batch, which has `rows` rows.
+    /// Returns the step that selects all other rows of the batch, which has `rows` rows. `self` must be the step of a leaf.
     pub(super) fn negated(self, rows: usize) -> Self {
         match self {
             PlanStep::Settled(value) => PlanStep::Settled(!value),

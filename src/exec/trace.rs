@@ -1,4 +1,4 @@
-//! Traces: records of the work of a search.
+//! Records the work and the time of a search (a *trace*).
 #![expect(clippy::arithmetic_side_effects, reason = "counts of the work of one search, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
@@ -24,9 +24,9 @@ pub struct Work {
     pub rows_ranked: u64,
     /// The number of batches that an offset skipped by counting their rows.
     pub passed_over: u64,
-    /// The number of batches whose rows were read in the order of their values until the page had enough.
+    /// The number of batches whose rows were read in the order of their values until the page was full.
     pub walked_sorted: u64,
-    /// The number of batches whose rows were read in the order of their strings until the page had enough.
+    /// The number of batches whose rows were read in the order of their strings until the page was full.
     pub walked_strings: u64,
     /// The number of batches whose selected rows were all collected for sorting.
     pub gathered: u64,
@@ -156,7 +156,7 @@ impl<'c> Trace<'c> {
 fn timed<T>(clock: &Clock<'_>, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
     let start = clock();
     let done = run();
-    // The clock of a host may return any time.
+    // The host supplies the clock, which may return arbitrary values, so the arithmetic saturates.
     total.set(total.get().saturating_add(clock().saturating_sub(start)));
     done
 }
