@@ -33,8 +33,8 @@ pub(crate) enum Operands {
 /// The meaning of an operator: a relation (the quantifier) between two sets. V is the set of the values of a case. S is the set
 /// that the pattern creates from the operands.
 ///
-/// `amount > 5` has the quantifier [`Any`](Quantifier::Any) and the pattern [`Ray`](Pattern::Ray): at least one value of the
-/// case is in the set of all numbers above 5.
+/// `amount > 5` has the quantifier [`Any`](Quantifier::Any) and the pattern [`Ray`](Pattern::Ray). It is true if at least one
+/// value of the case is in the set of all numbers above 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) quantifier: Quantifier,
