@@ -238,7 +238,7 @@ impl Habit {
         }
     }
 
-    /// Returns the test that the spelling expresses if not every language of requests supports this test.
+    /// Returns the test that the spelling expresses, if at least one language of requests does not support it.
     ///
     /// Returns `None` for any other spelling, and if the test depends on the field.
     pub(super) const fn unsupported(self) -> Option<Unsupported> {
@@ -444,8 +444,8 @@ pub(super) fn is_quantifier(word: &str) -> bool {
         .any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the unsupported test in a value of a timestamp field if a user follows `advice`: a relative time, or a whole day
-/// where only an instant is allowed. Returns `None` if the language supports the value.
+/// Returns the unsupported test that `value` expresses if it is used with `advice` on a timestamp field. This is a relative time,
+/// or a whole day where only an instant is allowed. Returns `None` if the language supports the value.
 pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> Option<Unsupported> {
     if language == Language::Text && is_moment(value) {
         return None;

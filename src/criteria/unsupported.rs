@@ -3,7 +3,7 @@
 
 use crate::operator::Language;
 
-/// A test of other query languages that a request cannot contain, or cannot contain in this form.
+/// A test that other query languages have. Requests cannot contain it, or must express it in another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsupported {
     /// A test that a field has no value, or that it has any value.
@@ -107,7 +107,7 @@ pub(super) fn is_relative_time(text: &str) -> bool {
     const WORDS: &str = "now today yesterday tomorrow tonight midnight noon ago last this next past previous interval \
          sysdate getdate curdate currentdate currenttime currenttimestamp localtimestamp second seconds minute minutes \
          hour hours day days week weeks month months year years";
-    // A relative time is shorter than this. The limit bounds the cost of the search, which is linear in the length.
+    // Relative times are shorter than this length in bytes. The limit bounds the cost of the search, which is linear in the length.
     const LONGEST: usize = 64;
     if text.len() > LONGEST {
         return false;

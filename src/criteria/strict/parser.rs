@@ -60,7 +60,7 @@ pub(super) struct Parser<'a, 'l> {
 enum Frame<'a> {
     /// An array of criteria: the array of the body, or the `children` of the criterion below it on the stack.
     Array {
-    /// The count of criteria in the array whose start has been read.
+        /// The count of criteria in the array whose start has been read.
         count: usize,
     },
     /// A criterion whose keys are being read.
@@ -114,7 +114,7 @@ impl<'a> Parser<'a, '_> {
         Language::new(Syntax::Json, self.grammar)
     }
 
-    /// Returns the index of `key` in `known`. Reports an unknown or repeated key, skips its value, and returns `None`.
+    /// Returns the index of `key` in `known`. If the key is unknown or repeated, reports it, skips its value, and returns `None`.
     fn known_key(&mut self, seen: &mut Seen, key: &str, at: usize, known: &[&str]) -> Result<Option<usize>> {
         if let Some(number) = known.iter().position(|name| *name == key) {
             let bit = 1_u8.checked_shl(u32::try_from(number).unwrap_or(7)).unwrap_or(0);
@@ -151,7 +151,7 @@ impl<'a> Parser<'a, '_> {
         self.reader.skip_value()
     }
 
-    /// Reads a string. Returns `None` for a value of another type or a string that is too long, and reports it.
+    /// Reads a string. If the value has another type or the string is too long, reports it and returns `None`.
     fn text(&mut self, expected: &str) -> Result<Option<Text<'a>>> {
         let kind = self.reader.peek()?;
         let offset = self.reader.offset();

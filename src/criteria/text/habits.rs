@@ -47,7 +47,7 @@ pub(super) fn begins_criterion(lexer: &Lexer<'_>) -> bool {
 
 impl<'a> Parser<'a, '_> {
     /// Returns the field of a word of the form `field:value`, which people type in search boxes. Returns `None` if the whole word
-    /// is the name of a field, or if the part before the colon is not the name of a field.
+    /// is the name of a field, or if no name of a field is before the colon.
     pub(super) fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
         let (name, _) = word.split_once(':')?;
         ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
@@ -81,7 +81,7 @@ impl<'a> Parser<'a, '_> {
             .or(is_time.then_some(Unsupported::RelativeTime))
     }
 
-    /// Reports `field:value`, which starts at the next token, and skips it. The message says that `expected` was expected.
+    /// Reports `field:value`, which starts at the next token, and skips it. `expected` is the part of the message after "expected".
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
         let offset = self.lexer.start;
         let after_colon = offset.saturating_add(name.len()).saturating_add(1);

@@ -69,7 +69,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads an operator of two words, if one is next: `is present`, `is absent` or `starts with`.
+    /// Reads an operator of two words, if it is next: `is present`, `is absent` or `starts with`.
     fn two_words(&mut self) -> Result<Option<Reading>> {
         let offset = self.lexer.start;
         let is_first = |first: &str| self.lexer.next.is_word(first);

@@ -193,7 +193,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reads opening parentheses and one criterion, each of them after any number of `not`.
+    /// Reads opening parentheses, if there are any, and then one criterion. The word `not` may stand before each parenthesis and
+    /// before the criterion, also repeatedly.
     fn term(&mut self) -> Result<()> {
         loop {
             if self.field_after_not()? {
@@ -281,7 +282,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Joins `nodes` by a connective. Their subtrees must be the last ones of the body. A single node stays unchanged.
+    /// Joins `nodes` by a connective. Their subtrees must be the last subtrees of the body. A single node stays unchanged.
     fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
         match nodes.as_slice() {
             [only] => *only,

@@ -10,9 +10,9 @@ pub(super) enum Reading {
     Operator(Operator, usize),
     /// `is present` or `is absent`, and its offset.
     Presence(bool, usize),
-    /// Something else, which was reported and skipped. A value may follow.
+    /// A text that is not a valid operator. It was reported and skipped. A value may follow.
     Unknown,
-    /// Something else, which was reported and skipped together with its values.
+    /// A text that is not a valid operator. It was reported, and skipped together with its values.
     Whole,
 }
 

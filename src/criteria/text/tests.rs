@@ -403,7 +403,7 @@ fn invalid_values_are_named() {
     );
 }
 
-/// The expected text of a timestamp field.
+/// The part of a message that lists the valid values of a timestamp field.
 const TIMES: &str =
     "a time such as `\"2025-12-01 10:00:00\"`, `2025-12-01T10:00:00Z`, `2025-12-01`, `today` or `now - 7d`";
 
