@@ -1,4 +1,5 @@
-//! Finds the fields and values that a filter requires cases to have. Hints warn about those that no case has.
+//! Finds the fields and values that a filter requires cases to have. Hints warn about fields without a value and about values
+//! that no case has.
 
 use super::optimize::polarities;
 use super::places::Places;

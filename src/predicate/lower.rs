@@ -100,8 +100,8 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
         return Vec::new();
     }
     let mut negated = vec![false; body.nodes.len()];
-    // The loop runs in reverse order, so it reaches a parent before its children. `open` has two values for each open parent: the
-    // count of children that the loop has not reached yet, and true if these children are negated.
+    // The loop runs in reverse order, so it reaches a parent before its children. For each open parent, `open` has the count of
+    // children that the loop has not reached yet, and true if these children are negated.
     let mut open: Vec<(usize, bool)> = Vec::new();
     for (criterion, negated) in body.nodes.iter().zip(&mut negated).rev() {
         while open.pop_if(|(children, _)| *children == 0).is_some() {}
@@ -120,8 +120,8 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
 ///
 /// An additional node joins the criteria by `$and`. If the body has `ids` too, the root joins the ids and the criteria by `$or`.
 ///
-/// The list has only errors that need the catalogue: at least the first ten, with empty paths. If there is an error or a broken
-/// criterion, the tree must not be used.
+/// The list of errors has only errors that need the catalogue: at least the first ten, with empty paths. If there is an error or a
+/// broken criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
     let reading = Reading { language, clock: body.clock };
@@ -358,8 +358,7 @@ fn operand<'b>(operator: Operator, language: Language, text: &'b Text<'_>) -> Re
     }
 }
 
-/// Adds a note to the error of an invalid value if the value expresses an unsupported test, such as `null` or the name of another
-/// field.
+/// Adds a note to the error of an invalid value that expresses an unsupported test, such as `null` or the name of another field.
 fn noted(
     error: Error,
     catalog: &Catalog,
@@ -404,8 +403,8 @@ fn noted(
     }
 }
 
-/// Returns the test that a comparison with `null` by this operator means: true if the field must have a value, false if it must
-/// have no value.
+/// Returns the test that a comparison with `null` by this operator means. True requires that the field has a value, and false that
+/// it has no value.
 fn compared(operator: Operator) -> Option<bool> {
     match operator {
         Operator::Equal => Some(false),

@@ -234,7 +234,7 @@ impl Set {
         }
     }
 
-    /// Returns the members of a set of [points](Self::are_points). For any other range, returns only its smallest value.
+    /// Returns the members of a set of [points](Self::are_points). For a range of several values, returns only the smallest value.
     pub(crate) fn points(&self) -> Vec<Value<'static>> {
         match self {
             Self::Strings(points) => {

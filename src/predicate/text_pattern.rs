@@ -99,7 +99,7 @@ impl TextPattern {
         }
     }
 
-    /// Returns true if every string of this set is in the other set. May return false even if this is the case.
+    /// Returns true if every string of this set is in the other set. May return false even if every string is in it.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Every) => true,
@@ -167,7 +167,7 @@ fn sorted<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Points<CompactStri
     (!texts.as_slice().is_empty()).then_some(texts)
 }
 
-/// The string of a pair that is dropped, if the longer string of the pair contains the shorter string.
+/// The superfluous string of a pair of strings, in which the longer string contains the shorter string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Superfluous {
     Longer,

@@ -175,7 +175,7 @@ impl<L> Tree<L> {
                     break;
                 }
             }
-            // The value of a branch decides the branch around it, or evaluation of that branch continues.
+            // The value of a finished branch decides the branch around it, or the loop continues with that branch.
             loop {
                 let Some(outer) = open.pop() else { return value };
                 branch = outer;
@@ -187,7 +187,7 @@ impl<L> Tree<L> {
     }
 }
 
-/// The operands of a criterion. Most criteria have at most four.
+/// The operands of a criterion. Most criteria have few operands.
 pub(crate) type Values<'a> = SmallVec<[Operand<'a>; 4]>;
 
 /// A field criterion as written, with its field resolved and its values parsed.

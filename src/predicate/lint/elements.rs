@@ -1,7 +1,7 @@
 //! Warns about criteria that are joined by `$and` although two different elements of one array can satisfy them.
 //!
 //! `checklist.name = identity and checklist.checked = true` also selects a case with a checked item `address` and an unchecked
-//! item `identity`: each criterion is tested on all elements separately.
+//! item `identity`. The reason is that each criterion is tested on all elements separately.
 
 use smallvec::SmallVec;
 

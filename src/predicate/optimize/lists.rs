@@ -1,5 +1,5 @@
-//! Applies the rule *merge* to tests whose sets are lists of values or ranges. Also has the types and functions that
-//! [`patterns`](super::patterns) uses, too.
+//! Applies the rule *merge* to tests whose sets are lists of values or ranges. Also has the types and functions that it shares
+//! with [`patterns`](super::patterns).
 
 use smallvec::{SmallVec, smallvec};
 

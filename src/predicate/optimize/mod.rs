@@ -1,12 +1,12 @@
 //! The optimiser: builds the normal form of a predicate.
 //!
-//! For every case, the normal form has the same result as the criteria as written. It is larger than them by a constant factor at
-//! most. One function, [`Builder::make`], builds it from the leaves to the root. It applies these rules in this order:
+//! For every case, the normal form has the same result as the criteria as written. It is larger than these criteria by a constant
+//! factor at most. One function, [`Builder::make`], builds it from the leaves to the root. It applies these rules in this order:
 //!
-//! 1. **flatten**: a conjunction inside a conjunction is dissolved into the outer one; constants are dropped or decide the branch;
-//! 2. **merge**: the tests on one field become one set or range, which finds contradictions and tautologies;
-//! 3. **absorb**: `a and (a or b)` becomes `a`, even if the first `a` only implies the second `a`;
-//! 4. **factor**: `(a and b) or (a and c)` becomes `a and (b or c)`.
+//! 1. **flatten**: a conjunction inside a conjunction becomes a part of the outer conjunction; constants are dropped or decide
+//! the branch; 2. **merge**: the tests on one field become one set or range, which finds contradictions and tautologies; 3.
+//! **absorb**: `a and (a or b)` becomes `a`, even if the first `a` only implies the second `a`; 4. **factor**: `(a and b) or (a
+//! and c)` becomes `a and (b or c)`.
 //!
 //! Before the first rule, De Morgan's laws push negations down to the tests, so a normal form has no negation.
 //!
@@ -59,8 +59,8 @@ pub(crate) fn joined<'t>(
     builder.finish(root)
 }
 
-/// Converts each comparison of a tree as written to its test and pushes negations down to the tests, without applying any other
-/// rule of the optimiser.
+/// Converts each comparison of a tree as written to its test, and pushes negations down to the tests. Applies no other rule of the
+/// optimiser.
 pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
     let needed = polarities(tree);
     let mut nodes: Vec<Node<Leaf>> = Vec::with_capacity(tree.nodes().len());
@@ -99,7 +99,7 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
         }
         made.push(own);
     }
-    // If the root of the written tree is a negation, its new node is a node of its child, which is not always the last node.
+    // If the root of the written tree is a negation, its new node is a node of its child. This node is not always the last node.
     let root = made.last().map_or(0, |[root, _]| *root);
     nodes.truncate(root.saturating_add(1));
     Tree::from_nodes(nodes)

@@ -143,7 +143,7 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
         }
         alternatives.retain(|set| !set.intersects(required));
     }
-    // If a required value matches a pattern, V satisfies this pattern.
+    // If a required value matches a pattern, V satisfies this pattern in any case.
     let mut any_patterns = weakest_dropped(any_patterns);
     any_patterns.retain(|any| {
         !required.as_ref().is_some_and(|required| has_any_in(required, any))
@@ -170,8 +170,8 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
     tests(any_patterns, none_patterns, lists.chain(required).chain(forbidden.map(Test::None)).map(Some))
 }
 
-/// Merges a disjunction on a multi-valued field: V has a member of an `Any` set, all members of an `All` set, or no member of a
-/// `None` set, or V lacks a member of a `NotAll` set.
+/// Merges a disjunction on a multi-valued field. V has a member of an `Any` set, all members of an `All` set, or no member of a
+/// `None` set. Or V lacks a member of a `NotAll` set.
 pub(super) fn any_of_many(sorted: Sorted) -> Merged {
     let Sorted { any, mut none, mut all, mut not_all, any_patterns, none_patterns } = sorted;
     let any_patterns = unite(any_patterns);

@@ -163,7 +163,7 @@ impl Writer {
 
     /// Returns true if a test of this set is printed as a test of presence or absence.
     fn is_presence(&self, set: &Set) -> bool {
-    // In JSON, a set of all ordered values or booleans is printed without extended operators.
+        // In JSON, a set of all ordered values or booleans is printed without extended operators.
         set.is_every() && (set.is_pattern() || self.syntax == Syntax::Text)
     }
 
