@@ -35,7 +35,7 @@ use crate::limits::Limits;
 /// ```
 pub struct FilterCache {
     builder: FilterBuilder,
-    /// The filter that every compiled filter is joined with by *and*.
+    /// A filter that is joined by *and* with every compiled filter.
     bound: Option<Filter>,
     /// The hash function. Its keys are random, so that clients cannot construct bodies with equal hashes.
     hasher: foldhash::quality::RandomState,

@@ -12,9 +12,9 @@ pub const DEFAULT_PAGE: u64 = 100;
 
 /// The parameters of a request as text, as in a query string.
 ///
-/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string. Other
-/// members are ignored. To reject them, or to use other names, deserialise a type of your own and call the setters; see [the
-/// guide](crate::guide::embedding#a-handler-of-your-own). Paths of errors are the names above in any case.
+/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each member is an optional string.
+/// Other members are ignored. To reject other members, or to use other names, deserialise a type of your own and call the setters;
+/// see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the four names above.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -88,7 +88,7 @@ impl<'a> SearchParams<'a> {
         Self { count: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Parses the parameters. [`SearchRequest::with_paging`](crate::SearchRequest::with_paging) takes the result.
+    /// Parses the parameters. Pass the result to [`SearchRequest::with_paging`](crate::SearchRequest::with_paging).
     ///
     /// ```
     /// use casefilter::{Catalog, Errors, Filter, Limits, SearchRequest, SearchParams};

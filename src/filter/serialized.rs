@@ -1,4 +1,4 @@
-//! Serialises filters and orders as strings. Deserialises filters, which needs a catalogue and limits.
+//! Serialises filters and orders as strings. Deserialises filters for a given catalogue and limits.
 
 use std::fmt;
 

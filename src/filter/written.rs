@@ -3,8 +3,8 @@
 //! A filter keeps its body or text, but not the tree of its criteria. Only warnings, `why`, hints and the reference evaluator need
 //! that tree. The first call that needs the tree parses the text again, and the filter then keeps the tree.
 //!
-//! Joined filters form a graph: its depth is unlimited, and one filter may be part of many others. The functions here do not
-//! recurse, and visit each filter once.
+//! Joined filters form a graph: its depth is unlimited, and one filter may be part of many other filters. The functions here do
+//! not recurse, and visit each filter once.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
