@@ -1,8 +1,8 @@
 //! Executes a program on all rows of a batch: combines sets of rows, group by group.
 //!
 //! A bitmap of a full batch has 8 KiB. Each set of an index is read once, sequentially, and combined into the bitmap of its
-//! group, which stays in the L1 cache. Combining smaller pieces, a sixteenth to a half of a bitmap, was slower, both with data in
-//! the cache and with data in memory: the hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
+//! group, which stays in the L1 cache. Combining smaller pieces (1/16 to 1/2 of a bitmap) was slower, both with data in the cache
+//! and with data in memory. The hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
 //! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
 //! two groups of two sets. If few rows of a conjunction are left, they become a list, and each row is tested by the remaining
@@ -204,8 +204,8 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Returns the number of selected rows, if the set of instruction `at` is the last set, and can be counted together with the
-    /// sets of the open groups. At most four sets can be counted together: two groups of two sets.
+    /// Counts the selected rows from the set of instruction `at` and the sets of the open groups. Returns `None` if the set is
+    /// not the last set, or if there are too many sets. At most four sets can be counted together: two groups of two sets.
     fn count_together(&self, at: usize, words: &[u64], negated: bool) -> Option<usize> {
         if self.last != Some(at) {
             return None;

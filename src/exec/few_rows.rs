@@ -1,4 +1,4 @@
-//! Switches from bitmaps to lists of rows in a running program: if a conjunction has few rows left, they are listed, and each row
+//! Switches from bitmaps to lists of rows in a running program. If a conjunction has few rows left, they are listed, and each row
 //! is tested by the remaining members.
 #![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
 

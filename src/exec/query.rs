@@ -24,8 +24,8 @@ use crate::stop::{Pace, StopCheck};
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
     pub(super) index: &'q BatchIndex,
-    /// The result of the index lookup for each node of the predicate that is a leaf. It is valid for the batches that the index
-    /// covers.
+    /// The result of the index lookup for each node of the predicate. The results are used only for leaves, and only on batches
+    /// that the index covers.
     pub(super) lookups: Arc<[IndexLookup<'q>]>,
     /// The result of [`zoned_leaves`](Self::zoned_leaves).
     pub(super) zoned: Vec<ZonedLeaf<'q>>,
@@ -59,7 +59,8 @@ pub(crate) enum Known<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` may stop the search.
+    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` is the stop check of the
+    /// search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         index: &'q BatchIndex,

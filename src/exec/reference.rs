@@ -37,7 +37,7 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     Ok(selects(&filter.written(), &row))
 }
 
-/// Searches documents in the order of insertion. A later document replaces an earlier one with the same `id`.
+/// Searches documents in the order of insertion. A later document replaces an earlier document with the same `id`.
 ///
 /// Returns the indexes, in `documents`, of the documents on the page, and the total number of selected documents.
 ///

@@ -4,7 +4,7 @@
 //! from the batch. Then it gets the rows of the batch that the query selects. The scan also counts the rows that the search
 //! examines.
 //!
-//! Before each batch, the scan checks whether the search must stop. See [`stop`](crate::stop).
+//! Before each batch, the scan checks if the search must stop; see [`stop`](crate::stop).
 #![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search examines, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
@@ -46,10 +46,10 @@ pub(crate) trait Collector<'q> {
     /// Returns the batch of an item.
     fn visit<'i>(item: &'i Self::Item) -> &'i Visit<'q>;
 
-    /// Returns what the collector needs of a batch. Called once for each batch, in order.
+    /// Returns the need of the collector for a batch. Called once for each batch, in order.
     fn need(&mut self, item: &Self::Item) -> Need;
 
-    /// Adds the selected rows of a batch. Called if [`need`](Self::need) returned [`Need::Rows`] for the batch just before.
+    /// Adds the selected rows of a batch. Called directly after [`need`](Self::need) has returned [`Need::Rows`] for this batch.
     fn collect(&mut self, item: &Self::Item, selected: Selected<'q>);
 }
 

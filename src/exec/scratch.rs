@@ -48,8 +48,8 @@ impl Scratch {
 }
 
 thread_local! {
-    /// The scratch space of the last search of this thread, for the next search: clearing new memory takes as long as a small
-    /// search.
+    /// The scratch space of the last search of this thread. The next search reuses it, because clearing new memory takes as
+    /// long as a small search.
     static LAST: Cell<Scratch> = Cell::default();
 }
 

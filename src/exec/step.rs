@@ -12,9 +12,9 @@ use crate::rows::RowSet;
 // The tag has the size of a word, for the same reason as in `predicate::Set`.
 #[repr(usize)]
 pub(super) enum PlanStep<'p> {
-    /// A constant: no row, or every row. Decided without reading a row.
+    /// A constant: the node selects no row, or every row. Planning decided this without reading a row.
     Settled(bool),
-    /// The rows of a leaf. If `negated`, all other rows.
+    /// The rows of the access path of a leaf. If `negated`, all other rows.
     Leaf { path: AccessPath<'p>, negated: bool, estimate: Estimate },
     /// The steps of the children that are not constant, in the order of evaluation. There are at least two.
     Branch(Connective, SmallVec<[usize; 4]>, Estimate),

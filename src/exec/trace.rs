@@ -12,11 +12,11 @@ use std::time::Duration;
 pub struct Work {
     /// The number of batches that were planned. A batch that is planned several times counts once.
     pub batches: u64,
-    /// The number of counts per batch that indexes answered without combining rows.
+    /// The number of counts, each of one batch, that indexes answered without combining rows.
     pub counts_known: u64,
     /// The number of evaluations of all rows of a batch, by combining bitmaps and lists or by reading columns.
     pub evaluations: u64,
-    /// The number of rows in these evaluations. If a short list was tested row by row, only its rows count.
+    /// The number of rows in these evaluations. If a short list was tested row by row, only the rows of the list are included.
     pub rows_evaluated: u64,
     /// The number of rows that were tested one by one within a batch, most of them in the order of the page.
     pub rows_asked: u64,

@@ -61,7 +61,7 @@ pub enum Test {
     },
     /// An operator on its child criteria. The children follow in [`Why::criteria`], and their depth is greater by one.
     Branch {
-    /// The operator: `$and`, `$or` or `$not`.
+        /// The operator: `$and`, `$or` or `$not`.
         op: &'static str,
     },
     /// A comparison with the value set of a field.
