@@ -237,7 +237,7 @@ impl BatchIndex {
         let count = |is_it: fn(&Use) -> bool| self.numbers.iter().filter(|number| is_it(number)).count();
         let retired = || count(|number| matches!(number, Use::Retired(_)));
         // A sweep reads all keys of a run. It is due only if there are more than half as many retired batches as covered batches.
-        // Then it costs little compared to the additions of the retired batches.
+        // Then its cost is small compared to the cost of adding the batches.
         merge.or_else(|| {
             let is_due = retired() > (count(|number| *number == Use::Covered) / 2).max(8);
             is_due.then(|| self.sweep()).flatten()

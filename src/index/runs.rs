@@ -21,7 +21,7 @@ pub(super) struct Run {
     pub(super) fences: Box<[u32]>,
     /// The count of upper bits of an entry that are the index of its bucket.
     bits: u32,
-    /// The count of retired batches, from the first retired batch on, that have no entry in this run.
+    /// A count of retirements. If it is `n`, the first `n` retired batches have no entry in this run.
     pub(super) clean: u64,
 }
 
