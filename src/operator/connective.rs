@@ -166,7 +166,7 @@ impl Complex {
         matches!(self, Self::Not)
     }
 
-    /// Evaluates the operator on the results of its children.
+    /// Evaluates the operator for the truths of its children.
     pub(crate) fn evaluate(self, mut children: impl Iterator<Item = bool>) -> bool {
         match self {
             Self::Join(Connective::And) => children.all(|truth| truth),
