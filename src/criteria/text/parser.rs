@@ -1,4 +1,4 @@
-//! Parses the structure of a filter text: parentheses, `and`, `or`, `not` and `ids`.
+//! Parses the structure of a text: parentheses, `and`, `or`, `not` and `ids`.
 
 use std::ops::Range;
 
