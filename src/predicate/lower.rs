@@ -32,7 +32,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
     let reading = Reading { language: Language::new(body.syntax, catalog.grammar()), clock: body.clock };
     let negated = negated(body);
-    // A stack of node ids of the builder: criteria whose parent has not been reached yet.
+    // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
     for (at, criterion) in body.nodes.iter().enumerate() {
         let is_negated = negated.get(at).copied().unwrap_or(false);
@@ -212,7 +212,7 @@ fn comparison<'b>(
 ) -> Option<Comparison<'b>> {
     let language = reading.language;
     let mut report = |error| {
-        // One criterion may have many values, and its keys may be in any order. So keep more errors than are reported.
+        // One criterion may have many values, and its keys may be in any order: keep more than the errors that are reported.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }

@@ -27,7 +27,7 @@ impl Builder<'_> {
             Some(Node::Branch(_, children)) => children.as_slice(),
             _ => &[],
         };
-        // Two leaves have the same rank if and only if they test the same field.
+        // Two leaves have the same rank if and only if they are of one field.
         let leaf = |id: &NodeId| match self.nodes.get(*id) {
             Some((rank, Node::Leaf(leaf))) => Some((*rank, &leaf.test)),
             _ => None,
