@@ -29,7 +29,7 @@ pub(super) enum AccessPath<'p> {
     },
     /// The rows of a multi-valued column that have a value.
     Present(&'p Column),
-    /// The rows that pass all of these tests, found by reading the column.
+    /// The rows that pass each of these tests, found by reading the column.
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
 

@@ -343,7 +343,7 @@ pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
     (values * part).checked_div(whole).unwrap_or(0)
 }
 
-/// Returns the bitmap of these codes. It has `distinct` bits. Each code must be below `distinct`.
+/// Returns the bitmap of codes, which are below `distinct`.
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
     for code in codes {

@@ -94,8 +94,7 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
 /// The maximum number of ranges for which one pass for each range is faster than one search for each value.
 const FEW_RANGES: usize = 4;
 
-/// Sets the bit of each value that passes the test. Bits of rows without a value are unspecified. All words must be zero at the
-/// start.
+/// Sets the bit of each value that passes the test. Bits of rows without a value have no meaning. The words must be zero.
 fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut [u64]) {
     match (data, test) {
         (_, ValueTest::Present) => words.fill(u64::MAX),
