@@ -1,8 +1,9 @@
-//! Habits: operators as other query languages spell them, and the advice that error messages give for them.
+//! Recognises the operators of other query languages, and chooses what an error message advises to write instead.
 //!
-//! One table, [`HABITS`], serves both syntaxes. Plain synonyms of an operator are not in it, but in the rows of [`Operator`]. A row
-//! maps spellings to a [`Meaning`]. [`Habit::advice`] turns the meaning into an operator, if one means the same on the field, or
-//! into an [`Unsupported`] test. Clients of the interface are not told of operators that they cannot use.
+//! A *habit* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. One table, [`HABITS`],
+//! serves both syntaxes. Plain synonyms of an operator are in the row of the [`Operator`] instead. A row of `HABITS` maps
+//! spellings to a [`Meaning`]. [`Habit::advice`] turns the meaning into an equivalent operator, if the field allows this
+//! operator, or into an [`Unsupported`] test. The advice never contains an operator that the request may not use.
 
 use super::search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
@@ -13,7 +14,7 @@ use crate::value::{OrderedType, Timestamp, ValueClass, is_moment};
 /// The properties of a field that decide which advice is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holds {
-    /// A document may have several values in the field.
+    /// True if a document may have several values in the field.
     pub(crate) is_list: bool,
     /// The class of its values.
     pub(crate) class: ValueClass,
@@ -52,11 +53,11 @@ pub(crate) const NO_FIELDS: Fields<'static> = &|_| None;
 enum Meaning {
     /// An operator.
     Operator(Operator),
-    /// This operator on a list; a search inside a string on any other field.
+    /// This operator if the field is multi-valued, otherwise a search inside a string.
     Inside(Operator),
-    /// The range from one value to another, both included.
+    /// A range from one value to another. Both values belong to the range.
     Between,
-    /// A test that there is a value, or that there is none.
+    /// A test that the field has a value (`true`), or that it has no value (`false`).
     Presence(bool),
     /// A search inside a string.
     Search(Search),
@@ -64,9 +65,11 @@ enum Meaning {
     Unsupported(Unsupported),
 }
 
-/// Spellings with their meaning, in lower case, without spaces, `_`, `-` and `$`.
+/// Lists of spellings, each list with its meaning. Spaces separate the spellings of a list. Each spelling is in lower case,
+/// without its own spaces, `_`, `-` and `$`.
 ///
-/// Leading words of [`VERBS`] and [`NEGATIONS`] are stripped from other phrases: `is not like` is found as `like`.
+/// For a phrase that is not listed, [`Habit::find`] strips leading words of [`VERBS`] and [`NEGATIONS`]. It finds `is not like`
+/// as the negation of `like`.
 const HABITS: &[(&str, Meaning)] = &[
     ("all allof every everyof eachof each", Meaning::Operator(Operator::All)),
     (
@@ -118,7 +121,7 @@ const HABITS: &[(&str, Meaning)] = &[
     ("xor nor nand unless except but butnot ^", Meaning::Unsupported(Unsupported::Connective)),
 ];
 
-/// Spellings that negate a meaning and that [`NEGATIONS`] does not cover, with the meaning before negation.
+/// Spellings of negated operators that do not begin with a word of [`NEGATIONS`], with the meaning that they negate.
 const NEGATED_HABITS: &[(&str, Meaning)] = &[
     ("nin none noneof neither neitherof outof <>all !=all <>in !=in", Meaning::Operator(Operator::Contains)),
     ("without lacks lacking excludes exclude excluding misses omits", Meaning::Inside(Operator::Contains)),
@@ -132,7 +135,7 @@ const VERBS: [&str; 9] = ["is", "are", "was", "were", "does", "do", "has", "have
 const NEGATIONS: [&str; 10] =
     ["not", "!", "isnt", "arent", "wasnt", "doesnt", "dont", "hasnt", "havent", "never"];
 
-/// Quantifiers after a verb of membership, with the meaning of the phrase, such as `contains any of`.
+/// Quantifiers that may follow a verb of membership, as in `contains any of`, with the meaning of the whole phrase.
 const QUANTIFIERS: &[(&str, Habit)] = &[
     (
         "any anyof some someof oneof either eitherof",
@@ -146,7 +149,7 @@ const QUANTIFIERS: &[(&str, Habit)] = &[
     ("only exactly just", Habit { meaning: Meaning::Unsupported(Unsupported::Only), is_negated: false }),
 ];
 
-/// A spelling of another language, recognised where an operator is expected.
+/// The spelling of an operator in another language, recognised where an operator is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Habit {
     meaning: Meaning,
@@ -156,8 +159,8 @@ pub(super) struct Habit {
 impl Habit {
     /// Recognises the spelling of an operator in another language, such as `IS NOT NULL`, `$nin` or `doesNotContain`.
     pub(super) fn find(written: &str) -> Option<Self> {
-        /// The length of the longest known spelling, in bytes. Limits the cost of the search, which takes linear time for each prefix that
-        /// is stripped.
+        /// The maximum length in bytes of a text that is looked up. It limits the cost of the lookup, because each prefix that the
+        /// lookup strips costs linear time.
         const LONGEST: usize = 48;
         if written.len() > LONGEST {
             return None;
@@ -201,7 +204,7 @@ impl Habit {
                     "" => Self { meaning: Meaning::Operator(Operator::Equal), is_negated: false },
                     _ => Self::of_name(rest)?,
                 };
-                // A double negation is more likely a mistake than an affirmation.
+                // A double negation is probably a mistake, so it is not recognised.
                 (!habit.is_negated).then_some(Self { is_negated: true, ..habit })
             })
     }
@@ -227,7 +230,7 @@ impl Habit {
         })
     }
 
-    /// Returns the connective that the spelling means; `None` if it means something else.
+    /// Returns the connective that the spelling means. Returns `None` if the spelling means something else.
     pub(super) const fn connective(self) -> Option<Connective> {
         match self.meaning {
             Meaning::Connective(connective) => Some(connective),
@@ -235,7 +238,9 @@ impl Habit {
         }
     }
 
-    /// Returns the test that this spelling means and that not every request can contain, if it is the same for all fields.
+    /// Returns the test that the spelling expresses, if at least one language of requests does not support it.
+    ///
+    /// Returns `None` for any other spelling, and if the test depends on the field.
     pub(super) const fn unsupported(self) -> Option<Unsupported> {
         match self.meaning {
             Meaning::Unsupported(unsupported) => Some(unsupported),
@@ -245,7 +250,8 @@ impl Habit {
         }
     }
 
-    /// Returns true for a test that there is a value, and false for a test that there is none.
+    /// Returns true for a test that the field has a value, and false for a test that it has no value. Returns `None` for any
+    /// other spelling.
     pub(super) fn presence(self) -> Option<bool> {
         match self.meaning {
             Meaning::Presence(is_present) => Some(is_present != self.is_negated),
@@ -253,7 +259,8 @@ impl Habit {
         }
     }
 
-    /// Returns the search inside a string that the spelling means on a field without a list.
+    /// Returns the search inside a string that the spelling means on a single-valued field. Returns `None` for a negated
+    /// spelling, and for a spelling with another meaning.
     pub(super) const fn search(self) -> Option<Search> {
         match self.meaning {
             Meaning::Search(search) if !self.is_negated => Some(search),
@@ -270,8 +277,8 @@ impl Habit {
         )
     }
 
-    /// Returns the advice for this habit before the given number of values. `holds` has the properties of the field; it is `None` for
-    /// an unknown field.
+    /// Returns the advice for this habit when `values` values follow it. `holds` has the properties of the field. It is `None`
+    /// for an unknown field.
     pub(super) fn advice(self, holds: Option<Holds>, values: usize, language: Language) -> Advice {
         let is_list = holds.map(|holds| holds.is_list);
         let operator = match self.meaning {
@@ -284,7 +291,7 @@ impl Habit {
             Meaning::Between if self.is_negated && !language.is_extended() => {
                 return Advice::Cannot(Unsupported::NegatedOrder);
             }
-            // On a list, different elements may satisfy the two bounds.
+            // In a multi-valued field, two different values may satisfy the two bounds, so there is no advice.
             Meaning::Between if is_list == Some(true) || !holds.is_none_or(Holds::is_ordered) => {
                 return Advice::Nothing;
             }
@@ -298,7 +305,7 @@ impl Habit {
             Meaning::Inside(operator) | Meaning::Operator(operator) => operator,
         };
         match operator {
-            // `any` or `none` without values is a test for absence.
+            // Without values, `any` means that the field has a value, and `none` that it has no value.
             Operator::Contains if values == 0 => Advice::presence(!self.is_negated, language),
             operator if operator.ray().is_some() && !holds.is_none_or(Holds::is_ordered) => Advice::Nothing,
             operator if !self.is_negated => Advice::Operator(operator),
@@ -324,14 +331,14 @@ impl Habit {
     }
 }
 
-/// The replacement for a habit.
+/// The advice for a habit: the replacement, or the reason why there is no replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Advice {
-    /// The operator that means the same.
+    /// The equivalent operator.
     Operator(Operator),
-    /// `<>` for each of several values, joined by `and`. Only where there is no `not`.
+    /// `<>` for each of several values, joined by `and`. Only for a language without `not`.
     NoneOf,
-    /// `<>` for each of several values, joined by `or`. Only where there is no `not`.
+    /// `<>` for each of several values, joined by `or`. Only for a language without `not`.
     NotAllOf,
     /// `not` before a criterion with this operator.
     Not(Operator),
@@ -339,13 +346,13 @@ pub(super) enum Advice {
     Between,
     /// `not` before `>=` and `<=`, joined by `and`.
     NotBetween,
-    /// A test that there is a value, or that there is none.
+    /// A test that the field has a value (`true`), or that it has no value (`false`).
     Presence(bool),
-    /// A search, whose operator depends on its value.
+    /// A search inside a string. Its operator depends on its value.
     Search { search: Search, is_negated: bool },
-    /// The connective that means the same.
+    /// The equivalent connective.
     Connective(Connective),
-    /// No criterion means the same: the language lacks the test.
+    /// No criterion is equivalent: the language does not support the test.
     Cannot(Unsupported),
     /// No advice.
     Nothing,
@@ -356,7 +363,8 @@ impl Advice {
         if language.is_extended() { Self::Presence(is_present) } else { Self::Cannot(Unsupported::Absence) }
     }
 
-    /// Returns the suggestion for the message; `None` if no operator means the same, or if it depends on the field or the values.
+    /// Returns the suggestion for the message. Returns `None` if no operator is equivalent, or if the equivalent operator depends
+    /// on the field or the values.
     pub(super) fn in_words(self, syntax: Syntax) -> Option<Suggestion> {
         let each = |connective: Connective| {
             format!("one `<>` for each value, joined by {}", quote(connective.spelled(syntax)))
@@ -394,10 +402,11 @@ impl Advice {
     }
 }
 
-/// The end of the suggestion of a negated order, which differs from the opposite order.
+/// The end of a suggestion that negates an order comparison. `not amount > 5` differs from `amount <= 5`: it also selects cases
+/// without a value.
 pub(super) const WITHOUT_A_VALUE: &str = "which also selects cases without a value";
 
-/// Returns the operators to write instead of `=` with several values.
+/// Returns the suggestion for `=` with several values: the operators to write instead.
 pub(super) fn for_several(holds: Option<Holds>, syntax: Syntax) -> Suggestion {
     let [any, all] = [Operator::Contains, Operator::All].map(|operator| operator.spelled(syntax));
     match holds {
@@ -417,7 +426,7 @@ fn after_verb(name: &str) -> Option<&str> {
         return Some(rest.trim_start_matches('='));
     }
     let (verb, rest) = VERBS.iter().find_map(|verb| Some((*verb, name.strip_prefix(verb)?)))?;
-    // A verb must follow `does not` and `has not`, unlike `is not`.
+    // `is not` is complete by itself, but `does not` and `has not` need another verb after them.
     let is_copula = matches!(verb, "is" | "are" | "was" | "were");
     (!rest.is_empty() && (rest != "not" || is_copula)).then_some(rest)
 }
@@ -428,14 +437,15 @@ fn after_negation(name: &str) -> Option<&str> {
     (!(name.starts_with('!') && rest.starts_with('='))).then_some(rest)
 }
 
-/// Returns true for a word that starts a phrase such as `any of`, but may also be a value.
+/// Returns true for a word that begins a phrase such as `any of`, but that may also be a value.
 pub(super) fn is_quantifier(word: &str) -> bool {
     ["any", "some", "one", "either", "each", "every", "both", "none", "neither", "only", "exactly"]
         .iter()
         .any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the unsupported test that `advice` needs for a value of a timestamp field; `None` if the language has the test.
+/// Returns the unsupported test that `value` expresses if it is used with `advice` on a timestamp field. This is a relative time,
+/// or a whole day where only an instant is allowed. Returns `None` if the language supports the value.
 pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> Option<Unsupported> {
     if language == Language::Text && is_moment(value) {
         return None;
@@ -447,7 +457,8 @@ pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> 
         | Advice::Nothing
         | Advice::Presence(_)
         | Advice::Search { .. } => (false, false),
-        // The value is kept and gets its own error later; for a day, that error suggests the end of the day that fits the operator.
+        // The value is kept and gets its own error later. If it is a day, that error suggests the bound of the day that the
+        // operator needs.
         Advice::Operator(operator) => {
             (false, operator.ray().is_none() && operator != Operator::Equal && is_day())
         }

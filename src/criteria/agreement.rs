@@ -1,13 +1,15 @@
-//! A check that the two parsers of JSON bodies agree, for tests and fuzzers.
+//! Checks that the two parsers of JSON bodies, the fast path and the strict parser, agree. Used by tests and fuzzers.
 
 use super::advice::NO_FIELDS;
 use super::{fast, strict};
 use crate::limits::Limits;
 use crate::operator::Grammar;
 
-/// Checks that the fast path accepts a body exactly if the strict parser finds no error in it, and that both then return the same
-/// tree. Checks the operators of the interface alone, and then the extended ones too. Returns true if the parsers accept the body with
-/// the extended operators.
+/// Checks that the fast path accepts a body exactly if the strict parser finds no error in it. Also checks that the two parsers
+/// then return the same tree.
+///
+/// Compares the parsers twice: with the operators of the interface only, and with the extended operators in addition. Returns
+/// true if the parsers accept the body with the extended operators.
 ///
 /// # Errors
 /// Returns a description of the difference between the parsers.

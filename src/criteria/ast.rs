@@ -1,6 +1,6 @@
 //! The syntax tree of a request body: flat, in postfix order.
 //!
-//! `{"op":"$or","children":[a, b]}` is `a b $or(2)`: a complex criterion follows its children and has their number. A walk over
+//! `{"op":"$or","children":[a, b]}` is `a b $or(2)`: a complex criterion follows its children and stores their count. A loop over
 //! the nodes in order, with a stack, visits children before their parent and needs no other links.
 
 use std::borrow::Cow;
@@ -26,15 +26,16 @@ pub(crate) enum Criterion {
     /// `{"op": "$and" | "$or" | "$not", "children": […]}`.
     Complex {
         operator: Complex,
-        /// The number of its children, at least one, and exactly one for a negation. They are the subtrees just before it.
+        /// The count of children: at least one, and exactly one for a negation. The children are the subtrees directly before
+        /// this criterion.
         children: usize,
     },
     /// `{"field": …, "op": …, "values": […]}`.
     Field {
         field: TextId,
-        /// The operator and its offset; `None` if it had an error, which was reported.
+        /// The operator and its offset. `None` if the operator had an error, which was reported.
         operator: Option<(Operator, usize)>,
-        /// A range of [`Body::texts`]; empty if the values had an error, which was reported.
+        /// A range of [`Body::texts`]. Empty if the values had an error, which was reported.
         values: Range<usize>,
     },
     /// A criterion with an error, which was reported.
@@ -43,18 +44,18 @@ pub(crate) enum Criterion {
 
 /// A request body as written.
 ///
-/// Invariant of a body without errors: a walk over `nodes` with a stack, in which each complex criterion pops its children and
-/// every criterion is pushed, leaves `criteria` nodes on the stack. In a body with errors, a complex criterion may be
+/// Invariant of a body without errors: a loop over `nodes` pushes every criterion on a stack, and each complex criterion first
+/// pops its children. At the end, `criteria` nodes are on the stack. In a body with errors, a complex criterion may be
 /// [broken](Criterion::Broken).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
     /// The syntax of the request, which decides how messages spell operators.
     pub(crate) syntax: Syntax,
-    /// The clock for the relative times and days of a text.
+    /// The clock for relative times and days in a filter text.
     pub(crate) clock: Clock,
-    /// The ids, a range of `texts`; `None` if the key is absent or `null`.
+    /// The ids, as a range of `texts`. `None` if the key is absent or `null`.
     pub(crate) ids: Option<Range<usize>>,
-    /// The count of criteria at the top level; `None` if the key is absent or `null`.
+    /// The count of criteria at the top level. `None` if the key is absent or `null`.
     pub(crate) criteria: Option<usize>,
     /// The criteria in postfix order.
     pub(crate) nodes: Vec<Criterion>,
@@ -67,7 +68,7 @@ impl<'a> Body<'a> {
         self.texts.get(range.clone()).unwrap_or_default()
     }
 
-    /// Returns a string; `None` if the body has no string with this index.
+    /// Returns the string with this index, or `None` if the body has no such string.
     pub(crate) fn text(&self, id: TextId) -> Option<&Text<'a>> {
         self.texts.get(id)
     }

@@ -1,9 +1,9 @@
-//! The error for a count beyond its limit, the same in both syntaxes.
+//! Creates the error for a count that exceeds its limit, such as too many criteria. Both syntaxes use it.
 
 use crate::error::{Error, ErrorKind};
 
-/// Returns the error for item number `count` if it is the first item beyond the limit. Later items repeat the same fault, so they get
-/// `None`.
+/// Returns an error if item number `count` is the first item beyond the limit. Returns `None` for later items, because their
+/// error would repeat the first error.
 pub(super) fn over_limit(
     kind: ErrorKind,
     count: usize,

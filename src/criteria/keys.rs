@@ -1,8 +1,8 @@
-//! Suggestions for misspelt keys of a JSON body.
+//! Suggests the correct key for an unknown key of a JSON body.
 
 use crate::error::nearest;
 
-/// Returns the known key that `written` is probably meant to be.
+/// Returns the known key that the client probably meant by `written`.
 pub(super) fn suggest_key<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     if let Some(near) = nearest(written, known.iter().copied()) {
         return Some(near);

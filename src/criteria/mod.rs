@@ -1,9 +1,10 @@
-//! The parsers of request bodies, and their syntax tree, a [`Body`], whose fields are not looked up in the catalogue yet.
+//! Parses filters, as JSON bodies or in the text syntax, into a syntax tree ([`Body`]). The names of fields have not been
+//! looked up in the catalogue yet.
 //!
 //! Two syntaxes share the tree:
 //!
-//! - JSON: [`fast`] parses bodies without errors, [`strict`] reports the errors of all others.
-//! - The text that people type: [`text`].
+//! - JSON: [`fast`] parses bodies without errors, and [`strict`] reports the errors of all other bodies.
+//! - The text syntax, which people type: [`text`].
 //!
 //! [`advice`] recognises operators of other query languages, so that an error can suggest what to write instead.
 //!

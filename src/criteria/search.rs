@@ -1,15 +1,16 @@
-//! Searches inside strings, as other query languages write them, and the operators that mean the same.
+//! Finds the equivalent operator for a search inside a string that is written as in another query language, such as
+//! `like "Gar%"`.
 
 use super::unsupported::Unsupported;
 use crate::operator::Operator;
 use crate::value::words;
 
-/// A search inside a string. [`meant`](Self::meant) finds the operator for its operand.
+/// A kind of search inside a string. [`meant`](Self::meant) finds the equivalent operator for an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
     /// An operator that takes the operand unchanged.
     Own(Operator),
-    /// A substring, without regard to case.
+    /// A search for a substring that ignores case.
     Folded,
     /// A pattern for the whole string, in which `%` or `*` stands for any characters.
     Like { is_folded: bool },
@@ -17,15 +18,15 @@ pub(super) enum Search {
     Regex { is_folded: bool },
     /// A test of the end of the string.
     Ending,
-    /// A search that no operator can express, such as one for similar words.
+    /// A search that no operator can express, such as a search for similar words.
     Other,
 }
 
 impl Search {
-    /// Returns the operator and the operand with the same meaning.
+    /// Returns the equivalent operator and its operand.
     ///
     /// # Errors
-    /// Returns the unsupported test that the search needs.
+    /// Returns the unsupported test if no operator is equivalent.
     pub(super) fn meant(self, operand: &str) -> Result<(Operator, &str), Unsupported> {
         match self {
             Self::Own(Operator::Match) if words(operand).is_empty() => Err(Unsupported::Inside),
@@ -51,12 +52,13 @@ pub(super) fn is_any(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| matches!(byte, b'*' | b'%'))
 }
 
-/// Returns true for the characters that stand for others in patterns.
+/// Returns true for a wildcard, a character that stands for other characters in a pattern.
 pub(super) fn is_wildcard(c: char) -> bool {
     matches!(c, '*' | '%' | '?')
 }
 
-/// Returns the operator for a substring without regard to case. `$match` tests words, so it means the same only for a single one.
+/// Returns the operator for a substring search that ignores case. `$match` searches for words, so it is equivalent only if the
+/// operand is a single word.
 fn folded(operand: &str) -> Result<(Operator, &str), Unsupported> {
     let is_one = words(operand).len() == 1 && !operand.contains(char::is_whitespace);
     if is_one { Ok((Operator::Match, operand)) } else { Err(Unsupported::Inside) }
@@ -79,12 +81,12 @@ fn like(operand: &str, is_folded: bool) -> Result<(Operator, &str), Unsupported>
         (true, true) => Ok((Operator::Substring, inner)),
         (false, true) if !is_folded => Ok((Operator::StartsWith, inner)),
         (true, false) => Err(Unsupported::Ending),
-        // Without a wildcard, the pattern is the whole string in SQL, and a part of it for most people.
+        // Without a wildcard, SQL compares the pattern with the whole string, but most people mean a part of the string.
         (false, _) => Err(Unsupported::Inside),
     }
 }
 
-/// Returns the body of `/body/flags`, and true if its flags turn off case.
+/// Returns the body of `/body/flags`, and true if the flags make it ignore case. Returns `None` for another text.
 fn regex(operand: &str) -> Option<(&str, bool)> {
     let (body, flags) = operand.strip_prefix('/')?.rsplit_once('/')?;
     let is_regex = !body.is_empty() && flags.chars().all(|flag| matches!(flag, 'g' | 'i' | 'm' | 's' | 'u'));

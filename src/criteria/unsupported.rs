@@ -1,11 +1,12 @@
-//! Tests that the language lacks, and values of other languages that mean such a test, such as `null`.
+//! Lists the tests that the filter language does not support, with the notes in error messages. Also recognises values of other
+//! languages that express such a test, such as `null`.
 
 use crate::operator::Language;
 
-/// A test that other query languages have, and that the request cannot contain, or not in this form.
+/// A test that other query languages have. Requests cannot contain it, or must express it in another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsupported {
-    /// A test for a missing value, or for any value at all.
+    /// A test that a field has no value, or that it has any value.
     Absence,
     /// A search inside a string.
     Inside,
@@ -79,8 +80,8 @@ pub(crate) fn is_no_value(word: &str) -> bool {
     ["null", "none", "nil", "undefined"].iter().any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the unsupported test that a value means in some language. `is_bare` is true for a value without quotes; a quoted value
-/// is only checked for being empty.
+/// Returns the unsupported test that a value expresses in some other language. `is_bare` is true for a value without quotes. A
+/// quoted value expresses such a test only if it is empty.
 pub(super) fn meant_by_value(value: &str, is_bare: bool) -> Option<Unsupported> {
     let is_pattern = value
         .strip_prefix('/')
@@ -92,7 +93,8 @@ pub(super) fn meant_by_value(value: &str, is_bare: bool) -> Option<Unsupported> 
     }
 }
 
-/// Returns the unsupported test that an invalid value means, such as `null` or, in a timestamp field, `today`.
+/// Returns the unsupported test that an invalid value expresses: absence for `null`, or a relative time for `today` in a
+/// timestamp field.
 pub(crate) fn meant_by_bad_value(value: &str, is_timestamp: bool) -> Option<Unsupported> {
     if value.is_empty() || is_no_value(value) {
         return Some(Unsupported::Absence);
@@ -105,7 +107,7 @@ pub(super) fn is_relative_time(text: &str) -> bool {
     const WORDS: &str = "now today yesterday tomorrow tonight midnight noon ago last this next past previous interval \
          sysdate getdate curdate currentdate currenttime currenttimestamp localtimestamp second seconds minute minutes \
          hour hours day days week weeks month months year years";
-    // Relative times are shorter. The limit bounds the search, which is linear in the length.
+    // Relative times are shorter than this length in bytes. The limit bounds the cost of the search, which is linear in the length.
     const LONGEST: usize = 64;
     if text.len() > LONGEST {
         return false;

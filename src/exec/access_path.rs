@@ -1,4 +1,4 @@
-//! Access paths: the sources of the rows of a leaf in one batch, and tests of single rows.
+//! Access paths: the ways to find the rows of a leaf in one batch, and to test a single row.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use crate::predicate::in_ranges;
 use crate::rows::{LANES, RowSet, Selection, has_bit};
 use crate::value::OrdinalRange;
 
-/// The source of the rows of a leaf in one batch.
+/// A way to find the rows of a leaf in one batch.
 pub(super) enum AccessPath<'p> {
     /// A set of rows that an index stores, or that is the result of testing a few rows one by one.
     Rows(RowSet<'p>),
     /// The rows that are in all of these bitmaps, one for each string. The index over all batches has the bitmaps.
     StringBitmaps(SmallVec<[&'p [u64]; 2]>),
-    /// The rows that have any of these codes.
+    /// The rows that have at least one of these codes.
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
-    /// The rows that have each of these codes.
+    /// The rows that have all of these codes.
     EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
-    /// The rows whose value is in one of `ranges`. `parts` are their index ranges among the sorted rows.
+    /// The rows whose value is in one of `ranges`. `parts` are the index ranges of these rows in the list of sorted rows.
     Sorted {
         column: &'p Column,
         sorted: Sorted<'p>,
@@ -33,7 +33,7 @@ pub(super) enum AccessPath<'p> {
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
 
-/// A test of a row. The row passes if one of its values passes.
+/// A test of a row. The row passes if at least one of its values passes.
 pub(super) enum ValueTest<'p> {
     /// The row has a value.
     Present,
@@ -41,7 +41,7 @@ pub(super) enum ValueTest<'p> {
     Code(u32),
     /// The value is a string whose code is in this bitmap.
     Codes(Box<[u64]>),
-    /// The value is in one of these closed ranges, which ascend.
+    /// The value is in one of these closed ranges, which are in ascending order.
     Ranges(&'p [OrdinalRange]),
     /// The value is this Boolean.
     Boolean(bool),
@@ -58,7 +58,7 @@ impl<'p> AccessPath<'p> {
                 codes_of(column, row).any(|code| wanted.binary_search(&code).is_ok())
             }
             Self::EachPosting(column, _, wanted) => {
-                /// The most codes that are each searched in the whole row.
+                /// The maximum count of codes for which the values of the row are searched once per code.
                 const FEW: usize = 8;
                 if wanted.len() <= FEW {
                     return wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted));
@@ -79,7 +79,7 @@ impl<'p> AccessPath<'p> {
         }
     }
 
-    /// Returns the rows of the path in any order, if they are listed and few.
+    /// Returns the rows of the path in any order, if the column stores them as a list and they are few.
     pub(super) fn listed(&self) -> Option<&'p [u16]> {
         match self {
             Self::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => sorted.listed(parts),
@@ -89,7 +89,7 @@ impl<'p> AccessPath<'p> {
 
     /// Retains the rows of the list that are rows of the path. If `negated`, retains the other rows.
     pub(super) fn filter_rows(&self, negated: bool, rows: &mut Vec<u16>) {
-        // The cache misses of all rows then overlap.
+        // Prefetch for all rows first, so that their cache misses overlap.
         rows.iter().for_each(|row| self.prefetch(usize::from(*row)));
         // The most frequent kinds of test have their own loops.
         match self {
@@ -156,7 +156,7 @@ impl<'p> AccessPath<'p> {
     }
 }
 
-/// Returns the codes of a row's strings.
+/// Returns the codes of the strings of a row.
 pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32> {
     let values = match &column.data {
         ColumnData::Strings { .. } => column.places(row),
@@ -183,7 +183,7 @@ fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
     }
 }
 
-/// Prefetches the values of a row, or the ends of its values.
+/// Prefetches the values of a row. For a multi-valued column, prefetches the offset at which the values of the row end.
 #[inline]
 fn prefetch_values(column: &Column, row: usize) {
     if let ColumnLayout::Single(Selection::Bitmap(present)) = &column.layout {

@@ -1,4 +1,4 @@
-//! Cost estimates, by which planning and execution choose.
+//! The cost model: estimates of work, by which planning and execution choose between alternatives.
 #![expect(clippy::arithmetic_side_effects, reason = "the operators of `Cost` saturate")]
 
 use std::iter::Sum;
@@ -42,12 +42,13 @@ impl Cost {
         Self(words)
     }
 
-    /// Returns how many times this cost covers `each`, or `usize::MAX` if `each` is free.
+    /// Returns the number of times that this cost covers `each`, or `usize::MAX` if `each` is free.
     pub(super) fn pays(self, each: Self) -> usize {
         self.0.checked_div(each.0).unwrap_or(usize::MAX)
     }
 
-    /// Returns the cost per decided row, multiplied by the number of rows of the batch. `usize::MAX` if no row is decided.
+    /// Returns the cost per decided row, multiplied by the number of rows of the batch. A row is decided if the step alone
+    /// determines the result of its branch for this row. Returns `usize::MAX` if no row is decided.
     pub(super) fn per_decided(self, decided: usize, rows: usize) -> usize {
         (self * rows).pays(Self(decided))
     }

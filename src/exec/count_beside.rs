@@ -1,4 +1,4 @@
-//! Counting of the rows of an access path that are also in a bitmap, without a bitmap of the path's rows.
+//! Counts the rows that are both in an access path and in a bitmap. Does not build a bitmap of the access path.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows of one batch; the rows that are subtracted were counted before"
@@ -11,8 +11,8 @@ use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::kernels::{self, Combine, Pair};
 use crate::rows::{LANES, RowSet, Selection, count_range, has_bit};
 
-/// Returns the number of rows of a path whose bit in `words` is set. Returns `None` if that needs a bitmap of the path's rows. `rows` is
-/// the number of rows of the batch.
+/// Returns the number of rows of a path whose bit in `words` is set. Returns `None` if the count needs a bitmap of the path.
+/// `rows` is the number of rows of the batch.
 pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) -> Option<usize> {
     match path {
         AccessPath::Sorted { sorted, parts, .. } => {
@@ -35,7 +35,7 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
 
 /// Counts the rows that have a value, whose code is in `set`, and whose bit in `words` is set.
 fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) -> usize {
-    /// The number of words that are computed at a time. They stay in the L1 cache.
+    /// The number of words that are computed at a time, so that they stay in the L1 cache.
     const PIECE: usize = 256;
     let bytes = kernels::byte_set(set);
     let mut room = [0; PIECE];
@@ -61,13 +61,13 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
 
 /// Counts the rows that are in `part` of the sorted rows, and whose bit in `words` is set.
 ///
-/// Uses the two nearest prefix bitmaps, and corrects the count by the rows between a bitmap and the end of the part. `rows` is the number
-/// of rows of the batch.
+/// Uses the two nearest prefix bitmaps, and corrects the count by the rows between a bitmap and the end of the part. `rows` is
+/// the number of rows of the batch.
 pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);
     let mut count = match (&until, &from) {
-        // Prefix bitmaps have no bits after the last row.
+        // In prefix bitmaps, no bit after the last row is set.
         (RowSet::Bitmap(until), RowSet::Bitmap(from)) => kernels::count_between(words, until, from),
         (RowSet::Bitmap(until), RowSet::None) => kernels::count_both(words, until),
         (RowSet::All, RowSet::Bitmap(from)) => {
@@ -79,8 +79,8 @@ pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64]
     for list in [list, other] {
         let Some(first) = list.first() else { continue };
         let listed = list.iter().filter(|row| has_bit(words, usize::from(**row))).count();
-        // The rows of a list are all on the same side of the end of a prefix bitmap. So either none of them was counted, or each whose bit
-        // is set.
+        // All rows of a list are on the same side of the end of a prefix bitmap. So the count contains either no row of the list,
+        // or all rows of the list whose bit is set.
         let is_counted = until.contains(usize::from(*first)) && !from.contains(usize::from(*first));
         count = if is_counted { count - listed } else { count + listed };
     }

@@ -1,4 +1,4 @@
-//! The rows of a batch that a query selects: collected, counted, or tested one by one.
+//! Collects or counts the rows of a batch that a query selects, or tests single rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ use crate::index::{places_of_batch, split};
 use crate::predicate::Leaf;
 use crate::rows::{RowSet, Selection};
 
-/// The live rows of a batch that a query selects, as a program that is not yet executed.
+/// The live rows of a batch that a query selects, as a program that has not been executed yet.
 pub(crate) struct Selected<'q> {
     program: Program<'q>,
     query: &'q Query<'q>,
@@ -34,7 +34,7 @@ pub(crate) struct Selected<'q> {
     exact: Option<usize>,
 }
 
-/// Plans the query on batch `number`. The plan selects rows among the `live` ones.
+/// Plans the query on batch `number`. The plan selects only rows in `live`.
 pub(crate) fn select<'q>(
     query: &'q Query<'q>,
     number: usize,
@@ -77,7 +77,7 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
-/// The maximum number of rows of the first set that are tested one by one for the rest of the program.
+/// The maximum number of rows in the first set for which each row is tested by the rest of the program.
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {
@@ -92,7 +92,7 @@ impl<'q> Selected<'q> {
         let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
         let likely = likely.min(batch.rows());
         let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
-        // In addition to the cost of the sets, the result is written once.
+        // The result is written once, in addition to the cost of the sets.
         let effort = cost + Cost::of_bitmap(batch.rows());
         let program = program.paced(&query.pace);
         Self { program, query, rows: batch.rows(), likely, effort, exact }
@@ -138,13 +138,13 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns the estimated cost of collecting the rows. The unit is the time to process one 64-row word. 0 if the number of rows is
-    /// known.
+    /// Returns the estimated cost of collecting the rows. The unit is the time to process one 64-row word. 0 if the number of
+    /// rows is known.
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort.get() }
     }
 
-    /// Returns true if it is known without reading a row that no row is selected.
+    /// Returns true if the plan already shows that no row is selected.
     pub(crate) fn is_known_none(&self) -> bool {
         self.exact == Some(0)
     }
@@ -154,13 +154,13 @@ impl<'q> Selected<'q> {
         self.likely
     }
 
-    /// Returns the number of rows that can be [tested](Self::retain) for the cost of collecting all.
+    /// Returns the number of rows that can be [tested](Self::retain) one by one at the cost of collecting all selected rows.
     pub(crate) fn questions(&self) -> usize {
         let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<Cost>();
         self.effort.pays(each)
     }
 
-    /// Returns the indexes of the instructions at which the operands of the conjunction start.
+    /// Returns the indexes of the instructions at which the members of the outermost conjunction start.
     fn members(&self) -> impl Iterator<Item = usize> {
         let ops = self.program.ops.len();
         std::iter::successors(Some(0), |at| Some(self.program.after(*at))).take_while(move |at| *at < ops)
@@ -214,7 +214,8 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns the selected rows, if the first set is a [short list](Self::short_list), whose rows are tested for the rest of the program.
+    /// Returns the selected rows if the first set is a [short list](Self::short_list): tests each row of the list by the rest of
+    /// the program.
     fn few(&self) -> Option<SmallVec<[u16; FEW_ROWS]>> {
         let each = COST_OF_A_ROW * self.program.ops.len();
         let rest = |row: &u16| !self.program.spend(each) && self.program.passes(1, usize::from(*row));

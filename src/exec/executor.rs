@@ -1,15 +1,16 @@
-//! Execution of a program on all rows of a batch: combines sets of rows group by group.
+//! Executes a program on all rows of a batch: combines sets of rows, group by group.
 //!
-//! A bitmap of a full batch has 8 KiB. Each set of an index is read once, sequentially, and combined into the bitmap of its group, which
-//! stays in the L1 cache. Combining in pieces of a sixteenth to a half of a bitmap was slower, in cache and out of it. The hardware
-//! prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
+//! A bitmap of a full batch has 8 KiB. Each set of an index is read once, sequentially, and combined into the bitmap of its
+//! group, which stays in the L1 cache. Combining smaller pieces (1/16 to 1/2 of a bitmap) was slower, both with data in the cache
+//! and with data in memory. The hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
-//! If rows are only counted, the last set is not combined into a bitmap. Bits are counted directly from up to four sets, two groups of two.
-//! If few rows of a conjunction are left, they become a list, and each row is tested for the remaining members.
+//! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
+//! two groups of two sets. If few rows of a conjunction are left, they become a list, and each row is tested by the remaining
+//! members.
 //!
-//! Outside the cache, misses take most of the time, so memory is prefetched:
+//! If the data is not in the cache, cache misses take most of the time. So memory is prefetched:
 //!
-//! - the next set, before the current one is combined;
+//! - the next set, before the current set is combined;
 //! - the first sets of the next batch, before a batch is counted;
 //! - the values of all rows that are tested, before the first test.
 #![expect(
@@ -79,7 +80,8 @@ pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -
     }
 }
 
-/// Executes a program. The set at instruction `last`, if given, may be counted together with the sets before it instead of combined.
+/// Executes a program. If `last` is given, the set at this instruction may be counted together with the sets before it, instead of
+/// being combined with them.
 ///
 /// If the search must stop, returns no rows.
 fn execute<'q>(
@@ -103,7 +105,7 @@ fn execute<'q>(
 }
 
 impl<'q> Executor<'_, 'q> {
-    /// Executes one instruction, and returns the index of the next one.
+    /// Executes one instruction, and returns the index of the next instruction.
     fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
         if let Some(OpenGroup { state: GroupState::Few(_), .. }) = self.groups.last()
             && !matches!(op, Op::Close { .. } | Op::Rows { rows: RowSet::None | RowSet::All, .. })
@@ -164,8 +166,8 @@ impl<'q> Executor<'_, 'q> {
         self.count_or_join(Cow::Owned(words), negated, at)
     }
 
-    /// Adds a bitmap to the innermost group, and returns the index of the next instruction. If it is the last set, it may be counted
-    /// instead, together with the sets before it.
+    /// Adds a bitmap to the innermost group, and returns the index of the next instruction. If the bitmap is the last set, it may
+    /// be counted instead, together with the sets before it.
     fn count_or_join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) -> usize {
         if let Some(count) = self.count_together(at, &words, negated) {
             if let Cow::Owned(words) = words {
@@ -202,8 +204,8 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Returns the number of selected rows, if the set of instruction `at` is the last set, and can be counted together with the sets of
-    /// the open groups. At most four sets can be: two groups of two.
+    /// Counts the selected rows from the set of instruction `at` and the sets of the open groups. Returns `None` if the set is
+    /// not the last set, or if there are too many sets. At most four sets can be counted together: two groups of two sets.
     fn count_together(&self, at: usize, words: &[u64], negated: bool) -> Option<usize> {
         if self.last != Some(at) {
             return None;
@@ -223,8 +225,8 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Counts the selected rows, if the access path of instruction `at` is the last set, and can be counted without a bitmap of its rows.
-    /// Returns `None` otherwise.
+    /// Counts the selected rows, if the access path of instruction `at` is the last set, and can be counted without a bitmap of
+    /// its rows. Returns `None` otherwise.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [

@@ -1,4 +1,4 @@
-//! Explanation of plans: how each node of a predicate is evaluated, what it costs, and how many rows it selects by itself.
+//! Explains plans: how each node of a predicate is evaluated, what it costs, and how many rows it selects by itself.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -46,13 +46,13 @@ pub enum Means {
     SortedRows,
     /// A binary search in rows that are stored in the order of their values.
     StoredOrder,
-    /// The offsets of each row's values.
+    /// The offsets of the values of each row.
     Offsets,
     /// A scan of the values of all rows.
     Scan,
     /// Tests of single rows: the few most recently written rows, which have no columns yet.
     Rows,
-    /// The results of the criteria below.
+    /// The results of the child criteria.
     Children,
 }
 
@@ -80,7 +80,8 @@ impl Means {
 /// The plans of one node, added up over batches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Explained {
-    /// The number of batches for each means, and for each constant value that it determined (`None`: not constant).
+    /// The number of batches for each pair of a means and the constant value that it determined. The value is `None` if the node
+    /// is not constant in a batch.
     pub(crate) by: BTreeMap<(Means, Option<bool>), u64>,
     /// The number of rows that the node is expected to select.
     pub(crate) rows: u64,
@@ -88,7 +89,7 @@ pub(crate) struct Explained {
     pub(crate) exact: u64,
     /// The estimated cost. The unit is the time to process one 64-row word.
     pub(crate) cost: u64,
-    /// For each child, the sum of its positions in the order of evaluation.
+    /// For each child, the sum over the batches of its position in the order of evaluation.
     pub(crate) places: BTreeMap<usize, u64>,
 }
 
@@ -169,7 +170,7 @@ fn means(
     }
 }
 
-/// Returns true if the index has every row of a batch for each of these strings, and the batch also has other strings.
+/// Returns true if, in the index, every row of a batch has each of these strings, and the batch also has other strings.
 fn are_in_every_row(found: &[&StringPostings], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
     let is_in_every_row =
         |string: &&StringPostings| string.bitmap(number).is_some_and(|bitmap| bitmap.words().is_none());
@@ -218,7 +219,8 @@ pub(crate) struct Measured {
     pub(crate) time: Duration,
 }
 
-/// Adds the number of rows that each node selects on one batch, and the time. A branch combines the rows of its children.
+/// Adds the number of rows that each node selects on one batch, and the time, to `nodes`. A branch combines the rows of its
+/// children.
 pub(crate) fn measure(
     query: &Query<'_>,
     number: usize,
@@ -232,7 +234,7 @@ pub(crate) fn measure(
     for (id, (node, measured)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
         let start = clock();
         let own = match node {
-            // The result of a stopped search does not matter, but each node needs a set.
+            // The result of a stopped search is not used, but each node needs a set.
             _ if query.pace().spend(Cost::of_bitmap(rows).get()) => RowSet::None,
             Node::Constant(true) => RowSet::All,
             Node::Constant(false) => RowSet::None,
@@ -243,7 +245,7 @@ pub(crate) fn measure(
                 combine(*connective, children.iter().map(|child| &found[*child]), rows)
             }
         };
-        // The clock of a host may return any time.
+        // The host supplies the clock, which may return arbitrary values, so the arithmetic saturates.
         measured.time = measured.time.saturating_add(clock().saturating_sub(start));
         measured.rows += own.count_both(&live.set(), rows) as u64;
         found.push(own);

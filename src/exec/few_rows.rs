@@ -1,5 +1,5 @@
-//! Lists of few rows in a running program. If a conjunction has few rows left, they are listed, and each is tested for the remaining
-//! members.
+//! Switches from bitmaps to lists of rows in a running program. If a conjunction has few rows left, they are listed, and each row
+//! is tested by the remaining members.
 #![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
 
 use std::borrow::Cow;
@@ -50,8 +50,8 @@ impl<'q> Executor<'_, 'q> {
         words
     }
 
-    /// Replaces the bitmap of a conjunction by the list of its rows that pass the member at instruction `at`. Does nothing and returns
-    /// false if evaluating the member for all rows is cheaper, or if the state is not a bitmap.
+    /// Replaces the bitmap of a conjunction by the list of its rows that pass the member at instruction `at`. Does nothing and
+    /// returns false if evaluating the member for all rows is cheaper, or if the state is not a bitmap.
     pub(super) fn filter(&mut self, at: usize, effort: Cost, members: usize) -> bool {
         if effort < (Cost::of_bitmap(self.rows) * 2).max(COST_OF_LISTING) {
             return false;
@@ -78,8 +78,8 @@ impl<'q> Executor<'_, 'q> {
         true
     }
 
-    /// Retains the listed rows that pass the member at instruction `at`. Does nothing and returns false if evaluating the member for all
-    /// rows is cheaper.
+    /// Retains the listed rows that pass the member at instruction `at`. Does nothing and returns false if evaluating the member
+    /// for all rows is cheaper.
     pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
         let bitmaps = Cost::of_bitmap(self.rows) * 2;
         let each = self.program.cost_of_testing(at);

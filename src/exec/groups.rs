@@ -1,4 +1,4 @@
-//! The open groups of a running program, each with the rows that its members select so far.
+//! Keeps the open groups of a running program, and combines the sets of rows of their members.
 #![expect(clippy::arithmetic_side_effects, reason = "indexes of instructions")]
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use crate::rows::{RowSet, clear_tail};
 pub(super) enum GroupState<'p> {
     /// A set: no row, every row, a bitmap of an index, or a bitmap that the executor owns.
     Rows(RowSet<'p>),
-    /// The few rows that are left of a conjunction, distinct and in any order. The remaining members are tested for each row.
+    /// The few rows that are left of a conjunction, distinct and in any order. Each row is tested by the remaining members.
     Few(Vec<u16>),
 }
 
@@ -25,8 +25,8 @@ pub(super) struct OpenGroup<'p> {
     /// The index of the instruction that closes the group.
     pub(super) close: usize,
     pub(super) state: GroupState<'p>,
-    /// A bitmap that is not yet combined with `state`, which is then also a bitmap. The two are kept to be combined with a third bitmap in
-    /// one pass, or to be counted with the last set of the program.
+    /// A bitmap that has not been combined with `state` yet. Then `state` is also a bitmap. The executor keeps both bitmaps to
+    /// combine them with a third bitmap in one pass, or to count them with the last set of the program.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Executor<'m, 'q> {
     pub(super) scratch: &'m mut Scratch,
     /// The open groups, innermost last. The outermost group is a conjunction around the whole program.
     pub(super) groups: SmallVec<[OpenGroup<'q>; 8]>,
-    /// The index of the instruction with the last set, if it may be counted together with the sets before it. Only ends of groups follow
-    /// it.
+    /// The index of the instruction with the last set, if this set may be counted together with the sets before it. Only ends of
+    /// groups follow this instruction.
     pub(super) last: Option<usize>,
     /// The number of selected rows, if the last set was counted in this way.
     pub(super) counted: Option<usize>,
@@ -63,8 +63,8 @@ impl<'q> Executor<'_, 'q> {
         self.groups.push(OpenGroup { connective, close, state: GroupState::Rows(neutral), pending: None });
     }
 
-    /// Returns the index of the instruction to execute after `at`. If the result of the innermost group is already decided, this is the
-    /// instruction that closes it.
+    /// Returns the index of the instruction to execute after `at`. If the result of the innermost group is already decided, this
+    /// is the instruction that closes it.
     pub(super) fn next(&self, at: usize) -> usize {
         match self.groups.last() {
             Some(
@@ -106,7 +106,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Takes the state of the innermost group. The caller then sets another one.
+    /// Takes the state of the innermost group. The caller must then set a new state.
     pub(super) fn take_state(&mut self) -> GroupState<'q> {
         let none = GroupState::Rows(RowSet::None);
         self.groups
@@ -158,15 +158,15 @@ impl<'q> Executor<'_, 'q> {
         inverted
     }
 
-    /// Combines the two bitmaps of the innermost group after instruction `at`. Keeps both if a third bitmap follows, or if the last set of
-    /// the program may be counted together with both.
+    /// Combines the two bitmaps of the innermost group after instruction `at`. Keeps both if a third bitmap follows, or if the
+    /// last set of the program may be counted together with both.
     pub(super) fn combine_unless_joined(&mut self, at: usize) {
         let Some(group) = self.groups.last() else { return };
         let may_be_joined = match self.program.ops.get(at + 1) {
             Some(Op::Rows { rows: RowSet::Bitmap(_), .. }) => true,
             Some(Op::Close { .. }) => self.last.is_some(),
-            // The last group of a disjunction. A conjunction is combined before its last group, because few remaining rows are tested one
-            // by one.
+            // The last set may be in the last group of a disjunction. In a conjunction, both bitmaps are combined before its last
+            // group, because the remaining rows may be few enough to be tested one by one.
             Some(Op::Open { close, .. }) => {
                 group.connective == Connective::Or && self.last.is_some_and(|last| last < *close)
             }
@@ -194,7 +194,7 @@ impl<'q> Executor<'_, 'q> {
         self.settle_bitmap(combined, uniform);
     }
 
-    /// Combines the two bitmaps of the innermost group, if there are two.
+    /// Combines the two bitmaps of the innermost group, if it has a pending bitmap.
     pub(super) fn combine_pending(&mut self) {
         let Some((how, other)) = self.groups.last_mut().and_then(|group| group.pending.take()) else {
             return;

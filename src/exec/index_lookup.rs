@@ -1,4 +1,4 @@
-//! Lookup of leaves in the index over all batches, once per query.
+//! Looks up the leaves of a query in the index over all batches, once per query.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -43,11 +43,11 @@ pub(super) struct ZonedLeaf<'q> {
 pub(super) struct KeyRows<'q> {
     found: Vec<GlobalRow>,
     ascending: OnceLock<Ascending>,
-    /// The check that may stop the sorting.
+    /// The stop check, which may end the sort early.
     stop: Option<&'q StopCheck<'q>>,
 }
 
-/// Rows of all batches in ascending order, and for each row its number in its batch.
+/// Rows of all batches in ascending order, and for each row its index in its batch.
 struct Ascending {
     rows: Vec<GlobalRow>,
     in_batch: Vec<u16>,
@@ -67,7 +67,7 @@ impl KeyRows<'_> {
                 let all = 0..rows.len();
                 sort_window(&mut rows, all, &pace, Ord::cmp);
                 if pace.is_stopped() {
-                    // The rows may be in any order.
+                    // The sort is incomplete, so the rows may be in any order.
                     rows.clear();
                 }
             } else {
@@ -90,10 +90,10 @@ impl KeyRows<'_> {
     }
 }
 
-/// The estimated work of looking up one string, in the unit of the pace: about 100 ns.
+/// The estimated work of looking up one string, in units of [`Pace::spend`]: about 100 ns.
 const WORK_OF_A_LOOKUP: usize = 400;
 
-/// Returns the items, until the search must stop. Each item is one lookup.
+/// Returns the items until the search must stop. Adds the work of one lookup for each item.
 pub(super) fn unstopped<'t, T>(items: &'t [T], pace: &'t Pace<'_>) -> impl Iterator<Item = &'t T> {
     items.iter().take_while(|_| !pace.spend(WORK_OF_A_LOOKUP))
 }
@@ -116,10 +116,10 @@ pub(super) fn look_up<'q, 'b>(
             IndexLookup::Strings(found.collect(), texts.len())
         }
         FieldIndex::Keys(_) => {
-            /// The initial capacity in rows: even a key-like string may be in a few rows.
+            /// The minimum initial capacity in rows. Even a string of a key field may be in a few rows.
             const LIKELY: usize = 4;
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
-            // Keys that are looked up together overlap their cache misses.
+            // If keys are looked up together, their cache misses overlap.
             let together = if pace.can_stop() { KEYS_OF_A_CHECK } else { texts.len().max(1) };
             for texts in texts.chunks(together) {
                 if pace.spend(texts.len() * WORK_OF_A_LOOKUP) {
@@ -133,7 +133,7 @@ pub(super) fn look_up<'q, 'b>(
     }
 }
 
-/// Looks a pattern up in the strings of all batches, as if it were the list of those that it matches.
+/// Looks a pattern up in the strings of all batches. The result is the same as for a list of all strings that the pattern matches.
 fn look_up_pattern<'q>(
     field: FieldId,
     pattern: &TextPattern,
@@ -141,7 +141,7 @@ fn look_up_pattern<'q>(
     pace: &Pace<'_>,
 ) -> IndexLookup<'q> {
     match index.field(field) {
-        // The rows with any string are those that the column has a value for.
+        // `Every` needs no lookup: it selects the rows for which the column has a value.
         FieldIndex::Strings(strings) if *pattern != TextPattern::Every => {
             let matcher = Matcher::new(pattern);
             let strings = strings.iter().take_while(|(text, _)| !pace.spend(work_of_matching(text)));
@@ -154,22 +154,22 @@ fn look_up_pattern<'q>(
     }
 }
 
-/// Returns the estimated work of testing a string by a pattern, in the unit of the pace: about 100 ns, and 5 ns for each byte.
+/// Returns the estimated work of testing a string by a pattern, in units of [`Pace::spend`]: about 100 ns, and 5 ns for each byte.
 pub(super) fn work_of_matching(text: &str) -> usize {
     text.len().saturating_mul(20).saturating_add(400)
 }
 
-/// The number of keys that are looked up between two checks.
+/// The number of keys that are looked up between two stop checks.
 const KEYS_OF_A_CHECK: usize = 1 << 12;
 
 /// The number of rows whose strings are compared together.
 const TOGETHER: usize = 32;
 
-/// Calls `take` for each row of covered batches that has one of `texts` in a key field, with the index of the string in `texts`. Deleted
-/// rows are included. `batch` returns the covered batch with a number.
+/// Calls `take` for each row of covered batches that has one of `texts` in a key field, with the index of the string in `texts`.
+/// Deleted rows are included. `batch` returns the covered batch with a number.
 ///
-/// Each loop over the rows prefetches one load of each row, so that their cache misses overlap: the code, the end of the string, the
-/// string.
+/// For each row, three loads depend on each other: the code, the end of the string, and the string. Each loop over the rows
+/// prefetches one of these loads for all rows, so that the cache misses of the rows overlap.
 pub(crate) fn find_keys<'b>(
     index: &BatchIndex,
     field: FieldId,

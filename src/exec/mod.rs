@@ -1,22 +1,24 @@
-//! Evaluation of a predicate on the batches of a snapshot.
+//! Evaluates a predicate on the batches of a snapshot.
 //!
-//! A [`Query`] is a predicate whose leaves were looked up once in the index over all batches. For each batch, it is planned as steps, the
-//! steps are laid out as a program, and the program is executed to a set of rows:
+//! A [`Query`] is a predicate whose leaves were looked up once in the index over all batches. For each batch, the query is
+//! planned as steps, and the steps are laid out as a program. Execution of the program gives a set of rows:
 //!
 //! | stage | file |
 //! |---|---|
 //! | look leaves up in the index; exclude batches by zone maps | `index_lookup`, `query`, `pruning` |
-//! | visit the remaining batches, and collect what the query selects there | `scan` |
-//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, `pattern_codes`, into `step`, `access_path`, `cost` |
+//! | visit the remaining batches, and collect the rows that the query selects there | `scan` |
+//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan` |
+//! | the types of a plan: steps, access paths, costs | `step`, `access_path`, `cost` |
+//! | find the strings of a dictionary that match a pattern | `pattern_codes` |
 //! | find the values in ranges by zone map and sorted rows | `ranges` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, which are sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
-//! | compute operands from columns | `write_rows`; counted without a bitmap: `count_beside` |
+//! | compute operands from columns | `write_rows`; to count them without a bitmap, `count_beside` |
 //! | select, count, or test single rows | `evaluate` |
 //!
 //! There are three special paths: `row_at_a_time` (small batches with lazy columns), `range_count` (counts that need no plan) and
-//! `scattered_rows` (top rows, which are in many batches). `explain` describes plans, `trace` records the work done, and `reference` is the
-//! oracle of tests.
+//! `scattered_rows` (top rows, which are in many batches). `explain` describes plans, `trace` records the work of a search, and
+//! `reference` is the oracle of tests.
 
 mod access_path;
 mod cost;

@@ -1,7 +1,7 @@
-//! The strings of a dictionary that a pattern matches.
+//! Finds the strings of a dictionary that match a pattern of strings, such as all strings with a given prefix.
 //!
-//! The strings of a dictionary are one text, in order. Prefixes are looked up in it, and substrings are searched in the whole text at
-//! once, which takes about as long as reading it.
+//! A dictionary stores its strings as one text, in ascending order. Prefixes are looked up in this order. Substrings are searched
+//! for in the whole text at once, which takes about as long as reading the text.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "positions in a text and codes of a dictionary, which are within both"
@@ -17,12 +17,13 @@ use crate::column::Dictionary;
 use crate::predicate::{Matcher, TextPattern};
 use crate::stop::Pace;
 
-/// The largest number of values that are searched one after the other. More of them are searched at once, string by string.
+/// The maximum number of values for which the whole text is searched for each value. For more values, each string is searched for
+/// all values at once.
 const FEW: usize = 4;
 
 /// Returns the codes of the strings that the pattern matches, ascending.
 ///
-/// If the search must stop, some of them are missing.
+/// If the search must stop, some codes are missing.
 pub(super) fn matching_codes(
     dictionary: &Dictionary,
     pattern: &TextPattern,
@@ -76,7 +77,7 @@ fn containing(dictionary: &Dictionary, text: &str, value: &str, pace: &Pace<'_>)
     let mut found = Vec::new();
     let (mut from, mut code) = (0, 0);
     while !pace.spend(WORK_OF_AN_OCCURRENCE) {
-        // A piece overlaps the next one, so that no occurrence lies across both.
+        // Each piece overlaps the next piece, so that each occurrence is completely in one piece.
         let end = text.len().min(from + BYTES_OF_A_CHECK + value.len());
         let Some(piece) = text.get(from..end).filter(|piece| piece.len() >= value.len()) else { break };
         let Some(at) = finder.find(piece) else {
@@ -99,14 +100,15 @@ fn containing(dictionary: &Dictionary, text: &str, value: &str, pace: &Pace<'_>)
     found
 }
 
-/// The number of bytes that are searched between two checks: about 20 µs.
+/// The number of bytes that are searched between two stop checks. This takes about 20 µs.
 const BYTES_OF_A_CHECK: usize = 1 << 17;
 /// The number of bytes that are searched in the time of one unit of work.
 const BYTES_OF_A_UNIT: usize = 2;
-/// The estimated work of an occurrence, in the unit of the pace: about 10 ns.
+/// The estimated work of an occurrence, in units of [`Pace::spend`]: about 10 ns.
 const WORK_OF_AN_OCCURRENCE: usize = 40;
 
-/// Returns the number of ascending ends that are at most `at`, by exponential search, since the next occurrence is often near.
+/// Returns the number of ends that are at most `at`. `ends` must ascend. Uses exponential search, because the next occurrence is
+/// often near.
 fn skip_until(ends: &[u32], at: usize) -> usize {
     let mut step = 1;
     while ends.get(step).is_some_and(|end| *end as usize <= at) {

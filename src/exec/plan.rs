@@ -1,4 +1,5 @@
-//! Planning of a predicate on one batch: finds the nodes that indexes decide, and the access paths for the others.
+//! Plans a predicate on one batch: finds the nodes that indexes decide, plans the other leaves, and orders the children of
+//! branches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -22,7 +23,9 @@ pub(super) fn all_steps<'p>(query: &'p Query<'p>, number: usize, batch: &'p Batc
     steps(query.predicate.root(), &[], query, number, batch)
 }
 
-/// Returns the steps that are needed to evaluate the root, and the root. Steps below a node that zone maps decide have no meaning.
+/// Returns the steps that are needed to evaluate the root, and the id of the root.
+///
+/// If zone maps decide a node, the steps of the nodes below it are not evaluated, and are unspecified.
 pub(super) fn needed_steps<'p>(
     query: &'p Query<'p>,
     number: usize,
@@ -45,7 +48,7 @@ fn steps<'p>(
     let mut steps: Vec<PlanStep<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
         let step = match (settled.get(id), node) {
-            // The result of a stopped search does not matter, but each node needs a step.
+            // The result of a stopped search is not used, but each node needs a step.
             _ if query.pace().spend(WORK_OF_A_NODE) => PlanStep::Settled(false),
             (Some(Some(value)), _) | (_, Node::Constant(value)) => PlanStep::Settled(*value),
             (_, Node::Leaf(leaf)) => leaf_step(query, leaf, query.lookup(id, number), number, batch),
@@ -58,7 +61,7 @@ fn steps<'p>(
     steps
 }
 
-/// The estimated work of planning a node on a batch, in the unit of the pace: about 100 ns.
+/// The estimated work of planning a node on a batch, in units of [`Pace::spend`](crate::stop::Pace::spend): about 100 ns.
 const WORK_OF_A_NODE: usize = 400;
 
 /// Returns the step of a leaf on batch `number`.
@@ -80,7 +83,7 @@ pub(super) fn leaf_step<'p>(
     }
     match batch.column(leaf.field) {
         Some(column) => plan_leaf(leaf, lookup, number, column, query.pace()),
-        // An engine has the columns of every filter it runs. A missing column would have no values.
+        // An engine has the columns of every filter that it runs. A missing column is treated as a column without values.
         None => PlanStep::Settled(leaf.test.is_negated()),
     }
 }

@@ -1,4 +1,4 @@
-//! Planning of a leaf on one batch.
+//! Plans a leaf on one batch: chooses an access path, and estimates the number of rows and the cost.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -23,11 +23,11 @@ use crate::rows::{LANES, RowSet};
 use crate::stop::Pace;
 use crate::value::OrdinalRange;
 
-/// Plans a test of one string, or an `all` test of several strings, from the bitmaps in the index over all batches. Neither the column nor
-/// its postings are read.
+/// Plans a test of one string, or an `all` test of several strings, from the bitmaps in the index over all batches. Neither the
+/// column nor its postings are read.
 ///
-/// `found` has the postings of the strings that occur in covered batches, and `wanted` is the number of tested strings. Returns `None` for
-/// other tests, and if the rows of a string are too few for a bitmap.
+/// `found` has the postings of the strings that occur in covered batches, and `wanted` is the number of tested strings. Returns
+/// `None` for other tests, and if a string has too few rows for a bitmap.
 pub(super) fn plan_bitmaps<'p>(
     test: &Test,
     found: &[&'p StringPostings],
@@ -127,7 +127,7 @@ impl<'p> Matching<'p> {
     }
 }
 
-/// Estimates the number of rows that have a value: the number of sorted rows, or all rows if none are sorted.
+/// Estimates the number of rows that have a value: the number of sorted rows, or of all rows if the column has no sorted rows.
 fn present_count(column: &Column) -> usize {
     match &column.data {
         ColumnData::Ordered { sorted: Some(sorted), .. } => sorted.rows().len(),
@@ -135,10 +135,10 @@ fn present_count(column: &Column) -> usize {
     }
 }
 
-/// The number of strings that are looked up in a dictionary between two checks.
+/// The number of strings that are looked up in a dictionary between two stop checks.
 const TEXTS_OF_A_CHECK: usize = 1 << 10;
 
-/// Returns the codes of a leaf's strings in a batch, in ascending order.
+/// Returns the codes of the strings of a leaf in a batch, in ascending order.
 fn codes(
     column: &Column,
     set: &Set,
@@ -158,7 +158,7 @@ fn codes(
             if !pace.can_stop() || texts.len() <= TEXTS_OF_A_CHECK {
                 return dictionary.find_all(texts);
             }
-            // The strings ascend, and so do their codes.
+            // The strings are in ascending order, so their codes are in ascending order, too.
             let parts = texts.chunks(TEXTS_OF_A_CHECK).take_while(|texts| !pace.spend(texts.len() * 400));
             parts.flat_map(|texts| dictionary.find_all(texts)).collect()
         }
@@ -278,7 +278,7 @@ fn matching_ranges<'p>(
     }
 }
 
-/// Plans a test that every value of the set is among a row's values.
+/// Plans an `all` test: every value of the set must be among the values of the row.
 fn plan_all<'p>(
     column: &'p Column,
     set: &'p Set,

@@ -1,7 +1,7 @@
-//! Programs: plans as flat lists of instructions.
+//! Lays out a plan as a program, which is a flat list of instructions.
 //!
-//! The instructions are a tree of connectives and operands in the order of evaluation. One loop evaluates it for all rows of a batch, or
-//! for one row.
+//! The instructions are a tree of connectives and operands in the order of evaluation. One loop evaluates this tree for all rows
+//! of a batch, or for one row.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -43,7 +43,7 @@ pub(super) enum Op<'p> {
 pub(super) struct Program<'p> {
     pub(super) steps: Vec<PlanStep<'p>>,
     pub(super) ops: Vec<Op<'p>>,
-    /// The checks whether the search must stop. `None` for a program without a search.
+    /// The work counter of the search, which checks if the search must stop. `None` for a program outside a search.
     pub(super) pace: Option<&'p Pace<'p>>,
 }
 
@@ -94,7 +94,7 @@ impl<'p> Program<'p> {
         Self { steps, ops, pace: None }
     }
 
-    /// Returns the program with the checks of a search. If the search is stopped, the result of the program has no meaning.
+    /// Returns the program with the work counter of a search. If the search is stopped, the result of the program is unspecified.
     pub(super) fn paced(self, pace: &'p Pace<'p>) -> Self {
         Self { pace: Some(pace), ..self }
     }
@@ -145,10 +145,10 @@ impl<'p> Program<'p> {
         match self.path_of(at) {
             Some((path, negated)) => path.filter_rows(negated, rows),
             None => {
-                // The cache misses of all rows then overlap.
+                // Prefetch for all rows first, so that their cache misses overlap.
                 rows.iter().for_each(|row| self.prefetch(at, usize::from(*row)));
                 let each = self.cost_of_testing(at);
-                // A check for each row would slow down groups of few members, which are tested fast.
+                // A stop check for each row would slow down groups of few members, which are tested fast.
                 if (each * rows.len()).get() <= CHECK_EVERY || self.pace.is_none() {
                     kernels::retain(rows, |row| self.member_passes(at, row));
                 } else {
@@ -158,7 +158,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Returns the cost per row of testing many rows for the member at instruction `at`.
+    /// Returns the cost per row of testing many rows by the member at instruction `at`.
     pub(super) fn cost_of_testing(&self, at: usize) -> Cost {
         match &self.ops[at] {
             Op::Open { close, .. } => COST_OF_A_ROW * (close - at),
@@ -255,7 +255,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Returns true if the group that ends at instruction `close` is negated. The implicit outermost group is not.
+    /// Returns true if the group that ends at instruction `close` is negated. The implicit outermost group is never negated.
     pub(super) fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }
@@ -289,7 +289,7 @@ fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     ops.push(Op::Close { negated });
 }
 
-/// Appends the rows of a leaf as members of the group `outer`, or as a group.
+/// Appends the rows of a leaf as members of the group `outer`, or as a new group.
 fn push_path<'p>(
     ops: &mut Vec<Op<'p>>,
     path: &AccessPath<'p>,
@@ -323,11 +323,11 @@ fn push_path<'p>(
             return ops.push(Op::Computed { step, effort, negated });
         }
     };
-    // De Morgan: the negation of an `or` is an `and` of negated members.
+    // By De Morgan's laws, the negation of an `or` is an `and` of negated members.
     if members.len() == 1 || (inner == outer) != negated {
         return ops.extend(members.into_iter().map(|rows| Op::Rows { rows, negated }));
     }
-    // The test of a single row reads its code, which is faster than a lookup in each member.
+    // For a single row, it is faster to test the code of the row than to look the row up in each member.
     let open = ops.len();
     let by_row = (members.len() > 2).then_some(step);
     ops.push(Op::open(inner, effort, by_row));

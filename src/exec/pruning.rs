@@ -1,4 +1,4 @@
-//! Pruning by zone maps: excludes batches without a selected row, and finds leaves that are constant in a batch.
+//! Pruning: excludes batches without a selected row by zone maps, and finds leaves that are constant in a batch.
 #![expect(clippy::indexing_slicing, reason = "a value for each node, children before their parents")]
 
 use smallvec::{SmallVec, smallvec};
@@ -11,9 +11,10 @@ use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::OrdinalRange;
 
 impl<'q> Query<'q> {
-    /// Returns the leaves, in ascending order of node, that zone maps may make constant in some of the [remaining batches](Self::batches).
+    /// Returns the leaves, in ascending order of node, that zone maps may make constant in some of the [remaining
+    /// batches](Self::batches).
     ///
-    /// Returns no leaves if all of them are conjuncts, which already excluded these batches.
+    /// Returns no leaves if all such leaves are conjuncts, because these leaves have already excluded the batches in question.
     pub(super) fn zoned_leaves(&self) -> Vec<ZonedLeaf<'q>> {
         let nodes = self.predicate.nodes();
         let zoned: SmallVec<[ZonedLeaf<'q>; 4]> =
@@ -37,11 +38,12 @@ impl<'q> Query<'q> {
         Some(ZonedLeaf { node, zones, ranges: ranges.as_slice(), is_negated: leaf.test.is_negated() })
     }
 
-    /// Returns for each node its constant value in this batch, if the zone maps determine it: `false` selects no row, `true` every row. A
-    /// branch is constant if its children determine it. A node that is not needed also counts as constant. Returns an empty list if no node
-    /// is constant.
+    /// Returns a list with an entry for each node: its constant value in this batch, or `None` if the zone maps do not determine
+    /// it. `false` selects no row, and `true` selects every row. A branch is constant if its children determine its value. A node
+    /// that is not needed also counts as constant. Returns an empty list if no node is constant.
     ///
-    /// The zone maps of all batches are contiguous in memory. So if a range excludes a batch, the other leaves usually do not read it.
+    /// The zone maps of all batches are contiguous in memory. If they exclude a batch, the other leaves usually do not read this
+    /// batch.
     pub(super) fn settled_by_zones(&self, number: usize) -> SmallVec<[Option<bool>; 32]> {
         let mut settled: SmallVec<[Option<bool>; 32]> = SmallVec::new();
         let is_settled = |leaf: &ZonedLeaf<'_>| !meets(leaf.zones, number, leaf.ranges);
@@ -89,7 +91,7 @@ impl<'q> Query<'q> {
             return Vec::new();
         }
         let mut kept: Option<Vec<usize>> = None;
-        /// The estimated work of a leaf on the zone map of one batch, in the unit of the pace.
+        /// The estimated work of a leaf on the zone map of one batch, in units of [`Pace::spend`](crate::stop::Pace::spend).
         const WORK_OF_A_ZONE: usize = 32;
         for id in self.conjuncts(&root) {
             if self.pace.spend(batches.saturating_mul(WORK_OF_A_ZONE)) {

@@ -1,4 +1,5 @@
-//! Queries: predicates that were looked up once in the index over all batches.
+//! Prepares a predicate for a snapshot: looks it up once in the index over all batches, and finds the rows that the index alone
+//! knows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -23,7 +24,8 @@ use crate::stop::{Pace, StopCheck};
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
     pub(super) index: &'q BatchIndex,
-    /// For each node of the predicate, the index lookup of the leaf. It is valid for covered batches, which the index knows.
+    /// The result of the index lookup for each node of the predicate. The results are used only for leaves, and only on batches
+    /// that the index covers.
     pub(super) lookups: Arc<[IndexLookup<'q>]>,
     /// The result of [`zoned_leaves`](Self::zoned_leaves).
     pub(super) zoned: Vec<ZonedLeaf<'q>>,
@@ -33,14 +35,14 @@ pub(crate) struct Query<'q> {
     pub(super) scratch: PooledScratch,
     /// The trace that records work, if any.
     pub(super) trace: Option<&'q Trace<'q>>,
-    /// The checks whether the search must stop.
+    /// The work counter of the search, which checks if the search must stop.
     pub(super) pace: Pace<'q>,
 }
 
 /// Branches of a top-level `or` that the key index answers. They are counted from the index, not per batch.
 struct IndexedBranches {
-    /// The node numbers of these branches. On a covered batch they evaluate to false. Small lazy batches still evaluate them, and the
-    /// caller subtracts the overlap.
+    /// The node ids of these branches. On a covered batch, they evaluate to false. Small lazy batches still evaluate them, and the
+    /// caller subtracts the rows that are then counted twice.
     nodes: SmallVec<[usize; 2]>,
     /// The root of the predicate without these branches. `None` if no other branch remains.
     root: Option<usize>,
@@ -50,14 +52,15 @@ struct IndexedBranches {
 
 /// The selected rows of all covered batches, if the index knows them without reading a batch. Deleted rows are included.
 pub(crate) enum Known<'q> {
-    /// The rows that have one of these strings in a field. No row has two of them.
+    /// The rows that have one of these strings in a field. No row has two of these strings.
     Strings(FieldId, &'q [&'q StringPostings]),
     /// A list of rows, in any order.
     Rows(&'q [GlobalRow]),
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` may stop the search.
+    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` is the stop check of the
+    /// search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         index: &'q BatchIndex,
@@ -107,10 +110,10 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Returns true if the key index lists the rows of some branches of a top-level `or`, and these rows are few. It is then faster to
-    /// count the other branches [separately](Self::without_indexed_branches).
+    /// Returns true if the key index lists the rows of some branches of a top-level `or`, and these rows are few. It is then
+    /// faster to count the other branches [separately](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// The maximum number of listed rows per batch. More rows are faster combined with the other branches.
+        /// The maximum number of listed rows per batch. For more rows, it is faster to combine them with the other branches.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
@@ -118,8 +121,8 @@ impl<'q> Query<'q> {
         alternatives > 0 && rows <= self.index.numbers() * MOST_PER_BATCH
     }
 
-    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches outside the index, the query is
-    /// unchanged.
+    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches outside the index, the
+    /// query is unchanged.
     pub(crate) fn without_indexed_branches(&self) -> Self {
         let mut left_out = IndexedBranches { nodes: SmallVec::new(), root: None, rows: Vec::new() };
         for (node, rows) in self.listed_alternatives() {
@@ -193,7 +196,7 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Returns the checks whether the search must stop.
+    /// Returns the work counter of the search, which checks if the search must stop.
     pub(crate) fn pace(&self) -> &Pace<'q> {
         &self.pace
     }
@@ -229,7 +232,7 @@ impl<'q> Query<'q> {
 
     /// Returns true if testing a row takes about one lookup for each leaf.
     pub(crate) fn asks_rows_fast(&self) -> bool {
-        /// The maximum number of values of an `all` test, which looks up each of them.
+        /// The maximum number of values of an `all` test, which looks up each value.
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
             Node::Leaf(Leaf { test: Test::All(set) | Test::NotAll(set), .. }) => set.len() <= FEW_VALUES,
@@ -244,10 +247,10 @@ impl<'q> Query<'q> {
             && matches!(self.lookups[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
     }
 
-    /// Returns the selected rows of the covered batches in any order, deleted rows included. Returns `None` unless the index lists them and
-    /// they are few.
+    /// Returns the selected rows of the covered batches in any order, deleted rows included. Returns `None` unless the index
+    /// lists them and they are few.
     pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
-        /// The maximum number of listed rows. Sorting more takes longer than evaluating their batches.
+        /// The maximum number of listed rows. Sorting more rows takes longer than evaluating their batches.
         const MOST_LISTED: usize = 1 << 12;
         match self.known()? {
             Known::Rows(rows) if rows.len() <= MOST_LISTED => Some(rows),
@@ -259,7 +262,7 @@ impl<'q> Query<'q> {
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
         match (self.predicate.node(root), &self.lookups[root]) {
-            // The rows of several strings are disjoint only if no row has two of them.
+            // The rows of several strings are disjoint only if no row has two of these strings.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), IndexLookup::Strings(found, wanted))
                 if are_disjoint(self.index, *field, *wanted) =>
             {

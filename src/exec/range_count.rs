@@ -1,4 +1,4 @@
-//! Counting without a plan, from sorted rows and postings: for queries with one range test, or one range test and one string.
+//! Counts rows from sorted rows and postings, without a plan, for queries with one range test and at most one string.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -27,7 +27,7 @@ pub(crate) struct RangeCount<'q> {
 }
 
 impl<'q> RangeCount<'q> {
-    /// Returns `None` if the query has another form.
+    /// Creates the counter of a query. Returns `None` if the query has another form.
     pub(crate) fn new(query: &'q Query<'q>) -> Option<Self> {
         let root = query.covered_root()?;
         let (one, other) = match query.conjuncts(&root) {
@@ -58,7 +58,7 @@ impl<'q> RangeCount<'q> {
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
         // Strings and left-out rows are known only for covered batches.
         let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());
-        // A batch of few buffered rows must be tested, so that it counts its filters.
+        // A batch of few buffered rows must be tested row by row, because it counts the filters that test it.
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
         }

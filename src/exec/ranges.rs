@@ -1,4 +1,4 @@
-//! Ranges of ordinals, and their lookup in the zone map and the sorted rows of a column.
+//! Looks up ranges of ordinals in the zone map and in the sorted rows of a column.
 #![expect(
     clippy::indexing_slicing,
     reason = "indexes of ascending ranges: a range that begins after a zone does not end before it"
@@ -27,8 +27,8 @@ pub(super) fn covers((low, high): OrdinalRange, zone: Option<OrdinalRange>) -> b
     zone.is_some_and(|(least, greatest)| low <= least && greatest <= high)
 }
 
-/// Returns the sorted rows of a column of an ordered type, and their parts whose values are in the ranges. Returns `None` if the column has
-/// no sorted rows.
+/// Returns the sorted rows of a column of an ordered type, and their parts whose values are in the ranges. Returns `None` if the
+/// column has no sorted rows.
 pub(super) fn sorted_parts<'p>(
     column: &'p Column,
     ranges: &Intervals,

@@ -1,7 +1,7 @@
-//! The oracle of tests: a search as the specification defines it, one document at a time, without optimisation.
+//! The reference evaluator, which is the oracle of tests: searches as the specification defines it, one document at a time.
 //!
-//! It evaluates the criteria as they were written, and shares only the parsers of bodies and documents with the engine. Tests and fuzzers
-//! compare the engine with it.
+//! It evaluates the criteria as written, without optimisation, and shares only the parsers of bodies and documents with the engine.
+//! Tests and fuzzers compare the engine with it.
 
 mod why;
 
@@ -37,9 +37,9 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     Ok(selects(&filter.written(), &row))
 }
 
-/// Searches documents in the order of insertion. A later document replaces an earlier one with the same `id`.
+/// Searches documents in the order of insertion. A later document replaces an earlier document with the same `id`.
 ///
-/// Returns the indexes in `documents` of those on the page, and the total number of selected documents.
+/// Returns the indexes, in `documents`, of the documents on the page, and the total number of selected documents.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, SearchRequest, reference};
@@ -93,8 +93,8 @@ fn selects(written: &Written<'_>, row: &Row<'_>) -> bool {
     })
 }
 
-/// Compares two documents by the sort order. Absent values come last in both directions. Known values come in the order of the catalogue,
-/// before other strings. Ties are decided by `id`, ascending.
+/// Compares two documents by the sort order. Absent values come last in both directions. Known values come in the order of the
+/// catalogue, before other strings. Ties are decided by `id`, ascending.
 fn compare(catalog: &Catalog, order: SortKey, a: &Row<'_>, b: &Row<'_>) -> Ordering {
     let field = catalog.field(order.field);
     let rank = |value: &Value<'_>| match value {

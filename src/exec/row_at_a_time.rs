@@ -1,7 +1,7 @@
-//! Row-at-a-time evaluation of at most 64 rows: of small batches whose columns would be decoded for one filter, and of top rows in many
-//! batches.
+//! Evaluates a predicate on at most 64 rows, row by row. It is used for small batches, whose columns would be decoded for only one
+//! filter, and for top rows in many batches.
 //!
-//! A set of rows is a word with one bit per row. A leaf is tested for all rows whose outcome is still open.
+//! A set of rows is a word with one bit per row. A leaf is tested on all rows whose result is not known yet.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits of a word that is not zero, and of fewer than 64 rows"
@@ -14,7 +14,7 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
 use crate::rows::LANES;
 
-/// The estimated work of a leaf on at most 64 rows, in the unit of the pace: about 1 µs.
+/// The estimated work of a leaf on at most 64 rows, in units of [`Pace::spend`](crate::stop::Pace::spend): about 1 µs.
 pub(super) const WORK_OF_A_LEAF: usize = 4000;
 
 /// A branch whose children are being tested.
@@ -33,9 +33,9 @@ pub(super) fn all(rows: usize) -> u64 {
     if rows < LANES { (1 << rows) - 1 } else { u64::MAX }
 }
 
-/// Returns the bits of the rows in `all` that a predicate selects. A row is not tested further once its outcome is known.
+/// Returns the bits of the rows in `all` that a predicate selects. A row is not tested further when its result is known.
 ///
-/// `passing` takes the node number of a leaf, the leaf, and the bits of rows. It returns the bits of those rows that pass the leaf.
+/// `passing` takes the node id of a leaf, the leaf, and the bits of rows. It returns the bits of the given rows that pass the leaf.
 pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize, &Leaf, u64) -> u64) -> u64 {
     let mut levels: SmallVec<[OpenBranch<'_>; 8]> = SmallVec::new();
     let (mut node, mut tested) = (predicate.root(), all);
@@ -69,7 +69,7 @@ pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize,
     }
 }
 
-/// Returns the numbers of the set bits.
+/// Returns the indexes of the bits that are set.
 pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         if bits == 0 {
@@ -81,7 +81,7 @@ pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the bits of the rows that pass a test. Each row is given with the number of its bit.
+/// Returns the bits of the rows that pass a test. Each row comes with the index of its bit.
 pub(super) fn passing<R>(rows: impl Iterator<Item = (usize, R)>, test: impl Fn(R) -> bool) -> u64 {
     rows.fold(0, |bits, (at, row)| bits | u64::from(test(row)) << at)
 }

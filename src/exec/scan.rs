@@ -1,9 +1,10 @@
 //! The loop over the batches of a search.
 //!
-//! Counts, pages and estimates all evaluate batches through a [`Scan`]. Before each batch, a [`Collector`] says what it needs of the batch.
-//! Then it gets the rows that the query selects there. The scan also counts the rows that the search examines.
+//! Counts, pages and estimates all evaluate batches through a [`Scan`]. Before each batch, a [`Collector`] says what it needs
+//! from the batch. Then it gets the rows of the batch that the query selects. The scan also counts the rows that the search
+//! examines.
 //!
-//! Before each batch, the scan checks whether the search must stop. See [`stop`](crate::stop).
+//! Before each batch, the scan checks if the search must stop; see [`stop`](crate::stop).
 #![expect(clippy::arithmetic_side_effects, reason = "a count of rows that one search examines, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
@@ -29,11 +30,11 @@ pub(crate) struct Visit<'b> {
 pub(crate) enum Need {
     /// The rows that the query selects.
     Rows,
-    /// Nothing: the collector already has its answer from the indexes of the batch.
+    /// No rows, because the collector already has its answer from the indexes of the batch.
     Answered,
-    /// Nothing: no row of the batch can affect the result.
+    /// No rows, because no row of the batch can affect the result.
     Nothing,
-    /// Nothing, and no row of a later batch can affect the result.
+    /// No rows, because no row of this batch or of a later batch can affect the result.
     End,
 }
 
@@ -45,10 +46,10 @@ pub(crate) trait Collector<'q> {
     /// Returns the batch of an item.
     fn visit<'i>(item: &'i Self::Item) -> &'i Visit<'q>;
 
-    /// Returns what the collector needs of a batch. Called once for each batch, in order.
+    /// Returns the need of the collector for a batch. Called once for each batch, in order.
     fn need(&mut self, item: &Self::Item) -> Need;
 
-    /// Adds the selected rows of a batch. Called if [`need`](Self::need) returned [`Need::Rows`] for the batch just before.
+    /// Adds the selected rows of a batch. Called directly after [`need`](Self::need) has returned [`Need::Rows`] for this batch.
     fn collect(&mut self, item: &Self::Item, selected: Selected<'q>);
 }
 
@@ -61,7 +62,7 @@ pub(crate) struct Scan<'q> {
     kept: RefCell<Option<(usize, Selected<'q>)>>,
 }
 
-/// The estimated work of a batch that its indexes answer, in the unit of the pace.
+/// The estimated work on a batch that its indexes answer, in units of [`Pace::spend`].
 const WORK_OF_AN_ANSWER: usize = 4000;
 
 impl<'q> Scan<'q> {
@@ -69,7 +70,7 @@ impl<'q> Scan<'q> {
         Self { query, examined: Cell::new(0), kept: RefCell::new(None) }
     }
 
-    /// Visits batches until the collector needs no more of them, or until the search must stop.
+    /// Visits batches until the collector needs no more batches, or until the search must stop.
     pub(crate) fn run<C: Collector<'q>>(&self, batches: impl Iterator<Item = C::Item>, collector: &mut C) {
         for item in batches {
             let visit = C::visit(&item);
@@ -94,18 +95,18 @@ impl<'q> Scan<'q> {
         }
     }
 
-    /// Returns the checks whether the search must stop.
+    /// Returns the work counter of the search, which checks if the search must stop.
     pub(crate) fn pace(&self) -> &'q Pace<'q> {
         self.query.pace()
     }
 
-    /// Returns true if the search must stop. Checks now.
+    /// Runs the stop check, and returns true if the search must stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.pace().is_stopped()
     }
 
-    /// Plans the query on a batch, or returns the plan that [`likely`](Self::likely) kept. Most plans compute their rows only when the
-    /// result is used.
+    /// Plans the query on a batch, or returns the plan that [`likely`](Self::likely) kept. Most plans compute their rows only
+    /// when the result is used.
     pub(crate) fn select(&self, visit: &Visit<'q>) -> Selected<'q> {
         let mut kept = self.kept.borrow_mut();
         if let Some((_, selected)) = kept.take_if(|(number, _)| *number == visit.number) {

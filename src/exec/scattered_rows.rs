@@ -1,4 +1,4 @@
-//! Testing of top rows, which are scattered over many batches.
+//! Tests a query on top rows, which are scattered over many batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -25,11 +25,11 @@ pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
     batch: B,
-    /// For each node of the predicate, the codes of its strings by batch. Computed when the node is first tested.
+    /// For each node of the predicate, the codes of its strings in each batch. Computed when the node is first tested.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
 }
 
-/// For each batch number, the codes of a leaf. Computed when a row of the batch is first tested.
+/// The codes of a leaf for each batch number. Computed when a row of the batch is first tested.
 type ByBatch<'b> = Box<[OnceCell<Option<LeafCodes<'b>>>]>;
 
 /// A column, and the codes of the strings of a leaf in it.
@@ -51,7 +51,8 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         }
     }
 
-    /// Returns the bits of the selected rows among `rows`, the at most 64 top rows of chunk number `chunk`. Deleted rows are included.
+    /// Returns the bits of the selected rows among `rows`, deleted rows included. `rows` are the top rows of chunk number
+    /// `chunk`, at most 64.
     pub(crate) fn select(&self, chunk: usize, rows: &[TopRow]) -> u64 {
         if let Some(trace) = self.query.trace {
             trace.note(|work| work.rows_ranked += rows.len() as u64);
@@ -142,12 +143,12 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
 }
 
 impl LeafCodes<'_> {
-    /// Returns true if a row has one of the codes.
+    /// Returns true if a row has at least one of the codes.
     fn are_any(&self, row: u16) -> bool {
         codes_of(self.column, usize::from(row)).any(|code| self.codes.contains(&code))
     }
 
-    /// Returns true if a row has each of the codes.
+    /// Returns true if a row has all of the codes.
     fn are_all(&self, row: u16) -> bool {
         self.codes.iter().all(|code| codes_of(self.column, usize::from(row)).any(|own| own == *code))
     }

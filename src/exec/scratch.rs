@@ -1,4 +1,4 @@
-//! Scratch space: bitmaps and lists that a program uses while it runs. They are reused for other batches and searches.
+//! Scratch space: bitmaps and lists that a program uses while it runs. Later batches and searches reuse them.
 
 use std::cell::{Cell, RefCell, RefMut};
 
@@ -48,11 +48,12 @@ impl Scratch {
 }
 
 thread_local! {
-    /// The scratch space of the last search of this thread, for the next search: clearing new memory takes as long as a small search.
+    /// The scratch space of the last search of this thread. The next search reuses it, because clearing new memory takes as
+    /// long as a small search.
     static LAST: Cell<Scratch> = Cell::default();
 }
 
-/// The scratch space of a query. It is taken from the thread, and returned to it on drop.
+/// The scratch space of a query. The query takes it from its thread, and returns it to the thread on drop.
 pub(super) struct PooledScratch(RefCell<Scratch>);
 
 impl PooledScratch {

@@ -12,9 +12,9 @@ use crate::rows::RowSet;
 // The tag has the size of a word, for the same reason as in `predicate::Set`.
 #[repr(usize)]
 pub(super) enum PlanStep<'p> {
-    /// A constant: no row, or every row. Decided without reading a row.
+    /// A constant: the node selects no row, or every row. Planning decided this without reading a row.
     Settled(bool),
-    /// The rows of a leaf. If `negated`, all other rows.
+    /// The rows of the access path of a leaf. If `negated`, all other rows.
     Leaf { path: AccessPath<'p>, negated: bool, estimate: Estimate },
     /// The steps of the children that are not constant, in the order of evaluation. There are at least two.
     Branch(Connective, SmallVec<[usize; 4]>, Estimate),
@@ -25,7 +25,7 @@ pub(super) enum PlanStep<'p> {
 /// An estimate of a step before it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
-    /// The number of rows that it will select.
+    /// The number of rows that the step will select.
     pub(super) rows: usize,
     /// True if `rows` is the exact number.
     pub(super) is_exact: bool,
@@ -33,7 +33,7 @@ pub(super) struct Estimate {
 }
 
 impl PlanStep<'_> {
-    /// Returns the step of a leaf that is true of the other rows of the batch, which has `rows` rows.
+    /// Returns the step that selects all other rows of the batch, which has `rows` rows. `self` must be the step of a leaf.
     pub(super) fn negated(self, rows: usize) -> Self {
         match self {
             PlanStep::Settled(value) => PlanStep::Settled(!value),

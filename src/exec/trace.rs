@@ -1,4 +1,4 @@
-//! Traces: records of the work of a search.
+//! Records the work and the time of a search (a *trace*).
 #![expect(clippy::arithmetic_side_effects, reason = "counts of the work of one search, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
@@ -12,11 +12,11 @@ use std::time::Duration;
 pub struct Work {
     /// The number of batches that were planned. A batch that is planned several times counts once.
     pub batches: u64,
-    /// The number of counts per batch that indexes answered without combining rows.
+    /// The number of counts, each of one batch, that indexes answered without combining rows.
     pub counts_known: u64,
     /// The number of evaluations of all rows of a batch, by combining bitmaps and lists or by reading columns.
     pub evaluations: u64,
-    /// The number of rows in these evaluations. If a short list was tested row by row, only its rows count.
+    /// The number of rows in these evaluations. If a short list was tested row by row, only the rows of the list are included.
     pub rows_evaluated: u64,
     /// The number of rows that were tested one by one within a batch, most of them in the order of the page.
     pub rows_asked: u64,
@@ -24,9 +24,9 @@ pub struct Work {
     pub rows_ranked: u64,
     /// The number of batches that an offset skipped by counting their rows.
     pub passed_over: u64,
-    /// The number of batches whose rows were read in the order of their values until the page had enough.
+    /// The number of batches whose rows were read in the order of their values until the page was full.
     pub walked_sorted: u64,
-    /// The number of batches whose rows were read in the order of their strings until the page had enough.
+    /// The number of batches whose rows were read in the order of their strings until the page was full.
     pub walked_strings: u64,
     /// The number of batches whose selected rows were all collected for sorting.
     pub gathered: u64,
@@ -156,7 +156,7 @@ impl<'c> Trace<'c> {
 fn timed<T>(clock: &Clock<'_>, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
     let start = clock();
     let done = run();
-    // The clock of a host may return any time.
+    // The host supplies the clock, which may return arbitrary values, so the arithmetic saturates.
     total.set(total.get().saturating_add(clock().saturating_sub(start)));
     done
 }

@@ -1,4 +1,4 @@
-//! Writing of the rows of an access path to a bitmap.
+//! Writes the rows of an access path to a bitmap.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one batch")]
 
 use std::ops::Range;
@@ -91,7 +91,7 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
     }
 }
 
-/// The maximum number of ranges for which one pass per range is faster than a search per value.
+/// The maximum number of ranges for which one pass for each range is faster than one search for each value.
 const FEW_RANGES: usize = 4;
 
 /// Sets the bit of each value that passes the test. Bits of rows without a value have no meaning. The words must be zero.

@@ -1,4 +1,4 @@
-//! Construction of filters in Rust: from values, and from other filters.
+//! Creates filters in Rust: from values (`Filter::test`), and from other filters (`and`, `or`, `all_of`, `any_of`, `negated`).
 
 use super::builder::of_json;
 use super::compiled::{Filter, Origin};
@@ -12,8 +12,9 @@ use crate::value::Value;
 impl Filter {
     /// Creates the filter that tests one field: `field operator values`, like a field criterion of a body.
     ///
-    /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can be a value of any type,
-    /// spelled as in bodies. A value of another type must be of the field's type. No [`Limits`](crate::Limits) apply.
+    /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can stand for a value
+    /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. No [`Limits`](crate::Limits)
+    /// apply.
     ///
     /// Strings, booleans, `i32`, `u32` and timestamps convert to values. For other integers and doubles, pass a
     /// [`Number`](crate::Number), made by `Number::try_from(12.5)`, or the text of the number.
@@ -31,12 +32,14 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of a body with this criterion: an unknown field, an operator or a value that does not fit its type, no values, or
-    /// several values for an operator that takes one. Paths are `field`, `op` and `values[0]`; offsets are 0.
+    /// Returns the errors of a body with this criterion: an unknown field, an operator or a value that does not fit the type of the
+    /// field, an empty list of values, or several values for an operator that takes one value. Paths are `field`, `op` and
+    /// `values[0]`. Offsets are 0.
     ///
-    /// A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error too, even for a field
-    /// [in Unix milliseconds](crate::Field::unix_millis). Criteria have whole seconds, and each filter can be printed, saved and
-    /// compiled again as criteria. `>=` a second and `<` the next one select all instants within it.
+    /// A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error, too, even for a field
+    /// [in Unix milliseconds](crate::Field::unix_millis). Each filter can be printed as criteria, saved and compiled again, but
+    /// criteria have only whole seconds. To select all instants within a second, use `>=` with this second and `<` with the next
+    /// second.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator, Timestamp};
@@ -99,13 +102,13 @@ impl Filter {
 
     /// Creates the filter that selects the documents that both filters select.
     ///
-    /// Neither filter can widen the other, so a host can use it to restrict a client to its own documents.
+    /// Neither filter can add documents to the result, so a host can use this method to restrict a client to its own documents.
     ///
-    /// The catalogue of the result is the wider of the two, or the catalogue that both were narrowed from. If both filters test ids, the
-    /// [printed](Self::to_json) result may have criteria on `id`, even if the catalogue hides that field.
+    /// The catalogue of the result is the wider of the two catalogues, or the catalogue that both were narrowed from. If both
+    /// filters test ids, the [printed](Self::to_json) result may have criteria on `id`, even if the catalogue hides that field.
     ///
-    /// Complexity: linear in the size of both, since the normal form is built again. Joining `n` filters one after the other is
-    /// quadratic in `n`; [`all_of`](Self::all_of) joins them at once.
+    /// Complexity: linear in the size of both filters, because the normal form is built again. Joining `n` filters one after the
+    /// other is quadratic in `n`; [`all_of`](Self::all_of) joins many filters at once.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -119,8 +122,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`] if neither catalogue is [within](Catalog::is_within) the other, and they were not narrowed
-    /// from a common catalogue.
+    /// Returns [`ErrorKind::CatalogMismatch`] if neither catalogue is [within](Catalog::is_within) the other, and they were not
+    /// narrowed from a common catalogue.
     pub fn and(&self, other: &Self) -> Result<Self, Error> {
         Self::joined(self.catalog(), Connective::And, vec![self.clone(), other.clone()])
     }
@@ -146,8 +149,8 @@ impl Filter {
 
     /// Creates the filter that selects the documents that all of these filters select. Without filters, it selects every document.
     ///
-    /// Complexity: linear in the size of all filters, apart from sorting their criteria once. Calling [`and`](Self::and) for each of
-    /// them would sort the criteria each time.
+    /// Complexity: linear in the size of all filters, apart from sorting their criteria once. Calling [`and`](Self::and) for each
+    /// filter would sort the criteria each time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -165,9 +168,10 @@ impl Filter {
         Self::joined(catalog, Connective::And, filters.into_iter().collect())
     }
 
-    /// Creates the filter that selects the documents that at least one of these filters selects. Without filters, it selects no document.
+    /// Creates the filter that selects the documents that at least one of these filters selects. Without filters, it selects no
+    /// document.
     ///
-    /// Complexity: like [`all_of`](Self::all_of). Calling [`or`](Self::or) for each of them takes quadratic time.
+    /// Complexity: like [`all_of`](Self::all_of). Calling [`or`](Self::or) for each filter would take quadratic time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -184,7 +188,8 @@ impl Filter {
         Self::joined(catalog, Connective::Or, filters.into_iter().collect())
     }
 
-    /// Creates the filter that selects the cases that this one does not select, also cases without its fields.
+    /// Creates the filter that selects all documents that this filter does not select, including documents without the tested
+    /// fields.
     ///
     /// If the filter tests ids, the [printed](Self::to_json) result has criteria on `id`, even if the catalogue hides that field.
     ///

@@ -1,4 +1,4 @@
-//! Compilation of JSON bodies and of the text syntax to filters.
+//! Compiles JSON bodies and filter texts to filters.
 
 use chrono::FixedOffset;
 
@@ -18,7 +18,7 @@ use crate::value::{Clock, Timestamp, ValueClass};
 
 /// A compiler of filters for one catalogue, with [`Limits`] that the host chooses.
 ///
-/// [`Filter::compile`] and [`Filter::compile_text`] are shorter forms for the default limits.
+/// With the default limits, [`Filter::compile`] and [`Filter::compile_text`] are shorter.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};
@@ -48,9 +48,10 @@ impl FilterBuilder {
         Self { limits, ..self }
     }
 
-    /// Sets the present instant, which `now` and `today` in a [`text`](Self::text) stand for. Without it, they are errors.
+    /// Sets the current time, which `now` and `today` in a [`text`](Self::text) use. Without a current time, these words are
+    /// errors.
     ///
-    /// Compiling turns them into instants: the filter selects by the same times whenever it is evaluated.
+    /// Compilation replaces these words by fixed instants, so the filter uses the same times in every evaluation.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder, Timestamp};
@@ -69,7 +70,8 @@ impl FilterBuilder {
         self
     }
 
-    /// Sets the offset from UTC at which the days of a [`text`](Self::text) begin, such as `2025-12-01` and `today`. The default is UTC.
+    /// Sets the time zone of the days in a [`text`](Self::text), such as `2025-12-01` and `today`, as an offset from UTC. The
+    /// default is UTC.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder};
@@ -112,8 +114,8 @@ impl FilterBuilder {
         of_json(&self.catalog, self.catalog.grammar(), &self.limits, body)
     }
 
-    /// Compiles a filter in the text syntax. For values in the text, see [`Filter::quote`]; for its times, see [`now`](Self::now) and
-    /// [`utc_offset`](Self::utc_offset).
+    /// Compiles a filter in the text syntax. To insert values into the text, see [`Filter::quote`]. For times in the text, see
+    /// [`now`](Self::now) and [`utc_offset`](Self::utc_offset).
     ///
     /// # Errors
     /// Returns the first ten errors in the text, in order. Offsets are bytes of `text`.
@@ -158,9 +160,9 @@ impl Filter {
 
     /// Compiles a filter in the text syntax with the default [`Limits`]. Use [`FilterBuilder`] for other limits.
     ///
-    /// The text is code. If `format!` inserts the tenant `a or clientId <> a` into `clientId = {tenant}`, the filter selects the
-    /// documents of all tenants. To use a value, create a filter by [`test`](Self::test), or quote the value by
-    /// [`quote`](Self::quote).
+    /// The whole text is parsed, including values that the host inserts. If `format!` inserts the tenant `a or clientId <> a` into
+    /// `clientId = {tenant}`, the filter selects the documents of all tenants. To use such a value, create a filter by
+    /// [`test`](Self::test), or quote the value by [`quote`](Self::quote).
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -180,7 +182,7 @@ impl Filter {
     }
 }
 
-/// Compiles a JSON body whose operators are those of `grammar`.
+/// Compiles a JSON body. `grammar` decides which operators the body may use.
 pub(super) fn of_json(
     catalog: &Catalog,
     grammar: Grammar,

@@ -1,4 +1,4 @@
-//! Conversion of request bodies from bytes to text.
+//! Converts request bodies from bytes to text. Checks their size and that they are UTF-8.
 
 use crate::error::{Error, ErrorKind, Errors};
 use crate::json;

@@ -21,8 +21,8 @@ use crate::limits::Limits;
 /// The key of a filter is its body, byte by byte. Two equivalent bodies with different bytes have two entries. Bodies with errors
 /// are not cached.
 ///
-/// The cache is `Send + Sync`. A thread holds a lock only to look up a hash or to insert a filter, which may evict others. When the
-/// cache is full, it evicts filters that were not used since they were inserted or last spared (second-chance eviction).
+/// The cache is `Send + Sync`. A thread holds a lock only to look up a hash, or to insert a filter, which may evict other filters.
+/// When the cache is full, it evicts filters that were not used since they were inserted or last skipped (second-chance eviction).
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, FilterCache};
@@ -35,7 +35,7 @@ use crate::limits::Limits;
 /// ```
 pub struct FilterCache {
     builder: FilterBuilder,
-    /// The filter that every compiled filter is joined with by *and*.
+    /// A filter that is joined by *and* with every compiled filter.
     bound: Option<Filter>,
     /// The hash function. Its keys are random, so that clients cannot construct bodies with equal hashes.
     hasher: foldhash::quality::RandomState,
@@ -57,19 +57,20 @@ pub struct CacheStats {
     pub size_bytes: usize,
 }
 
-/// The number of shards. With this many, threads with different bodies seldom need the same lock.
+/// The number of shards. With sixteen shards, threads with different bodies seldom need the same lock.
 const SHARDS: usize = 16;
 
 /// The memory of an entry in bytes, without its filter: its slot, and its part of a table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 
-/// The maximum number of recently used filters that one eviction skips. After that many, the next filter is evicted even if it was used.
+/// The maximum number of recently used filters that one eviction skips. After that, the next filter is evicted even if it was used.
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
     /// Creates an empty cache. `builder` compiles its filters.
     ///
-    /// All filters together take about `capacity_bytes` at most. A filter that takes more than a sixteenth of that is not cached.
+    /// All filters together take about `capacity_bytes` at most. A filter that takes more than a sixteenth of `capacity_bytes` is
+    /// not cached.
     #[must_use]
     pub fn new(builder: FilterBuilder, capacity_bytes: usize) -> Self {
         let capacity_bytes = capacity_bytes / SHARDS;
@@ -82,7 +83,8 @@ impl FilterCache {
         }
     }
 
-    /// Returns this cache with a bound, and empty. Every filter that it compiles is joined with `bound` by [`Filter::and`].
+    /// Returns an empty cache with the same settings and a bound. It joins every filter that it compiles with `bound` by
+    /// [`Filter::and`].
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache, Operator};
@@ -95,7 +97,7 @@ impl FilterCache {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the cases of [`Filter::and`].
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) under the same conditions as [`Filter::and`].
     pub fn within(self, bound: &Filter) -> Result<Self, Error> {
         let bound = self.bound.as_ref().map_or_else(|| Ok(bound.clone()), |own| own.and(bound))?;
         // Report a mismatch here rather than at the first body.
@@ -122,8 +124,8 @@ impl FilterCache {
         else {
             return self.compile_anew(body);
         };
-        // Compare the bodies after releasing the lock. Two bodies with the same hash of 64 bits are very unlikely, because the keys are
-        // random. The second body would be compiled each time.
+        // Compare the bodies after releasing the lock. Two bodies with the same hash of 64 bits are very unlikely, because the
+        // keys of the hash function are random. If it happens, the second body is compiled each time.
         let found = shard.lock().find(hash);
         if let Some(filter) = found.filter(|filter| filter.body() == Some(body)) {
             return Ok(filter);
@@ -133,7 +135,7 @@ impl FilterCache {
         Ok(filter)
     }
 
-    /// Returns the request with the filter of a JSON body, as [`compile`](Self::compile) does, and with these parameters.
+    /// Returns the request with these parameters and with the filter of a JSON body, which [`compile`](Self::compile) returns.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder, FilterCache, SearchParams};
@@ -196,12 +198,13 @@ impl std::fmt::Debug for FilterCache {
 
 /// A part of the cache with its own lock, on its own cache lines.
 ///
-/// A mutex is faster than a read-write lock here: a hit takes two atomic operations instead of three, since it must also count.
+/// A mutex is faster than a read-write lock here. With a read-write lock, a hit would take three atomic operations instead of two,
+/// because it also updates a counter.
 #[repr(align(64))]
 struct Shard(Mutex<Entries>);
 
 impl Shard {
-    // No code panics while it holds the lock. If it did, the cache would at worst miss a filter.
+    // No code panics while it holds the lock. Even after a panic, the cache would at worst miss a filter.
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -217,7 +220,7 @@ struct Entry {
 
 /// The filters of a shard, as a ring for the second-chance (clock) algorithm.
 ///
-/// A hand moves around the ring. It clears the mark of a used filter and evicts a filter without the mark.
+/// A hand moves around the ring. It clears the flag `used` of a used filter, and evicts a filter without the flag.
 #[derive(Default)]
 struct Entries {
     /// The index of the slot of each body, by the hash of the body.

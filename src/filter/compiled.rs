@@ -1,4 +1,4 @@
-//! [`Filter`]: a compiled filter, whose criteria are in normal form.
+//! The type [`Filter`], a compiled filter in normal form: evaluation on one document, warnings and printing.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -36,7 +36,7 @@ pub struct Filter {
     pub(super) inner: Arc<Inner>,
     /// The criteria as written, one entry for each filter that was joined into this filter. Parsed on first use.
     ///
-    /// Each `Filter` has its own cell; cloning copies the parsed value. A cached filter is only cloned, so its cell stays empty.
+    /// Each `Filter` has its own cell. Cloning copies a parsed value. The cache only clones its filters, so their cells stay empty.
     pub(super) written: OnceLock<Arc<[Arc<Written>]>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Inner {
     pub(super) catalog: Catalog,
     /// The normal form, which engines evaluate and printers print.
     pub(super) predicate: Tree<Leaf>,
-    /// The input of the filter, for warnings and the reference evaluator.
+    /// The input that the filter was created from, for warnings and the reference evaluator.
     pub(super) origin: Origin,
 }
 
@@ -53,14 +53,14 @@ pub(super) struct Inner {
 pub(super) enum Origin {
     /// A JSON body without errors.
     Json(Box<str>),
-    /// A text in the text syntax without errors, with the clock that its relative times were read with.
+    /// A filter text without errors, with the clock for its relative times.
     Text(Box<str>, Clock),
     Constant(bool),
-    /// Filters that are joined, at least one, or one that is negated.
+    /// One or more filters that are joined, or one filter that is negated.
     Joined(Complex, Vec<Filter>),
 }
 
-/// The criteria of a body or text as written.
+/// The criteria of a JSON body or a filter text as written.
 pub(super) struct Written {
     pub(super) tree: predicate::Written<'static>,
     /// The numbers that change when they are rounded to a double.
@@ -104,7 +104,7 @@ impl Filter {
 
     /// Returns this filter without the rules of the optimiser: engines evaluate its criteria as written.
     ///
-    /// It selects the same documents, but more slowly. It is meant for tests that compare the two.
+    /// It selects the same documents, but more slowly. It is meant for tests that compare the two filters.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -154,10 +154,10 @@ impl Filter {
         &self.inner.catalog
     }
 
-    /// Returns warnings: parts of the filter that its author may not have meant. They are in document order, at most 100.
+    /// Returns the warnings on parts of the filter that its author may not have meant: at most 100, in document order.
     ///
     /// The first call parses the body or text again. The filter keeps the result for later calls and for
-    /// [`reference::why`](crate::reference::why), and so do clones that are created after the call.
+    /// [`reference::why`](crate::reference::why). Clones that are created after the call also have the result.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, WarningKind};
@@ -184,8 +184,9 @@ impl Filter {
 
     /// Prints the normal form as a JSON body on one line. Compiling that body gives the same normal form.
     ///
-    /// The printed body can be larger than the compiled body: up to three levels deeper, with up to two more values, and with up to twice
-    /// as many criteria and two more. If the compiled body was close to its [`Limits`], the printed body may exceed them.
+    /// The printed body can be larger than the compiled body. It has at most three more levels and two more values. If the
+    /// compiled body has `n` criteria, the printed body has at most `2 * n + 2`. If the compiled body was close to its
+    /// [`Limits`], the printed body may exceed them.
     #[must_use]
     pub fn to_json(&self) -> String {
         predicate::body_json(&self.inner.predicate, &self.inner.catalog)
@@ -193,7 +194,7 @@ impl Filter {
 
     /// Prints the normal form in the text syntax on one line. Compiling that text gives the same normal form.
     ///
-    /// For its size, see [`to_json`](Self::to_json).
+    /// For the size of the text, see [`to_json`](Self::to_json).
     #[must_use]
     pub fn to_text(&self) -> String {
         predicate::text(&self.inner.predicate, &self.inner.catalog)
@@ -227,8 +228,8 @@ impl Filter {
         &self.inner.predicate
     }
 
-    /// Returns the fields and strings that the criteria require documents to have, in the order of the body. Values of other types are
-    /// left out, but not their fields.
+    /// Returns the fields and strings that the criteria require documents to have, in the order of the body. If a criterion has
+    /// values of another type, returns only its field.
     ///
     /// Empty for a [joined](Self::and) filter, because hints must not reveal criteria of the host.
     pub(crate) fn asked(&self) -> Vec<Asked> {

@@ -1,4 +1,4 @@
-//! Completions of a text: the words that can stand at a cursor.
+//! Completes a filter text: finds the fields, operators, values and connectives that can come next at the cursor.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::operator::{Complex, Connective, Language, Operator};
 use crate::predicate::json_string;
 use crate::value::{ValueClass, is_bare_word};
 
-/// The words that can stand at a cursor in a text, in the order in which they should be shown.
+/// The words that can come next at a cursor in a filter text, in the order in which they should be shown.
 ///
 /// ```
 /// use casefilter::{Catalog, CompletionKind, Completions};
@@ -22,11 +22,11 @@ use crate::value::{ValueClass, is_bare_word};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Completions {
-    /// The bytes of the text that a candidate replaces.
+    /// The byte range of the text that a candidate replaces.
     pub range: Range<usize>,
-    /// The candidates that begin with the part of the word before the cursor. Letter case does not count.
+    /// The candidates that begin with the part of the word before the cursor, in any letter case.
     pub candidates: Vec<Completion>,
-    /// The field whose values can stand at the cursor, and the part of the value before the cursor.
+    /// The field whose values can come next at the cursor, and the part of the value before the cursor.
     pub(crate) wanted: Option<(FieldId, String)>,
 }
 
@@ -36,13 +36,13 @@ pub struct Completions {
 pub struct Completion {
     /// The text to insert, quoted if the syntax needs it.
     pub text: String,
-    /// The part of the syntax that the candidate is.
+    /// The kind of the candidate.
     pub kind: CompletionKind,
     /// A short description, such as the type of a field. May be empty.
     pub detail: String,
 }
 
-/// The part of the syntax that a [`Completion`] is.
+/// The kind of a [`Completion`]: a field, an operator, a value, a connective or punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CompletionKind {
@@ -59,10 +59,11 @@ pub enum CompletionKind {
 }
 
 impl Completions {
-    /// Returns the completions at the byte `cursor` of a text. They are the names of visible fields, operators, known values and connectives.
-    /// [`Engine::completions`](crate::Engine::completions) also returns values of cases.
+    /// Returns the completions at the byte offset `cursor` of a text: names of visible fields, operators, known values and
+    /// connectives. [`Engine::completions`](crate::Engine::completions) also returns values of cases.
     ///
-    /// There are no candidates after an error in the text. A cursor within a character is moved before it; one after the text, to its end.
+    /// Returns no candidates if the text before the cursor has an error. A cursor inside a character moves to the start of that
+    /// character. A cursor after the text moves to the end of the text.
     ///
     /// ```
     /// use casefilter::{Catalog, Completions};
@@ -147,7 +148,7 @@ impl Completions {
                 names.push((true, alias.to_owned(), format!("{kind}, the same as {}", field.name())));
             }
         }
-        // A name also matches by one of its later parts, after the names that begin with the written part.
+        // A name also matches if a later part of it, after a dot, begins with the written part. Such names come last.
         for (begins, name, _) in &mut names {
             *begins = begins_with(name, written);
         }
@@ -187,7 +188,7 @@ impl Completions {
     }
 }
 
-/// Returns true if a text begins with another; upper and lower case of ASCII are equal.
+/// Returns true if `text` begins with `start`. Ignores the case of ASCII letters.
 pub(crate) fn begins_with(text: &str, start: &str) -> bool {
     let own = text.as_bytes().get(..start.len());
     own.is_some_and(|own| own.eq_ignore_ascii_case(start.as_bytes()))

@@ -1,4 +1,4 @@
-//! [`Criteria`]: criteria built in Rust, by names and values.
+//! The builder [`Criteria`]: builds criteria in Rust from names of fields and values, such as `field("status").is("open")`.
 
 use std::ops::{BitAnd, BitOr, Not};
 
@@ -11,10 +11,10 @@ use crate::operator::{Complex, Connective, Grammar, Operator};
 use crate::predicate::json_string;
 use crate::value::Value;
 
-/// Criteria built in Rust, which [`compile`](Self::compile) checks against a catalogue.
+/// Criteria that are built in Rust. [`compile`](Self::compile) checks them against a catalogue.
 ///
-/// Values are not parsed as part of a text, so they cannot change the structure of the criteria. All operators are allowed, whether the
-/// catalogue is [extended](Catalog::extended) or not.
+/// Values are not parsed as part of a text, so they cannot change the structure of the criteria. All operators are allowed,
+/// whether the catalogue is [extended](Catalog::extended) or not.
 ///
 /// ```
 /// use casefilter::{Catalog, field};
@@ -30,22 +30,22 @@ use crate::value::Value;
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
 ///
-/// The operators `&`, `|` and `!` are the same as [`and`](Self::and), [`or`](Self::or) and [`negated`](Self::negated).
+/// The operators `&`, `|` and `!` do the same as [`and`](Self::and), [`or`](Self::or) and [`negated`](Self::negated).
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "criteria do nothing until they are compiled"]
 pub struct Criteria {
     /// The criteria as in a request body.
     json: String,
-    /// The operator of the outermost branch, whose children another criterion can join.
+    /// The connective of the outermost branch, to which another criterion can be appended.
     outermost: Option<Connective>,
 }
 
-/// A field that is about to be tested. [`field`] makes one.
+/// The name of a field, with methods that build [`Criteria`] on the field. The function [`field`] creates it.
 #[derive(Clone, Debug)]
 #[must_use = "a field is not a criterion until a method tests it"]
 pub struct FieldName<'n>(&'n str);
 
-/// Names a field, to make [`Criteria`] on it.
+/// Names a field, to build [`Criteria`] on it.
 ///
 /// ```
 /// use casefilter::{Catalog, field};
@@ -69,32 +69,32 @@ impl FieldName<'_> {
         self.test(Operator::NotEqual, [value])
     }
 
-    /// Tests that the field has one of the values: `$contains`.
+    /// Tests that the field has at least one of the values: `$contains`.
     pub fn any_of<'v, V: Into<Value<'v>>>(self, values: impl IntoIterator<Item = V>) -> Criteria {
         self.test(Operator::Contains, values)
     }
 
-    /// Tests that the field has all of the values: `$all`.
+    /// Tests that the field has every one of the values: `$all`.
     pub fn all_of<'v, V: Into<Value<'v>>>(self, values: impl IntoIterator<Item = V>) -> Criteria {
         self.test(Operator::All, values)
     }
 
-    /// Tests that the field has a greater value: `>`.
+    /// Tests that the field has a value greater than `value`: `>`.
     pub fn above<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
         self.test(Operator::Greater, [value])
     }
 
-    /// Tests that the field has the value or a greater one: `>=`.
+    /// Tests that the field has `value` or a greater value: `>=`.
     pub fn at_least<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
         self.test(Operator::GreaterOrEqual, [value])
     }
 
-    /// Tests that the field has a smaller value: `<`.
+    /// Tests that the field has a value smaller than `value`: `<`.
     pub fn below<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
         self.test(Operator::Less, [value])
     }
 
-    /// Tests that the field has the value or a smaller one: `<=`.
+    /// Tests that the field has `value` or a smaller value: `<=`.
     pub fn at_most<'v>(self, value: impl Into<Value<'v>>) -> Criteria {
         self.test(Operator::LessOrEqual, [value])
     }
@@ -109,17 +109,17 @@ impl FieldName<'_> {
         self.test(Operator::Exists, ["false"])
     }
 
-    /// Tests that a string of the field starts with one of these: `$startsWith`.
+    /// Tests that a string of the field starts with at least one of these prefixes: `$startsWith`.
     pub fn starts_with<'v, V: Into<Value<'v>>>(self, prefixes: impl IntoIterator<Item = V>) -> Criteria {
         self.test(Operator::StartsWith, prefixes)
     }
 
-    /// Tests that a string of the field contains one of these: `$substring`.
+    /// Tests that a string of the field contains at least one of these parts: `$substring`.
     pub fn includes<'v, V: Into<Value<'v>>>(self, parts: impl IntoIterator<Item = V>) -> Criteria {
         self.test(Operator::Substring, parts)
     }
 
-    /// Tests that a string of the field contains every word of this text; case and accents do not count: `$match`.
+    /// Tests that a string of the field contains every word of this text: `$match`. Ignores case and accents.
     pub fn matches(self, words: &str) -> Criteria {
         self.test(Operator::Match, [words])
     }
@@ -150,17 +150,17 @@ impl FieldName<'_> {
 }
 
 impl Criteria {
-    /// Returns the criteria that are true if both are true.
+    /// Returns criteria that are true if `self` and `other` are both true.
     pub fn and(self, other: Self) -> Self {
         self.joined(Connective::And, &other)
     }
 
-    /// Returns the criteria that are true if one of both is true.
+    /// Returns criteria that are true if `self` is true, or `other` is true, or both are true.
     pub fn or(self, other: Self) -> Self {
         self.joined(Connective::Or, &other)
     }
 
-    /// Returns the criteria that are true if these are false.
+    /// Returns criteria that are true if `self` is false.
     pub fn negated(self) -> Self {
         let json = format!(r#"{{"op":"{}","children":[{}]}}"#, Complex::Not.name(), self.json);
         Self { json, outermost: None }
@@ -169,14 +169,15 @@ impl Criteria {
     /// Compiles the criteria to a filter for documents of a catalogue. No [`Limits`](crate::Limits) apply.
     ///
     /// # Errors
-    /// Returns the errors of a body with these criteria, with its paths: unknown fields, operators and values that do not fit the type of
-    /// their field, lists without values.
+    /// Returns the errors of a body with these criteria, with paths in that body. Examples are unknown fields, operators or
+    /// values that do not fit the type of their field, and empty lists of values.
     pub fn compile(&self, catalog: &Catalog) -> Result<Filter, Errors> {
         let body = format!(r#"{{"criteria":[{}]}}"#, self.json);
         of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())
     }
 
-    /// Joins two criteria. Criteria that are joined by the same connective already become longer, not deeper.
+    /// Joins two criteria. If `self` is already a branch with this connective, appends `other` to it, so that the nesting does
+    /// not grow.
     fn joined(mut self, connective: Connective, other: &Self) -> Self {
         if self.outermost == Some(connective) {
             // The end of the list of children.

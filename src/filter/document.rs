@@ -1,4 +1,4 @@
-//! [`Document`]: a document parsed once, for many filters.
+//! The type [`Document`]: a document that is parsed once, and then tested by many filters.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::ingest;
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// A document parsed once, for testing many filters.
+/// A document that is parsed once, to test many filters on it.
 ///
-/// [`Filter::matches`] parses its document each time, which takes nearly all of its time. To test one document against many filters, parse
-/// it once, and call [`Filter::selects`]. No engine is needed.
+/// [`Filter::matches`] parses the document in each call, which takes nearly all of its time. To test many filters on one document,
+/// parse the document once and call [`Filter::selects`]. No engine is needed.
 ///
 /// ```
 /// use casefilter::{Catalog, Document, Filter};
@@ -27,8 +27,8 @@ use crate::value::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// With the feature `serde`, `Document::of` makes a document of any value that can be serialised, such as a struct of the host or a
-/// `serde_json::Value`.
+/// With the feature `serde`, `Document::of` creates a document from any value that can be serialised, such as a struct of the
+/// host or a `serde_json::Value`.
 #[derive(Clone)]
 pub struct Document {
     catalog: Catalog,
@@ -39,12 +39,12 @@ impl Document {
     /// Parses a document in JSON under the default [`Limits`].
     ///
     /// # Errors
-    /// Returns the errors of a strict import of the document, in document order; ten at most.
+    /// Returns the errors of a strict import of the document: at most ten, in document order.
     pub fn parse(catalog: &Catalog, json: &[u8]) -> Result<Self, Errors> {
         Self::parse_within(catalog, json, &Limits::default())
     }
 
-    /// Parses a document in JSON under other [`Limits`] than the default ones.
+    /// Parses a document in JSON under the given [`Limits`].
     ///
     /// # Errors
     /// Returns the same errors as [`parse`](Self::parse).
@@ -58,11 +58,11 @@ impl Document {
         }
     }
 
-    /// Makes a document of a value, such as a struct, a map or a `serde_json::Value`, without a text between. Applies the default
-    /// [`Limits`].
+    /// Creates a document from a value, such as a struct, a map or a `serde_json::Value`, without printing JSON first. Applies
+    /// the default [`Limits`].
     ///
-    /// The value counts as the JSON that `serde_json` makes of it: `None` as `null`, enums by the names of their variants, maps with keys
-    /// that are strings, numbers or characters.
+    /// The value stands for the JSON that `serde_json` would print: `null` for `None`, the names of variants for enums, and
+    /// objects for maps with keys that are strings, numbers or characters.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Field, FieldType, Filter};
@@ -83,8 +83,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of a strict import of that JSON; ten at most. Their offsets are 0. Returns an error of kind
-    /// [`BadValue`](crate::ErrorKind::BadValue) with the message of the value's own implementation, if that fails.
+    /// Returns the errors of a strict import of that JSON, at most ten. Their offsets are 0. If the implementation of `Serialize`
+    /// fails, returns an error of kind [`BadValue`](crate::ErrorKind::BadValue) with the message of that implementation.
     #[cfg(feature = "serde")]
     pub fn of<T: serde::Serialize + ?Sized>(catalog: &Catalog, value: &T) -> Result<Self, Errors> {
         let row = ingest::read_serialized(value, catalog, &Limits::default())?;
@@ -97,7 +97,8 @@ impl Document {
         &self.catalog
     }
 
-    /// Returns the values of a field in document order, or its default. Returns nothing for a field of another catalogue.
+    /// Returns the values of a field in document order, or the default value of the field. Returns no values for a field of another
+    /// catalogue.
     ///
     /// ```
     /// use casefilter::{Catalog, Document};
@@ -129,8 +130,8 @@ impl Filter {
     /// Returns true if the filter selects the document. See [`Document`] for an example.
     ///
     /// # Errors
-    /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the filter's catalogue is not [within](Catalog::is_within) that of the
-    /// document.
+    /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
+    /// [within](Catalog::is_within) the catalogue of the document.
     #[inline]
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;

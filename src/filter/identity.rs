@@ -1,4 +1,4 @@
-//! Identity of filters: equality, hashes and fingerprints. All are computed from the normal form.
+//! Compares and identifies filters: equality, hashes and fingerprints, which are all computed from the normal form.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -35,15 +35,15 @@ impl Filter {
         fields
     }
 
-    /// Returns a fingerprint of 128 bits. Equal filters have equal fingerprints, and filters with equal fingerprints select the same
-    /// documents.
+    /// Returns a fingerprint of 128 bits. Equal filters have equal fingerprints, and filters with equal fingerprints select the
+    /// same documents.
     ///
     /// It can be the key of a cache or of a saved filter, also across processes and machines. It is computed from the
     /// [normal form](Self::to_json) and from the name, path, type and default of its fields. It does not depend on the spelling of
     /// criteria, but it can depend on the order of the fields in the catalogue. A release that changes fingerprints says so in its
     /// changelog; store the original body next to the fingerprint.
     ///
-    /// It is the first half of a SHA-256, so clients cannot construct two filters with one fingerprint.
+    /// It is the first half of a SHA-256 hash, so clients cannot construct two different filters with the same fingerprint.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};

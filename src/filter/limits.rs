@@ -1,8 +1,8 @@
-//! The limits for trusted criteria: none.
+//! Creates limits without effect, for trusted criteria.
 
 use crate::limits::Limits;
 
-/// Returns limits without effect, for criteria of the host itself, or for criteria that were parsed with limits before.
+/// Returns limits without effect, for criteria of the host, and for criteria that have already been parsed with limits.
 pub(super) fn no_limits() -> Limits {
     Limits {
         body_bytes: usize::MAX,

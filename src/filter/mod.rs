@@ -1,11 +1,11 @@
-//! Compiled filters, and the requests that contain one.
+//! Compiles, joins, caches and compares filters, and builds the search requests that contain them.
 //!
-//! - [`builder`] compiles a [`Filter`] from a JSON body or a text.
+//! - [`builder`] compiles a [`Filter`] from a JSON body or a filter text.
 //! - [`build`] creates a filter from values or from other filters.
-//! - [`Criteria`] are built in Rust by names and values.
-//! - A [`Document`] is parsed once, for many filters.
+//! - [`Criteria`] are built in Rust from names of fields and values.
+//! - A [`Document`] is parsed once, and then tested by many filters.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
-//! - [`Completions`] are the words that can stand at a cursor in a text.
+//! - [`Completions`] are the words that can come next at a cursor in a filter text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
 //! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
 

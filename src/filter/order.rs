@@ -20,8 +20,9 @@ pub enum Direction {
 
 /// The order of the documents in an answer: by one single-valued field. Documents with equal values are in ascending order of `id`.
 ///
-/// Documents without the field are last in both directions. An order belongs to a [`Catalog`]. A search fails if the catalogue of its
-/// filter is another catalogue or hides the field of the order; see [`SearchRequest`](crate::SearchRequest).
+/// Documents without the field are last in both directions. An order belongs to a [`Catalog`]. A search returns an error if its
+/// filter has a different catalogue, or a catalogue that hides the field of the order; see
+/// [`SearchRequest`](crate::SearchRequest).
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};
@@ -52,15 +53,15 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the name is not in the catalogue, or if the field has many values.
+    /// Returns an error if the name is not in the catalogue, or if the field is multi-valued.
     pub fn by(catalog: &Catalog, name: &str, direction: Direction) -> Result<Self, Error> {
         Self::new(catalog, name, direction, 0)
     }
 
     /// Parses an `order` parameter: the name of a single-valued field, with the prefix `-` for descending order.
     ///
-    /// Returns `None` for an empty text. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`. Otherwise
-    /// the first character of the name would be the direction.
+    /// Returns `None` for an empty text. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`.
+    /// Otherwise the first character of the name would be the direction.
     ///
     /// ```
     /// use casefilter::{Catalog, Direction, Field, FieldType, Order};
@@ -75,7 +76,7 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the name is not in the catalogue, or if the field has many values.
+    /// Returns an error if the name is not in the catalogue, or if the field is multi-valued.
     pub fn parse(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
         if let Some(error) = other_form(catalog, text) {
             return Err(error);
@@ -86,7 +87,7 @@ impl Order {
         let (direction, name) = signed(text);
         let offset = text.len().saturating_sub(name.len());
         Self::new(catalog, name, direction, offset).map(Some).map_err(|error| {
-            // The client may have meant the sign as a part of the name.
+            // The client may have meant the minus sign as a part of the name.
             let is_name = direction == Direction::Descending && catalog.find(text).is_some();
             if is_name { error.suggest(Some(quote(&format!("+{text}")))) } else { error }
         })
@@ -197,7 +198,7 @@ fn signed(text: &str) -> (Direction, &str) {
 /// `+createdAt`, or several fields. Returns `None` for any other text.
 fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
     let (_, own) = signed(text);
-    // The text names a field: it is an order, or `Order::parse` suggests the right sign.
+    // The text names a field: it is a valid order, or `Order::parse` suggests the correct sign.
     if catalog.find(own).or_else(|| catalog.find(text)).is_some() {
         return None;
     }

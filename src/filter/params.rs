@@ -1,4 +1,4 @@
-//! The parameters of a request: as text, and parsed.
+//! Parses the parameters of a request: `offset`, `limit`, `order` and `countTotalItems`.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ pub const DEFAULT_PAGE: u64 = 100;
 
 /// The parameters of a request as text, as in a query string.
 ///
-/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each is an optional string. Other members
-/// are ignored. To reject them, or to use other names, deserialise a type of your own and call the setters; see
-/// [the guide](crate::guide::embedding#a-handler-of-your-own). Paths of errors are the names above in any case.
+/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each member is an optional string.
+/// Other members are ignored. To reject other members, or to use other names, deserialise a type of your own and call the setters;
+/// see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the four names above.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -57,7 +57,7 @@ pub struct Paging {
 impl<'a> SearchParams<'a> {
     /// Returns parameters that are all absent. They request the first [`DEFAULT_PAGE`] documents in stored order, without a count.
     ///
-    /// If [`Limits::page`] is smaller, they request that number of documents.
+    /// If [`Limits::page`] is smaller than [`DEFAULT_PAGE`], they request [`Limits::page`] documents.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -81,14 +81,14 @@ impl<'a> SearchParams<'a> {
         Self { order: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `countTotalItems`, `true` or `false`. An answer has the count as [`total`](crate::SearchAnswer::total), and `totalItems` in
-    /// JSON.
+    /// Sets `countTotalItems`, `true` or `false`. An answer has the count as [`total`](crate::SearchAnswer::total), and
+    /// `totalItems` in JSON.
     #[must_use]
     pub fn count(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { count: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Parses the parameters. [`SearchRequest::with_paging`](crate::SearchRequest::with_paging) takes the result.
+    /// Parses the parameters. Pass the result to [`SearchRequest::with_paging`](crate::SearchRequest::with_paging).
     ///
     /// ```
     /// use casefilter::{Catalog, Errors, Filter, Limits, SearchRequest, SearchParams};
@@ -155,7 +155,7 @@ fn offset(text: Option<&str>) -> Result<u64, Error> {
     })
 }
 
-/// Returns the integer in a text with separators, or with a `k` for thousands, for a suggestion.
+/// Returns the integer that the client probably meant by a text with separators between digits, or with a `k` for thousands.
 fn meant_integer(text: &str) -> Option<String> {
     let text = text.trim();
     let (digits, thousands) = match text.strip_suffix(['k', 'K']) {
@@ -167,7 +167,7 @@ fn meant_integer(text: &str) -> Option<String> {
     is_integer.then(|| format!("{digits}{thousands}"))
 }
 
-/// Returns `text` if it is one or more decimal digits.
+/// Returns `text` if it consists of one or more decimal digits.
 fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(text);

@@ -10,11 +10,11 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 
 /// A search request: a filter, an order and a page.
 ///
-/// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the request of
-/// a client.
+/// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the
+/// request of a client.
 ///
-/// A search checks each request once. The filter must be of the engine's catalogue. The filter's catalogue must show the field of
-/// the order. The page must be within [`Limits::page`].
+/// A search checks its request at the start. The catalogue of the filter must fit the catalogue of the engine, and must not hide
+/// the field of the order. The page must be within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, SearchRequest};
@@ -32,7 +32,7 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 pub struct SearchRequest {
     /// The filter that selects the documents.
     pub filter: Filter,
-    /// The order of the documents; `None` is the order in which they were first stored.
+    /// The order of the documents. `None` is the order in which they were first stored.
     pub order: Option<Order>,
     /// The number of documents before the page.
     pub offset: u64,
@@ -59,7 +59,7 @@ impl SearchRequest {
         }
     }
 
-    /// Sets the order; `None` is the order in which documents were first stored.
+    /// Sets the order. `None` is the order in which documents were first stored.
     #[must_use]
     pub fn with_order(self, order: impl Into<Option<Order>>) -> Self {
         Self { order: order.into(), ..self }
@@ -77,7 +77,7 @@ impl SearchRequest {
         Self { limit, ..self }
     }
 
-    /// Sets whether all selected documents are counted.
+    /// Requests a count of all selected documents if `count` is true.
     #[must_use]
     pub fn with_count(self, count: bool) -> Self {
         Self { count, ..self }
@@ -90,8 +90,8 @@ impl SearchRequest {
         Self { order, offset, limit, count, ..self }
     }
 
-    /// Sets the token that stops the search. A search that is stopped returns [`ErrorKind::SearchCancelled`](crate::ErrorKind), within about
-    /// a millisecond, and never a part of the answer.
+    /// Sets the token that can cancel the search. A cancelled search returns [`ErrorKind::SearchCancelled`](crate::ErrorKind)
+    /// within about a millisecond. It never returns a partial answer.
     ///
     /// ```
     /// use casefilter::{CancelToken, Catalog, Filter, SearchRequest};
@@ -105,15 +105,17 @@ impl SearchRequest {
         Self { stop: StopConditions { cancel: token.into(), ..self.stop }, ..self }
     }
 
-    /// Sets the deadline of the search. A search that is stopped returns [`ErrorKind::DeadlineExceeded`](crate::ErrorKind), within about a
-    /// millisecond, and never a part of the answer. A search that is complete is answered even if the deadline passes at its end.
+    /// Sets the deadline of the search. A search that exceeds it returns [`ErrorKind::DeadlineExceeded`](crate::ErrorKind) within
+    /// about a millisecond. It never returns a partial answer. If the search is already complete when the deadline passes, it
+    /// returns its answer.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
     ///
     /// use casefilter::{Catalog, Deadline, Filter, SearchRequest};
     /// let end = Instant::now() + Duration::from_secs(2);
-    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_deadline(Deadline::new(move || Instant::now() >= end));
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases())).with_deadline(Deadline::new(move || Instant::now() >=
+    /// end));
     /// # let _ = request;
     /// ```
     #[must_use]
@@ -123,11 +125,12 @@ impl SearchRequest {
 }
 
 impl SearchRequest {
-    /// Checks that documents of `catalog` can answer the request, and returns its sort key. `whose` names the owner of the catalogue in the
-    /// message.
+    /// Checks that the filter and the order fit `catalog`, and returns the sort key of the order. `whose` names the owner of the
+    /// catalogue in the message.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`] if the filter is of another catalogue, or its catalogue hides the field of the order.
+    /// Returns [`ErrorKind::CatalogMismatch`] if the filter was compiled for a different catalogue, or if its catalogue hides the
+    /// field of the order.
     #[inline]
     pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
         self.filter.catalog().check_within(catalog, whose)?;

@@ -1,4 +1,4 @@
-//! Serialised forms of filters and orders: texts. Reading them needs a catalogue.
+//! Serialises filters and orders as strings. Deserialises filters for a given catalogue and limits.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use super::compiled::Filter;
 use super::order::Order;
 
 impl Serialize for Filter {
-    /// Serialises the normal form, as [`to_text`](Filter::to_text) prints it. It can be larger than the criteria as written, so
-    /// read it under greater limits than those of clients.
+    /// Serialises the normal form, as [`to_text`](Filter::to_text) prints it. The text can be larger than the criteria as
+    /// written, so deserialise it with greater limits than the limits for clients.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.to_text())
     }

@@ -56,7 +56,7 @@ fn a_test_equals_the_filter_of_a_body_with_it() {
     assert_eq!(amount(7.into()), text("totalAmountInDefaultCurrency = 7"));
     assert_eq!(amount("7".into()), amount(7_u32.into()));
     assert_eq!(amount(Number::new(0.1).unwrap().into()), text("totalAmountInDefaultCurrency = 0.1"));
-    // It has the warnings of a body.
+    // A filter from values has the same warnings as a body.
     assert_eq!(test("status", Operator::Equal, &["opened"]).warnings().len(), 1);
 }
 
@@ -99,7 +99,7 @@ fn a_test_has_the_errors_of_a_body() {
         error.as_slice()[0].message(),
         "found the number `5`, expected a string, since `name` is a string field"
     );
-    // No limits apply to filters of the host.
+    // No limits apply to filters that the host creates.
     let long = "x".repeat(1 << 20);
     assert!(Filter::test(&catalog, "name", Operator::Equal, [&long]).is_ok());
     let many = (0..100_000).map(|number: u32| number.to_string());
@@ -190,7 +190,7 @@ fn filters_joined_ever_deeper_neither_overflow_nor_explode() {
         assert!(deep.size_bytes() > 60_000 && deep.unoptimized().size() > 60_000);
         assert!(crate::reference::matches(&deep, r#"{"id":"1","tags":["a"]}"#).unwrap());
         drop(deep);
-        // Each step joins the filter with itself: a tree of 2^100 leaves if parts were not shared.
+        // Each step joins the filter with itself. Without shared parts, the tree would have 2^100 leaves.
         let mut doubled = name.clone();
         for _ in 0..100 {
             doubled = doubled.and(&doubled).unwrap();

@@ -1,10 +1,10 @@
-//! The criteria of a filter as written.
+//! Returns the criteria of a filter as written, before the optimiser changed them.
 //!
 //! A filter keeps its body or text, but not the tree of its criteria. Only warnings, `why`, hints and the reference evaluator need
-//! that tree. The first such call parses the text again, and the filter then keeps the tree.
+//! that tree. The first call that needs the tree parses the text again, and the filter then keeps the tree.
 //!
-//! Joined filters form a graph: its depth is unlimited, and one filter may be part of many others. The functions here do not
-//! recurse, and visit each filter once.
+//! Joined filters form a graph: its depth is unlimited, and one filter may be part of many other filters. The functions here do
+//! not recurse, and visit each filter once.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -32,7 +32,7 @@ impl Origin {
         let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
         let body = match self {
             Self::Constant(value) => return constant(*value),
-            // A catalogue that allows more operators reads the same tree.
+            // A grammar that allows more operators gives the same tree for a body without errors.
             Self::Json(text) => criteria::read(text, Grammar::Extended, &no_limits()),
             Self::Text(text, clock) => {
                 // The meaning of times depends on the clock that the text was compiled with.
@@ -61,7 +61,8 @@ impl Filter {
         matches!(self.inner.origin, Origin::Joined(..))
     }
 
-    /// Returns this filter and all filters that it was joined from, each once. Parts come before the filters that contain them.
+    /// Returns this filter and all filters that it was joined from, each filter once. Parts come before the filters that contain
+    /// them.
     fn parts(&self) -> Vec<&Self> {
         let mut seen = HashSet::new();
         let mut parts = Vec::new();
@@ -84,13 +85,13 @@ impl Filter {
         parts.into_iter().zip(written.iter().map(|written| &**written))
     }
 
-    /// Returns the criteria as written of a filter that is not joined. Parses them if the filter does not have them.
+    /// Returns the criteria as written of a filter that is not joined. Parses them unless the filter already has them.
     fn own_written(&self) -> Arc<Written> {
         let kept = self.written.get().and_then(|written| written.first());
         kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
     }
 
-    /// Returns the criteria as written. For a joined filter, joins those of its parts.
+    /// Returns the criteria as written. For a joined filter, joins the criteria of its parts.
     pub(crate) fn written(&self) -> Cow<'_, predicate::Written<'static>> {
         let mut parts = self.written_parts();
         if !self.is_joined() {

@@ -1,4 +1,4 @@
-//! The index over all batches of a snapshot: an index for each field, and the numbers of batches.
+//! The index over all batches of a snapshot: has an index for each field, adds and removes batches, and assigns batch numbers.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -22,22 +22,23 @@ use crate::value::ValueClass;
 
 /// The indexes of all fields over all covered batches.
 ///
-/// A covered batch keeps its number until it is retired. Entries of key indexes refer to rows by that number. So the number of a retired
-/// batch is not reused until a sweep has dropped these entries. A sweep is [work](KeyWork) that is done in steps.
+/// A covered batch keeps its number until it is retired, that is, removed from the snapshot. Entries of key indexes refer to rows
+/// by that number. So the number of a retired batch is not reused until a sweep has dropped these entries. A sweep is
+/// [work](KeyWork) that is done in steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchIndex {
-    /// The index of each field. A clone of the index shares them, and copies one only when it changes.
+    /// The index of each field. A clone of the `BatchIndex` shares these indexes, and copies an index only before a change.
     pub(super) fields: Vec<Arc<FieldIndex>>,
     /// The top rows of each field. Empty for fields without zone maps.
     pub(super) top_rows: Vec<Arc<FieldTopRows>>,
     hasher: foldhash::quality::RandomState,
     /// The state of each batch number.
     pub(super) numbers: Vec<Use>,
-    /// The number of batches that were retired so far.
+    /// The count of batches that have been retired so far.
     retired: u64,
 }
 
-/// A merge of key runs of one field, done in steps. The index may change between the steps.
+/// A merge or a sweep of key runs of one field, which is done in steps. The index may change between the steps.
 #[derive(Debug)]
 pub(crate) struct KeyWork {
     field: usize,
@@ -47,11 +48,12 @@ pub(crate) struct KeyWork {
 /// The state of a batch number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A number that no batch has, and no key entry refers to.
+    /// A number that no batch has and that no key entry refers to.
     Free,
     /// The number of a covered batch.
     Covered,
-    /// The number of a retired batch, which key entries may still refer to. The value is the number of batches that were retired earlier.
+    /// The number of a retired batch. Key entries may still refer to it. The value is the count of batches that were retired
+    /// earlier.
     Retired(u64),
 }
 
@@ -65,14 +67,14 @@ pub(crate) enum FieldIndex {
     Ordered(ZoneIndex),
     /// The string index. Every covered batch has postings of the field.
     Strings(StringIndex),
-    /// The key index, which has only hashes. The strings are in the batches.
+    /// The key index. It has only the hashes of strings; the batches have the strings.
     Keys(KeyIndex),
 }
 
 impl KeyWork {
-    /// Moves at most `budget` entries, and subtracts their number from `budget`. Returns true when all are moved.
+    /// Moves at most `budget` entries, and subtracts their count from `budget`. Returns true when all entries have been moved.
     ///
-    /// The entries are those of the index when the work was created. Entries of batches that are retired by now are dropped.
+    /// Moves the entries that the index had when the work was created. Drops entries of batches that have been retired since then.
     pub(crate) fn step(&mut self, index: &BatchIndex, budget: &mut usize) -> bool {
         let is_kept = |row: GlobalRow| index.covers(split(row).0);
         self.merge.step(is_kept, budget)
@@ -86,7 +88,7 @@ impl KeyWork {
 }
 
 impl BatchIndex {
-    /// Creates an index of no batch.
+    /// Creates an empty index, which covers no batch.
     pub(crate) fn new(hasher: foldhash::quality::RandomState) -> Self {
         Self { hasher, ..Self::default() }
     }
@@ -101,7 +103,8 @@ impl BatchIndex {
         self.numbers.get(number) == Some(&Use::Covered)
     }
 
-    /// Creates the key entries of one field for a batch that [`add`](Self::add) will add. Returns `None` if the field has no key index.
+    /// Creates the key entries of one field for a batch that [`add`](Self::add) will add. Returns `None` if the field has no key
+    /// index.
     pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
         if !has_keys(catalog, field) {
             return None;
@@ -169,7 +172,7 @@ impl BatchIndex {
         Some(number)
     }
 
-    /// Resets the index to no batch, with an empty index for each field of the catalogue.
+    /// Resets the index, so that it covers no batch and has an empty index for each field of the catalogue.
     fn clear(&mut self, catalog: &Catalog) {
         let fields =
             catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).field_type()) {
@@ -225,16 +228,16 @@ impl BatchIndex {
         })
     }
 
-    /// Returns the next work on a key index after `writes` writes: a merge of two runs, or a sweep of the entries of retired batches.
-    /// Returns `None` if none is due.
+    /// Returns the next work on a key index after `writes` writes: a merge of two runs, or a sweep of the entries of retired
+    /// batches. Returns `None` if no work is due.
     pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
         let merge = self
             .keys()
             .find_map(|(field, keys)| Some(KeyWork { field, merge: keys.merge(self.retired, writes)? }));
         let count = |is_it: fn(&Use) -> bool| self.numbers.iter().filter(|number| is_it(number)).count();
         let retired = || count(|number| matches!(number, Use::Retired(_)));
-        // A sweep reads all keys of a run. It waits until the retired batches are more than half as many as the covered ones, so that it
-        // costs little compared to adding them.
+        // A sweep reads all keys of a run. It is due only if there are more than half as many retired batches as covered batches.
+        // Then its cost is small compared to the cost of adding the batches.
         merge.or_else(|| {
             let is_due = retired() > (count(|number| *number == Use::Covered) / 2).max(8);
             is_due.then(|| self.sweep()).flatten()
@@ -245,7 +248,7 @@ impl BatchIndex {
         self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.sweep(self.retired)? }))
     }
 
-    /// Installs the result of finished work. Discards it if the runs that it read were replaced.
+    /// Installs the result of finished work. Discards the result if the runs that the work read have been replaced.
     pub(crate) fn put(&mut self, work: KeyWork) {
         if let Some(index) = self.fields.get_mut(work.field)
             && let FieldIndex::Keys(keys) = Arc::make_mut(index)
@@ -269,24 +272,24 @@ impl BatchIndex {
         self.fields.get(field.index()).map_or(&FieldIndex::Unknown, |field| &**field)
     }
 
-    /// Returns all batch numbers in the order of the first value that each batch has in the field. Returns `None` if the order is not
-    /// known.
+    /// Returns all batch numbers in the order of the first value that each batch has in the field. Returns `None` if the order is
+    /// not known.
     pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
         let FieldIndex::Ordered(zones) = self.field(field) else { return None };
         let order = zones.in_order(descending);
         (order.len() == self.numbers()).then_some(order)
     }
 
-    /// Returns the top rows in the order of a field. Rows without a value are not among them.
+    /// Returns the top rows in the order of a field. They never include rows without a value.
     pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
         self.top_rows.get(field.index()).map(|rows| rows.first(descending))
     }
 
-    /// Returns for each of the 64 top rows of chunk `chunk` the [number](super::StringPostings::number) of its string in `field`, or 0 if
-    /// the row has no string.
+    /// Returns the [numbers](super::StringPostings::number) of the strings in `field` of the 64 top rows of chunk `chunk`. The
+    /// number is 0 for a row without a string.
     ///
-    /// Returns `None` if the field has no string index, or if a row can have several strings. `batch` returns the covered batch with a
-    /// number.
+    /// Returns `None` if the field has no string index, or if a row can have several strings. `batch` returns the covered batch
+    /// with a number.
     pub(crate) fn strings_of<'l, 'b>(
         &self,
         top_rows: &'l TopRows,
@@ -308,8 +311,8 @@ impl BatchIndex {
         keys.probe(self.hasher.hash_one(text))
     }
 
-    /// Like [`probe`](Self::probe), but for many strings. Returns each row with the index of its string in `texts`. `prefetch` is described
-    /// at [`KeyIndex::probe_all`].
+    /// Like [`probe`](Self::probe), but for many strings. Returns each row with the index of its string in `texts`. `prefetch` is
+    /// described at [`KeyIndex::probe_all`].
     pub(crate) fn probe_all(
         &self,
         keys: &KeyIndex,
@@ -331,7 +334,7 @@ impl BatchIndex {
         keys.into_iter().flat_map(move |keys| keys.probe(hash))
     }
 
-    /// Returns the hasher of keys, which other tables of the same keys share.
+    /// Returns the hasher of keys. Other tables of the same keys use the same hasher.
     pub(crate) fn hasher(&self) -> &foldhash::quality::RandomState {
         &self.hasher
     }

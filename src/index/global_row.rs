@@ -1,19 +1,20 @@
-//! Addresses of rows over all batches of an index.
+//! The address of a row in a snapshot: a batch number and the index of the row in the batch.
 #![expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "indexes into a list of rows")]
 
 use std::ops::Range;
 
-/// The address of a row in a snapshot. The upper 16 bits are the number of the batch, the lower 16 bits are the number of the row in it.
+/// The address of a row in a snapshot. The upper 16 bits are the batch number. The lower 16 bits are the index of the row in its
+/// batch.
 pub(crate) type GlobalRow = u32;
 
-/// Returns the number of the batch, and the number of the row in it.
+/// Returns the batch number, and the index of the row in its batch.
 #[inline]
 pub(crate) fn split(row: GlobalRow) -> (usize, u16) {
     #[expect(clippy::cast_possible_truncation, reason = "the row in its batch is the lower half")]
     ((row >> 16) as usize, row as u16)
 }
 
-/// Returns the address of a row in a batch. Returns `None` if a number exceeds 16 bits.
+/// Returns the address of row `row` in batch `batch`. Returns `None` if one of the two exceeds 16 bits.
 #[inline]
 pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     let batch = u16::try_from(batch).ok()?;
@@ -21,7 +22,7 @@ pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     Some(u32::from(batch) << 16 | u32::from(row))
 }
 
-/// Returns the index range of the rows of batch `number` among ascending `rows`.
+/// Returns the index range of the rows of batch `number` in `rows`, which must ascend.
 pub(crate) fn places_of_batch(rows: &[GlobalRow], number: usize) -> Range<usize> {
     let start = join(number, 0).map_or(rows.len(), |first| rows.partition_point(|row| *row < first));
     let own = rows[start..].iter().take_while(|row| split(**row).0 == number).count();

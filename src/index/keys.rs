@@ -1,4 +1,4 @@
-//! The key index: maps the values of a key-like field to their rows, over all batches.
+//! The key index: maps the values of a field with mostly unique strings to their rows, over all batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -15,19 +15,19 @@ use super::global_row::{GlobalRow, join};
 use super::runs::{Run, RunMerge};
 use crate::column::{Column, ColumnData, sort_from_bit};
 
-/// A multimap from the hashes of a field's values to rows. The caller must compare the values, because different values can have the same
-/// hash.
+/// A multimap from the hashes of a field's values to rows. The caller must compare the values, because different values can have
+/// the same hash.
 ///
-/// Entries are in runs, in the order in which batches were added. Neighbouring runs of similar size are [merged](RunMerge), so that there
-/// are few. Memory: 8 bytes per value, and half a byte for fences.
+/// The entries are in runs, in the order in which batches were added. Neighbouring runs of similar size are [merged](RunMerge),
+/// so that there are few runs. Memory per value: 8 bytes, and half a byte for fences.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyIndex {
     /// The runs, oldest first.
     runs: Vec<Arc<Run>>,
 }
 
-/// The sorted entries of one batch. Creating them is the expensive part of [adding](KeyIndex::add) a batch, and is done before the batch
-/// has a number.
+/// The sorted entries of one batch. Creating the entries is the expensive part of [adding](KeyIndex::add) a batch. They are created
+/// before the batch has a number.
 #[derive(Debug)]
 pub(crate) struct BatchKeys {
     /// Entries as in a run, with batch number 0.
@@ -48,7 +48,7 @@ impl BatchKeys {
         Self::of((0..column.rows()).filter_map(|row| Some((hash(row)?, u16::try_from(row).ok()?))))
     }
 
-    /// Creates the entries of hashes with their rows.
+    /// Creates the entries from pairs of a hash and a row.
     fn of(values: impl Iterator<Item = (u64, u16)>) -> Self {
         let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
         sort_from_bit(&mut entries, 32);
@@ -56,7 +56,7 @@ impl BatchKeys {
     }
 }
 
-/// The maximum total size of runs, in entries, that are merged when a batch is added. A full batch has as many entries.
+/// The maximum total size, in entries, of runs that are merged when a batch is added. It is the number of entries of a full batch.
 const AT_ONCE: usize = 1 << 16;
 
 /// The number of memory prefetches that are issued before the first result is read.
@@ -77,9 +77,10 @@ fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 impl KeyIndex {
-    /// Adds the entries of a batch as the newest run. `number` is the number of the batch, `retired` the number of batches retired so far.
+    /// Adds the entries of a batch as the newest run. `number` is the batch number, and `retired` is the count of batches retired
+    /// so far.
     ///
-    /// The newest runs are merged with it as long as the result is not larger than the run of a full batch.
+    /// Merges the newest runs with the new run as long as the result is not larger than the run of a full batch.
     pub(super) fn add(&mut self, values: BatchKeys, number: usize, retired: u64) {
         let Some(first) = join(number, 0) else { return };
         let mut entries = values.entries;
@@ -96,9 +97,10 @@ impl KeyIndex {
 
     /// Returns a merge of the smallest two neighbouring runs that should be merged, if any.
     ///
-    /// Two neighbours are merged if the older one is at most twice as large as the newer one. So each of n entries is moved O(log n) times,
-    /// and O(log n) runs remain. They are also merged if both together have at most twice as many entries as there were recent `writes`.
-    /// The merge then costs little compared to the writes, and later searches read one run less.
+    /// Two neighbours are merged if the older run is at most twice as large as the newer run. So each of n entries is moved O(log
+    /// n) times, and O(log n) runs remain. Two neighbours are also merged if they have at most `2 * writes` entries together,
+    /// where `writes` is the count of recent writes. Then the merge costs little compared to the writes, and later searches read
+    /// one run less.
     pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
         let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {
@@ -117,7 +119,7 @@ impl KeyIndex {
         Some(RunMerge::new(run, None, retired))
     }
 
-    /// Replaces the runs of a finished merge by its result. Does nothing if one of them was already replaced.
+    /// Replaces the runs of a finished merge by its result. Does nothing if one of these runs has already been replaced.
     pub(super) fn put(&mut self, merge: RunMerge) {
         let RunMerge { older, newer, builder, .. } = merge;
         let Some(at) = self.runs.iter().position(|run| Arc::ptr_eq(run, &older)) else { return };
@@ -130,8 +132,8 @@ impl KeyIndex {
         self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
     }
 
-    /// Returns the smallest [`clean`](Run::clean) of all runs: the first `clean` retired batches have no entry. Returns `None` if there are
-    /// no entries.
+    /// Returns the minimum of [`clean`](Run::clean) over all runs. If it is `n`, no run has entries of the first `n` retired
+    /// batches. Returns `None` if there are no runs.
     pub(super) fn clean(&self) -> Option<u64> {
         self.runs.iter().map(|run| run.clean).min()
     }
@@ -149,8 +151,8 @@ impl KeyIndex {
 
     /// Like [`probe`](Self::probe), but for many hashes. Appends each row to `found`, with the index of its hash.
     ///
-    /// Each loop does one load per hash, so that the cache misses of many hashes overlap. `prefetch` is called with the entries and the
-    /// index at which they will be read.
+    /// Each loop does one load per hash, so that the cache misses of many hashes overlap. Calls `prefetch` with the entries of a
+    /// run and the index at which a later loop will read them.
     pub(crate) fn probe_all(
         &self,
         hashes: &[u64],
@@ -248,7 +250,7 @@ mod tests {
         let is_kept = |row: GlobalRow| split(row).0.is_multiple_of(2);
         let mut sweep = index.sweep(20).unwrap();
         assert!(!sweep.step(is_kept, &mut 1));
-        // The result of a sweep is discarded if its run was replaced.
+        // The result of a sweep is discarded if the run that it read has been replaced.
         let mut merge = index.merge(0, 0).unwrap();
         while !merge.step(|_| true, &mut 100) {}
         let gone = index.sweep(20).unwrap();

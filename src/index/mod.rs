@@ -1,7 +1,9 @@
-//! The index over all batches of a snapshot. With it, a search skips most batches without reading them.
+//! The index over all batches of a snapshot. It allows a search to skip most batches without reading them.
 //!
-//! A batch in the index is *covered*. The number of a covered batch is its index in the snapshot; a [`GlobalRow`] combines it with the
-//! number of a row.
+//! A batch in the index is *covered*. The batch number of a covered batch is its index in the snapshot. A [`GlobalRow`] combines
+//! the batch number with the index of a row in the batch.
+//!
+//! Rows and counts in the index include deleted rows. `View::known_count` in `engine/snapshot/view.rs` subtracts the deleted rows.
 //!
 //! | fields | index | file |
 //! |---|---|---|
@@ -10,7 +12,7 @@
 //! | strings with few values | postings: the batches and rows of each string | `strings` |
 //! | strings that are mostly unique, such as `id` | sorted hashes with their rows, in runs that are merged in steps | `keys`, `runs` |
 //!
-//! `batch_index` has these indexes for all fields, and assigns the numbers; `validate` checks them.
+//! `batch_index` has these indexes for all fields, and assigns the batch numbers. `validate` checks the invariants.
 
 mod batch_index;
 mod global_row;

@@ -1,4 +1,4 @@
-//! Runs: sorted arrays of key entries. They are searched by hash, and merged pairwise in steps.
+//! The runs of the key index: sorted arrays of entries, which are searched by hash, and merged pairwise in steps.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -12,20 +12,21 @@ use std::sync::Arc;
 use super::global_row::GlobalRow;
 use crate::rows::LANES;
 
-/// A sorted array of 64-bit entries, with fences that divide it into buckets. The upper 32 bits of an entry are the upper half of a hash,
-/// the lower 32 bits are the row.
+/// A sorted array of 64-bit entries, with fences that divide it into buckets. The upper 32 bits of an entry are the upper half of
+/// a hash, the lower 32 bits are the row.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) entries: Box<[u64]>,
     /// The start of the entries of each bucket, and the end of the last bucket.
     pub(super) fences: Box<[u32]>,
-    /// The number of upper bits of an entry that are the number of its bucket.
+    /// The count of upper bits of an entry that are the index of its bucket.
     bits: u32,
-    /// A number of retirements: the first `clean` retired batches have no entry here.
+    /// A count of retirements. If it is `n`, the first `n` retired batches have no entry in this run.
     pub(super) clean: u64,
 }
 
-/// A merge of two neighbouring runs, or a sweep of a single run. Both drop the entries of retired batches, and are done in steps.
+/// A merge of two neighbouring runs, or a sweep of a single run. A merge and a sweep both drop the entries of retired batches,
+/// and are done in steps.
 #[derive(Debug)]
 pub(super) struct RunMerge {
     pub(super) older: Arc<Run>,
@@ -41,13 +42,13 @@ pub(super) struct RunMerge {
 pub(super) struct RunBuilder {
     entries: Vec<u64>,
     fences: Vec<u32>,
-    /// The number of fences that are set.
+    /// The count of fences that have been set.
     fenced: usize,
     bits: u32,
     clean: u64,
 }
 
-/// The average number of entries per bucket. They fill one cache line.
+/// The average count of entries per bucket. Eight entries fill one cache line.
 const BUCKET: usize = 8;
 
 impl RunBuilder {
@@ -65,7 +66,7 @@ impl RunBuilder {
         self.entries.push(entry);
     }
 
-    /// Sets the fences up to `bucket`. All later entries belong to this bucket or to a later one.
+    /// Sets the fences up to `bucket`. All later entries belong to this bucket or to a later bucket.
     #[inline]
     fn fence(&mut self, bucket: usize) {
         // The number of entries fits, because the rows of the entries are distinct and have 32 bits.
@@ -84,15 +85,15 @@ impl RunBuilder {
 }
 
 impl RunMerge {
-    /// Creates a merge of `older` and `newer`, or a sweep of `older`. `retired` is the number of batches retired so far.
+    /// Creates a merge of `older` and `newer`, or a sweep of `older`. `retired` is the count of batches retired so far.
     pub(super) fn new(older: &Arc<Run>, newer: Option<&Arc<Run>>, retired: u64) -> Self {
         let entries = older.entries.len() + newer.map_or(0, |run| run.entries.len());
         let builder = RunBuilder::new(entries, retired);
         Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], builder }
     }
 
-    /// Moves at most `budget` entries, and subtracts their number from `budget`. Returns true when none is left. Drops entries of rows for
-    /// which `is_kept` returns false.
+    /// Moves at most `budget` entries, and subtracts their count from `budget`. Returns true when no entry is left. Drops entries
+    /// of rows for which `is_kept` returns false.
     pub(super) fn step(&mut self, is_kept: impl Fn(GlobalRow) -> bool, budget: &mut usize) -> bool {
         let older = &*self.older.entries;
         let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
@@ -143,7 +144,7 @@ impl Run {
         &self.entries[places.start as usize..places.end as usize]
     }
 
-    /// Returns the rows whose value may have the hash: the upper halves are equal.
+    /// Returns the rows whose value may have the hash. Compares only the upper halves of the hashes.
     pub(super) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let upper = hash >> 32;
         #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
@@ -153,7 +154,7 @@ impl Run {
             .map(|entry| *entry as u32)
     }
 
-    /// Appends to `found` the rows of the entries in `places` that have the hash, each with `number`.
+    /// Appends to `found` the rows of the entries in the index range `places` that have the hash, each row with `number`.
     #[inline]
     pub(super) fn find(&self, places: Range<u32>, hash: u64, number: u32, found: &mut Vec<(GlobalRow, u32)>) {
         let upper = hash >> 32;
@@ -172,6 +173,6 @@ impl Run {
 
 /// Returns the bucket of an entry or a hash: its upper `bits` bits.
 fn bucket(entry: u64, bits: u32) -> usize {
-    // A shift by 64 is not allowed, and is needed if `bits` is 0, so the shift has two steps.
+    // If `bits` is 0, the value must be shifted by 64, which a single shift does not allow. So the shift has two steps.
     (entry >> 1 >> (63 - bits)) as usize
 }

@@ -1,4 +1,4 @@
-//! The string index: for each string of a field, the covered batches and rows that have it.
+//! The string index: maps each string of a field to the covered batches and rows that have the string.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "fewer than 2^32 strings, rows of batches that were added before they are removed, and sizes in memory"
@@ -17,7 +17,7 @@ type Hasher = foldhash::quality::RandomState;
 #[derive(Clone, Debug)]
 pub(crate) struct StringIndex {
     by_text: HashMap<Arc<str>, StringPostings, Hasher>,
-    /// The greatest number assigned so far. A string that is removed and added again gets a new number.
+    /// The greatest string number that has been assigned. A string that is removed and added again gets a new number.
     numbered: u32,
     /// True if the field is single-valued.
     is_single: bool,
@@ -26,32 +26,33 @@ pub(crate) struct StringIndex {
 /// The batches and rows that have one string.
 #[derive(Clone, Debug)]
 pub(crate) struct StringPostings {
-    /// The number of the string. It is not 0, and does not change while a covered batch has the string.
+    /// The string number, an identifier. It is not 0, and does not change while a covered batch has the string.
     pub(crate) number: u32,
-    /// The number of each covered batch that has the string, with the code of the string there. Ascending by batch number.
+    /// For each covered batch that has the string: the batch number, and the code of the string in that batch. Ascending by batch
+    /// number.
     pub(crate) codes: Vec<(u32, u32)>,
     /// The rows in the batches whose postings of the string are a bitmap or all rows. Ascending by batch number.
     bitmaps: Vec<BatchBitmap>,
-    /// The number of rows that have the string in all covered batches, deleted rows included.
+    /// The count of rows in all covered batches that have the string, deleted rows included.
     pub(crate) rows: u64,
 }
 
 /// The rows of a batch that have a string, if they are many.
 ///
-/// The postings of the batch have the same bits. The copy here is stored next to the bitmaps of other batches. A search over all batches
-/// then finds it without cache misses for the column, its postings and their table.
+/// The postings of the batch have the same bits. The index stores this copy next to the bitmaps of other batches. So a search
+/// over all batches finds the bitmap without cache misses for the column, its postings and their table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BatchBitmap {
-    /// The number of the batch.
+    /// The batch number.
     batch: u32,
-    /// The number of rows that have the string.
+    /// The count of rows that have the string.
     pub(crate) rows: u32,
     /// A bit for each row of the batch. `None` if every row has the string.
     words: Option<Slice<u64>>,
 }
 
 impl BatchBitmap {
-    /// Creates the bitmap of the rows with a code. Returns `None` if the postings are a list, because the rows are few.
+    /// Creates the bitmap of the rows with a code. Returns `None` if the rows are so few that the postings store them as a list.
     fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
         let words = postings.words(code);
         if words.is_none() && !matches!(postings.get(code), RowSet::All) {
@@ -79,17 +80,18 @@ fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Optio
     })
 }
 
-/// The maximum number of strings of a string index. A field with more strings is looked up in each batch.
+/// The maximum count of strings in a string index. If a field has more strings, a search looks them up in each batch.
 const MOST_STRINGS: usize = 1 << 14;
 
 impl StringPostings {
-    /// Returns the code of the string in a covered batch, if it occurs there.
+    /// Returns the code of the string in a covered batch. Returns `None` if the batch does not have the string.
     #[inline]
     pub(crate) fn code(&self, number: usize) -> Option<u32> {
         of_batch(&self.codes, number, |(batch, _)| *batch).map(|(_, code)| *code)
     }
 
-    /// Returns the bitmap of the string in a covered batch, if its rows there are [many](BatchBitmap).
+    /// Returns the [bitmap](BatchBitmap) of the string in a covered batch. Returns `None` if the string has too few rows in the
+    /// batch to be stored as a bitmap.
     #[inline]
     pub(crate) fn bitmap(&self, number: usize) -> Option<&BatchBitmap> {
         of_batch(&self.bitmaps, number, |bitmap| bitmap.batch)
@@ -102,7 +104,7 @@ impl StringIndex {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }
 
-    /// Returns all strings of the covered batches with their postings, in no order.
+    /// Returns all strings of the covered batches with their postings, in arbitrary order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &StringPostings)> {
         self.by_text.iter().map(|(text, postings)| (&**text, postings))
     }
@@ -145,7 +147,7 @@ impl StringIndex {
         true
     }
 
-    /// Removes the rows of a batch, and all strings that no other batch has.
+    /// Removes the rows of a batch, and all strings that no other covered batch has.
     pub(super) fn remove(&mut self, batch: usize, column: &Column) {
         let ColumnData::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
@@ -164,7 +166,7 @@ impl StringIndex {
         }
     }
 
-    /// Returns true if the index is correct for `columns`: the columns of all covered batches with their numbers, ascending.
+    /// Returns true if the index is correct for `columns`: the columns of all covered batches with their batch numbers, ascending.
     pub(super) fn validate<'c>(&self, columns: impl Iterator<Item = (usize, &'c Column)>) -> bool {
         let mut exact = Self::new(self.by_text.hasher().clone(), self.is_single);
         let mut numbers: Vec<u32> = self.by_text.values().map(|own| own.number).collect();

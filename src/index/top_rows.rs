@@ -1,4 +1,4 @@
-//! Top rows: the first and the last rows in the order of a field, over all covered batches.
+//! The top rows of a field: the first and the last rows in the order of the field, over all covered batches.
 #![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
 use std::sync::OnceLock;
@@ -8,7 +8,8 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::rows::LANES;
 
-/// A row and the rank of its value. The rank is the ordinal, or its complement in descending order.
+/// A row and the rank of its value. The rank is the ordinal of the value, or, in descending order, the bitwise complement of the
+/// ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TopRow {
     pub(crate) rank: i64,
@@ -17,7 +18,7 @@ pub(crate) struct TopRow {
 
 /// The first rows in one order of a field, deleted rows included.
 ///
-/// Invariant: `rows` has every row of the covered batches whose rank is smaller than `until`, and no other.
+/// Invariant: `rows` has every row of the covered batches whose rank is smaller than `until`, and no other row.
 #[derive(Clone, Debug)]
 pub(crate) struct TopRows {
     /// The rows, in ascending order of rank.
@@ -28,14 +29,14 @@ pub(crate) struct TopRows {
     strings: Box<[OnceLock<StringNumbers>]>,
 }
 
-/// The numbers of the strings that the top rows have in one field, in chunks of 64 rows. Computed on first use, so that later searches need
-/// not read the batches.
+/// The numbers of the strings that the top rows have in one field, in chunks of 64 rows. Computed on first use, so that later
+/// searches do not have to read the batches.
 type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and the rows with the last values.
 ///
-/// If many cases match, their first or last page is among these rows, so no batch is searched. Memory: 16 bytes per row, at most 8,192
-/// rows, and 4 bytes per row for each string field in the filters of such pages.
+/// If a filter selects many cases, all rows of the first or last page are among these rows, so no batch is searched. Memory: 16
+/// bytes per row for at most 8,192 rows, and 4 bytes per row for each string field in the filters of such pages.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldTopRows {
     ascending: TopRows,
@@ -64,20 +65,20 @@ impl TopRows {
         self.strings = unknown_strings(self.strings.len());
     }
 
-    /// Returns true if rows of this rank must be among the top rows.
+    /// Returns true if the top rows must include all rows of this rank.
     fn is_before_end(&self, rank: i64) -> bool {
         self.until.is_none_or(|until| rank < until)
     }
 
-    /// Adds the rows of a batch that belong to the top rows, and drops rows beyond the maximum number. Without sorted rows in the column,
-    /// there are no top rows.
+    /// Adds the rows of a batch that belong to the top rows, and drops rows beyond the maximum. If the column has no sorted rows,
+    /// drops all top rows.
     fn add(&mut self, number: usize, column: &Column, descending: bool) {
         let Some(rows) = column.in_order(descending) else {
             *self = Self { until: Some(i64::MIN), ..Self::new(self.strings.len()) };
             return;
         };
         let before = self.rows.len();
-        // One more than the maximum, so that every row that is not read has a rank that is cut off below.
+        // Read one row more than the maximum. Every row that is not read then has a rank that is cut off below.
         for (ordinal, row) in rows.take(MOST + 1) {
             let rank = rank(ordinal, descending);
             if !self.is_before_end(rank) {
@@ -118,8 +119,8 @@ impl TopRows {
         &self.rows
     }
 
-    /// Returns the string numbers of the 64 rows of chunk `chunk` in `field`, 0 after the last row. Calls `number` for each row on first
-    /// use. Returns `None` if there is no such chunk.
+    /// Returns the string numbers in `field` of the 64 rows of chunk `chunk`. They are 0 after the last row. Calls `number` for
+    /// each row on first use. Returns `None` if there is no such chunk.
     pub(super) fn strings(
         &self,
         field: FieldId,
@@ -158,7 +159,7 @@ impl FieldTopRows {
         self.descending.add(number, column, true);
     }
 
-    /// Removes the rows of a batch. No row of another batch replaces them, so the list gets shorter.
+    /// Removes the rows of a batch. Rows of other batches do not replace them, so the list gets shorter.
     pub(super) fn retire(&mut self, number: usize) {
         for top_rows in [&mut self.ascending, &mut self.descending] {
             let before = top_rows.rows.len();
@@ -169,12 +170,12 @@ impl FieldTopRows {
         }
     }
 
-    /// Returns true if the top rows are correct for `columns`: the columns of all covered batches with their numbers.
+    /// Returns true if the top rows are correct for `columns`: the columns of all covered batches with their batch numbers.
     pub(super) fn validate(&self, columns: &[(usize, &Column)]) -> bool {
         self.ascending.validate(false, columns) && self.descending.validate(true, columns)
     }
 
-    /// Returns true if the cached string numbers equal the results of `number`. Rows for which it returns `None` are not compared.
+    /// Returns true if the cached string numbers equal the results of `number`. Skips rows for which `number` returns `None`.
     pub(super) fn validate_strings(
         &self,
         catalog: &Catalog,
@@ -282,7 +283,7 @@ mod tests {
             let values: usize =
                 covered.iter().map(|(_, column)| column.in_order(true).unwrap().count()).sum();
             let is_one_value = spread(0) == spread(1);
-            // If there are many values, there are many top rows, unless all values are equal.
+            // Many values give many top rows, unless all values are equal.
             let least = if is_one_value { 0 } else { values.min(MOST / 2) };
             assert!(rows.first(true).rows.len() >= least && rows.first(false).rows.len() >= least);
             assert!(rows.first(false).rows.len() <= MOST && rows.size_bytes() <= 2 * MOST * (16 + 4 + 1));

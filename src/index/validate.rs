@@ -1,4 +1,4 @@
-//! Validation of the index over all batches. It reads all batches.
+//! Validates the index over all batches: compares it with the columns of all covered batches.
 
 use super::batch_index::{BatchIndex, FieldIndex, Use, number_of};
 use super::global_row::{join, split};
@@ -33,7 +33,7 @@ impl BatchIndex {
                 }
                 FieldIndex::Keys(keys) => {
                     keys.rows().all(|row| {
-                        // A number must not be free while an entry refers to it, because another batch may get the number.
+                        // A batch number must not be free while an entry refers to it, because a new batch could get this number.
                         matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
                     }) && columns().all(|(number, column)| {
                         (0..column.rows()).all(|row| match column.string(row) {
@@ -60,7 +60,7 @@ impl BatchIndex {
                         let batch = |number: usize| batches.get(number).copied().flatten();
                         Some(number_of(strings, field, row, batch))
                     }
-                    // A field with too many strings has no string index, so the numbers of its strings are not read.
+                    // A field with too many strings has no string index, so searches do not use its string numbers.
                     _ => None,
                 };
                 if !self.top_rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {

@@ -1,4 +1,4 @@
-//! The zone index: the zone maps of one field over all batches.
+//! The zone index: the zone maps (minimum and maximum) of one field over all batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -13,13 +13,13 @@ use crate::value::OrdinalRange;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZoneIndex {
     zones: Vec<Option<OrdinalRange>>,
-    /// The batch numbers, ordered by smallest value ascending, and ordered by greatest value descending. Batches without values come last.
-    /// Computed on first use.
+    /// Two lists of all batch numbers: in ascending order of the smallest value, and in descending order of the greatest value.
+    /// Batches without values come last. Each list is computed on first use.
     orders: [OnceLock<Box<[u32]>>; 2],
 }
 
 impl ZoneIndex {
-    /// Sets the zone map of a batch. `None` if the batch has no values, or is retired.
+    /// Sets the zone map of a batch. `zone` is `None` if the batch has no values, or is retired.
     pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
             self.zones.resize(number + 1, None);
@@ -42,12 +42,13 @@ impl ZoneIndex {
         self.zones.iter().enumerate().filter(move |(_, zone)| overlaps(zone)).map(|(number, _)| number)
     }
 
-    /// Returns the end of the range of numbers that ever had a zone map.
+    /// Returns the end of the range of batch numbers for which a zone map was ever set.
     pub(super) fn len(&self) -> usize {
         self.zones.len()
     }
 
-    /// Returns all batch numbers in the order of the first value of each batch, in the given direction. Batches without values come last.
+    /// Returns all batch numbers in the order of the first value of each batch in the given direction. Batches without values
+    /// come last.
     pub(super) fn in_order(&self, descending: bool) -> &[u32] {
         let [ascending_order, descending_order] = &self.orders;
         let order = if descending { descending_order } else { ascending_order };

@@ -1,4 +1,4 @@
-//! The operators of complex criteria, and their spellings in JSON and in the text syntax.
+//! The operators of complex criteria (`$and`, `$or` and `$not`), with their spellings in JSON and in the text syntax.
 
 use crate::catalog::Grammar;
 
@@ -10,19 +10,19 @@ pub(crate) enum Syntax {
     Text,
 }
 
-/// The language of a request: its syntax and the operators that it may use. Messages depend on it.
+/// The language of a request: its syntax and the operators that it may use. The wording of messages depends on the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     /// JSON with the operators of the interface document.
     Interface,
-    /// JSON with [extended](crate::Catalog::extended) operators too.
+    /// JSON with the [extended](crate::Catalog::extended) operators in addition.
     Extended,
     /// The text syntax, which has all operators.
     Text,
 }
 
 impl Language {
-    /// Returns the language of a request in this syntax. `grammar` is that of JSON bodies.
+    /// Returns the language of a request in this syntax. `grammar` is the grammar of JSON bodies; the text syntax ignores it.
     pub(crate) const fn new(syntax: Syntax, grammar: Grammar) -> Self {
         match (syntax, grammar) {
             (Syntax::Text, _) => Self::Text,
@@ -100,7 +100,7 @@ impl Connective {
         matches!(self, Self::And)
     }
 
-    /// Returns the other connective, as De Morgan's laws exchange them.
+    /// Returns the other connective. De Morgan's laws exchange `$and` and `$or` when they move a negation inwards.
     pub(crate) const fn dual(self) -> Self {
         match self {
             Self::And => Self::Or,
@@ -108,7 +108,7 @@ impl Connective {
         }
     }
 
-    /// Finds the connective with this spelling in the text syntax; upper and lower case are equal.
+    /// Finds the connective with this spelling in the text syntax. Ignores letter case.
     pub(crate) fn find_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|connective| connective.word().eq_ignore_ascii_case(word))
     }
@@ -116,7 +116,7 @@ impl Connective {
 
 /// The operator of a complex criterion, which joins its children or negates its only child.
 ///
-/// Only criteria as written have a negation. The normal form has none: it is pushed down to the tests.
+/// Only criteria as written contain negations. Conversion to the normal form pushes each negation down to the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Complex {
     Join(Connective),
@@ -127,7 +127,7 @@ pub(crate) enum Complex {
 impl Complex {
     pub(super) const ALL: [Self; 3] = [Self::Join(Connective::And), Self::Join(Connective::Or), Self::Not];
 
-    /// Returns the operators that bodies may use.
+    /// Returns the operators that JSON bodies of this grammar may use.
     pub(crate) fn allowed(grammar: Grammar) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |operator| grammar.allows(operator.is_extended()))
     }
@@ -156,7 +156,7 @@ impl Complex {
         }
     }
 
-    /// Returns true if bodies may use the operator only if the catalogue is extended.
+    /// Returns true if the operator is extended. JSON bodies may use such an operator only with an extended catalogue.
     pub(crate) const fn is_extended(self) -> bool {
         matches!(self, Self::Not)
     }

@@ -1,4 +1,4 @@
-//! Lookups in the table of operators: from an operator to its columns, and from a spelling or a ray to the operator.
+//! Looks up the properties of an operator in the table, and finds the operator with a given spelling or ray.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::catalog::{FieldType, Grammar};
 use crate::value::{Operand, ValueClass};
 
 impl Operator {
-    /// Returns the spellings in the text syntax. Printers use the first one.
+    /// Returns the spellings in the text syntax. The printer writes the first spelling.
     pub(crate) fn words(self) -> &'static [&'static str] {
         self.row().words
     }
@@ -23,13 +23,14 @@ impl Operator {
         }
     }
 
-    /// Finds the operator with this spelling in the text syntax; upper and lower case are equal.
+    /// Finds the operator with this spelling in the text syntax. Ignores letter case.
     pub(crate) fn find_word(word: &str) -> Option<Self> {
         let is_spelled = |operator: &Self| operator.words().iter().any(|own| own.eq_ignore_ascii_case(word));
         Self::ALL.into_iter().find(is_spelled)
     }
 
-    /// Finds the operator that has this name in other query languages, for a suggestion. The name is in lower case.
+    /// Finds the operator that has this name in other query languages, for a suggestion. `word` must be in the form of
+    /// [`Row::synonyms`].
     pub(crate) fn meant_by(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.row().synonyms.contains(&word))
     }
@@ -53,7 +54,8 @@ impl Operator {
         }
     }
 
-    /// Returns the spellings, in quotes, of the operators that requests may use on fields of this class; of all of them for `None`.
+    /// Returns the spellings, in backquotes, of the operators that requests may use on fields of this class. `None` stands for
+    /// fields of every class.
     pub(crate) fn listed(language: Language, class: Option<ValueClass>) -> Vec<String> {
         let mut listed = Vec::new();
         for operator in Self::allowed(language.grammar()) {
@@ -67,12 +69,13 @@ impl Operator {
         listed
     }
 
-    /// Returns the operands that the operator takes.
+    /// Returns the kind of operands that the operator takes.
     pub(crate) fn operands(self) -> Operands {
         self.row().operands
     }
 
-    /// Returns true if bodies may use the operator only if the catalogue is [extended](crate::Catalog::extended). Texts always may.
+    /// Returns true if the operator is extended. JSON bodies may use such an operator only with an
+    /// [extended catalogue](crate::Catalog::extended). The text syntax has all operators.
     #[must_use]
     pub fn is_extended(self) -> bool {
         self.row().is_extended
@@ -83,7 +86,7 @@ impl Operator {
         Self::find(name).filter(|operator| grammar.allows(operator.is_extended()))
     }
 
-    /// Returns the operators that bodies may use.
+    /// Returns the operators that JSON bodies of this grammar may use.
     pub(crate) fn allowed(grammar: Grammar) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |operator| grammar.allows(operator.is_extended()))
     }
@@ -93,7 +96,7 @@ impl Operator {
         self.row().shape
     }
 
-    /// Returns the operator whose pattern is this ray: the ray above 5 without 5 gives `>`.
+    /// Returns the operator whose pattern is this ray. For example, the ray above its end point without that point gives `>`.
     pub(crate) const fn of_ray(ray: Ray) -> Self {
         match ray {
             Ray { side: Side::Above, inclusive: false } => Self::Greater,
@@ -103,7 +106,7 @@ impl Operator {
         }
     }
 
-    /// Returns the ray of an order comparison such as `>`; `None` for the other operators.
+    /// Returns the ray of an order comparison such as `>`. Returns `None` for any other operator.
     pub(crate) fn ray(self) -> Option<Ray> {
         match self.shape().pattern {
             Pattern::Ray(ray) => Some(ray),
@@ -111,14 +114,14 @@ impl Operator {
         }
     }
 
-    /// Evaluates a criterion with these operands on a case whose values are `set`.
+    /// Evaluates a criterion with these operands on a case whose values in the field are `set`.
     ///
-    /// This follows the table in section 2 of the specification literally. It takes logarithmic time for each operand.
+    /// The evaluation follows the table in section 2 of the specification literally. It does not use the [shape](Self::shape).
     pub(crate) fn holds(self, operands: &[Operand<'_>], set: &ValueSet<'_>) -> bool {
         (self.row().holds)(operands, set)
     }
 
-    /// Returns the comparison sign of SQL, for operators with one operand.
+    /// Returns the comparison sign in SQL. Empty for operators other than `=`, `<>` and the order comparisons.
     #[cfg(feature = "sql")]
     pub(crate) fn sql(self) -> &'static str {
         self.row().sql

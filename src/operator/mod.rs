@@ -1,23 +1,24 @@
-//! The operators of criteria, in one table.
+//! The table of operators of criteria, such as `=`, `$contains` and `$startsWith`. To add an operator, follow the section
+//! [How to add an operator](#how-to-add-an-operator) below.
 //!
 //! # Model
 //!
-//! A field criterion compares two sets. *V* is the set of the values that a document has in the field; it may be empty. The
-//! *operands* are the values of the criterion; there is at least one, and all are of the field's type.
+//! A field criterion compares two sets. *V* is the set of the values that a document has in the field. V may be empty. The
+//! *operands* are the values that the criterion gives, at least one. Most operators take operands of the field's type.
 //!
-//! Each operator is one row of the table in [`table`]. The rest of the crate reads only the columns of that row:
+//! Each operator is one row of the table in [`table`]. The rest of the crate reads the columns of that row:
 //!
 //! | column | read by |
 //! |---|---|
 //! | [`name`](Operator::name), the spelling in JSON | both parsers of JSON bodies, the printers, `why`, messages |
-//! | [`words`](Operator::words), the spellings in the text syntax | the parser of texts; the printers take the first one |
-//! | [`synonyms`](Operator::meant_by), the spellings in other languages | suggestions for a misspelt operator |
+//! | [`words`](Operator::words), the spellings in the text syntax | the text parser; the printers write the first spelling |
+//! | [`synonyms`](Operator::meant_by), the names in other languages | suggestions for an unknown operator |
 //! | [`arity`](Operator::arity) | the parsers |
 //! | [`types`](Operator::applies_to) | lowering |
-//! | [`operands`](Operator::operands), their type | lowering |
+//! | [`operands`](Operator::operands), the kind of operands | lowering |
 //! | [`is_extended`](Operator::is_extended) | both parsers of JSON bodies |
-//! | [`shape`](Operator::shape): a [`Quantifier`] and a [`Pattern`] | lowering, lint, hints, the printers, suggestions for spans of time |
-//! | [`holds`](Operator::holds), the evaluation for operands and V | the reference evaluator and `why` |
+//! | [`shape`](Operator::shape): a [`Quantifier`] and a [`Pattern`] | lowering, warnings, hints, printers, suggestions |
+//! | [`holds`](Operator::holds), the evaluation on operands and V | the reference evaluator and `why` |
 //! | [`sql`](Operator::sql), the comparison sign of SQL | SQL conditions |
 //!
 //! # Shape
@@ -28,39 +29,56 @@
 //! ```text
 //! criterion              pattern   S           quantifier   the criterion is true when
 //! status = open          points    {open}      Any          V and S share a value
-//! status <> open         points    {open}      None         V and S share no value; so also when V is empty
+//! status <> open         points    {open}      None         V and S share no value, or V is empty
 //! amount > 5             ray       (5, max]    Any          V and S share a value
 //! tags $all (a, b)       points    {a, b}      All          every value of S is in V
 //! name is present        present   all strings Any          V is not empty
 //! name starts with Gar   prefixes  Gar…        Any          V and S share a value
 //! ```
 //!
-//! Lowering turns the shape into a [`Test`](crate::predicate::Test) on a [`Set`](crate::predicate::Set). The later stages (the
-//! optimiser, the engine and SQL) handle only quantifiers and sets, not operators.
+//! Lowering turns the shape and the operands into a [`Test`](crate::predicate::Test) on a [`Set`](crate::predicate::Set). The
+//! later stages (the optimiser, the engine and SQL) handle only quantifiers and sets, not operators.
 //!
 //! # How to add an operator
 //!
-//! If its shape consists of an existing quantifier and an existing pattern, change these files:
+//! The compiler does not report every place. Paths are below `src` unless they begin with another folder of the repository.
 //!
-//! - `table`: the variant, its name and its row;
-//! - the table of operators in `README.md`, the list in `service/openapi.json`, and `fuzz/criteria.dict`; `tests` compares
-//!   them with the rows;
-//! - the third evaluator, in `tests/world`.
+//! **Every operator.** Change these files:
 //!
-//! If it needs a new kind of set, such as all strings with a prefix, also change these files:
+//! - `operator/table.rs`: the variant, its name and its row;
+//! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax
+//!   has two words, such as `starts with`; the grammar in the head of `criteria/text/mod.rs`;
+//! - `criteria/advice.rs`, if `HABITS` lists one of its names in other languages: `HABITS` has priority over the synonyms of
+//!   the row. For a search inside a string, also `criteria/search.rs` and the notes in `criteria/unsupported.rs`;
+//! - `filter/criteria.rs`: a method of the builder of criteria;
+//! - `README.md` (table of operators), `service/openapi.json` and `fuzz/criteria.dict`, which `operator/tests.rs` compares with
+//!   the rows; `docs/guide/criteria.md`;
+//! - `tests/world/{plain,generate}.rs`: the third evaluator and the random filters.
 //!
-//! - `shape`: its pattern;
+//! **A new pattern of strings**, such as all strings with a given prefix. Also change these files:
+//!
+//! - `operator/shape.rs`: the variant of [`Pattern`]; its arm in `operator/tests.rs`;
+//! - `predicate/set.rs` (`matching`), which applies a pattern to operands;
+//! - `predicate/text_pattern.rs`: the variant, its operations and its [`Matcher`](crate::predicate::Matcher);
+//! - `predicate/print/body.rs`, which prints sets as criteria;
+//! - `exec/pattern_codes.rs`, which finds the matching strings of a column's dictionary, and `column/dictionary.rs` if the
+//!   order of the strings helps;
+//! - `sql/pattern.rs`, `sql/statement.rs` (`OperandTest`), and a method in `sql/dialect/syntax.rs`.
+//!
+//! **A new kind of set**, that is, a variant of [`Set`](crate::predicate::Set). Also change these files:
+//!
+//! - `operator/shape.rs`: the variant of [`Pattern`]; its arm in `operator/tests.rs`;
 //! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
 //! - `predicate/print/body.rs`, which prints sets as criteria;
-//! - `exec/plan_leaf.rs` and `exec/query.rs`, which evaluate sets on columns and indexes, and `column/dictionary.rs` for strings;
-//! - `sql/condition.rs` or `sql/pattern.rs`, and a method of `sql/dialect`.
+//! - `exec/index_lookup.rs` and `exec/plan_leaf.rs`, which evaluate sets on the index and on columns;
+//! - `sql/condition.rs`, and a method in `sql/dialect/syntax.rs`.
 //!
 //! # Invariants
 //!
-//! - `holds` and `shape` agree for every operand and every V. Both exist on purpose: `holds` is the oracle that tests compare
-//!   the compiled shape with.
-//! - No two rows share a name or a word.
-//! - Rows are in the order in which messages list them.
+//! - `holds` and `shape` give the same result for all operands and every V. Both exist on purpose: `holds` is the oracle that
+//!   tests compare the compiled shape with.
+//! - No two operators share a name or a word.
+//! - Operators are declared in the order in which messages list them.
 //! - A criterion without errors has exactly one operand if its operator has [`Arity::One`].
 
 mod connective;

@@ -1,4 +1,4 @@
-//! The terms in which the table describes operators: arity, types, quantifier and pattern.
+//! Defines the values of the columns of the operator table: arity, field types, operands, quantifier and pattern.
 
 /// The number of operands that an operator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub(crate) enum Arity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     All,
-    /// The types whose values have an order: numbers and timestamps.
+    /// The types of ordered values: numbers, integers and timestamps.
     Ordered,
-    /// Strings alone.
+    /// Strings only.
     Strings,
 }
 
-/// The operands that an operator takes.
+/// The kind of operands that an operator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operands {
     /// Values of the field's type.
@@ -30,21 +30,21 @@ pub(crate) enum Operands {
     Words,
 }
 
-/// The meaning of an operator: a relation (the quantifier) between V, the values of a case, and S, the set that the pattern
-/// makes of the operands.
+/// The meaning of an operator: a relation (the quantifier) between two sets. V is the set of the values of a case. S is the set
+/// that the pattern creates from the operands.
 ///
-/// `amount > 5` has the quantifier [`Any`](Quantifier::Any) and the pattern [`Ray`](Pattern::Ray): some value of the case is in
-/// the set of all numbers above 5.
+/// `amount > 5` has the quantifier [`Any`](Quantifier::Any) and the pattern [`Ray`](Pattern::Ray). It is true if at least one
+/// value of the case is in the set of all numbers above 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) quantifier: Quantifier,
     pub(crate) pattern: Pattern,
 }
 
-/// A relation between V, the values of a case in a field, and S, the set of a criterion.
+/// A relation between two sets: V, the values of a case in a field, and S, the set of the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantifier {
-    /// Some member of V is in S: `=`, `$contains` and the order comparisons. False for an empty V.
+    /// At least one member of V is in S: `=`, `$contains` and the order comparisons. False for an empty V.
     Any,
     /// No member of V is in S: `<>`. True for an empty V.
     None,
@@ -59,13 +59,13 @@ pub(crate) enum Pattern {
     Points,
     /// S contains all values on one side of the only operand: `>= 5` gives 5 and all greater numbers.
     Ray(Ray),
-    /// S contains all values of the type. The operand tells whether the relation holds or not.
+    /// S contains all values of the field's type. The operand `true` requires that V is not empty, `false` that V is empty.
     Present,
     /// S contains the strings that start with any of the operands.
     Prefixes,
     /// S contains the strings that contain any of the operands.
     Substrings,
-    /// S contains the strings that, folded, contain every word of the folded operand.
+    /// S contains the strings that contain every word of the operand. Both are folded before the comparison.
     Words,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Ray {
     pub(crate) inclusive: bool,
 }
 
-/// The side of the end point on which the values of a ray are.
+/// The side of the end point on which the values of a ray lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Above,

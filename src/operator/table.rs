@@ -1,4 +1,4 @@
-//! The operators and their rows. A row has everything that differs from operator to operator.
+//! The operators of field criteria, and the row of each operator: its spellings, arity, types, meaning and evaluation.
 
 use super::shape::{Arity, Operands, Pattern, Quantifier, Ray, Shape, Side, Types};
 use super::value_set::ValueSet;
@@ -6,56 +6,58 @@ use crate::value::{Operand, Value, fold, words};
 
 /// The operator of a field criterion.
 ///
-/// It tests V, the set of the values that a case has in the field. V has one value, none, or many if the field is in an array.
+/// It compares its operands with V, the set of the values that a case has in the field. V is empty, has one value, or has
+/// several values if the field is in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {
-    /// `=`: the value is in V.
+    /// `=`: the operand is in V.
     Equal,
-    /// `<>`: the value is not in V.
+    /// `<>`: the operand is not in V.
     NotEqual,
-    /// `>`: V has a greater value. Only for numbers and timestamps, like `>=`, `<` and `<=`.
+    /// `>`: V has a value greater than the operand. Only for numbers, integers and timestamps, like `>=`, `<` and `<=`.
     Greater,
-    /// `>=`: V has the value or a greater value.
+    /// `>=`: V has the operand or a greater value.
     GreaterOrEqual,
-    /// `<`: V has a smaller value.
+    /// `<`: V has a value smaller than the operand.
     Less,
-    /// `<=`: V has the value or a smaller value.
+    /// `<=`: V has the operand or a smaller value.
     LessOrEqual,
-    /// `$contains`: any of the values is in V.
+    /// `$contains`: at least one operand is in V.
     Contains,
-    /// `$all`: all of the values are in V.
+    /// `$all`: every operand is in V.
     All,
-    /// `$exists`: V is not empty (`true`), or V is empty (`false`). An [extended](crate::Catalog::extended) operator, like those
-    /// below.
+    /// `$exists`: V is not empty (operand `true`), or V is empty (operand `false`). This operator and the operators below are
+    /// [extended](crate::Catalog::extended).
     Exists,
-    /// `$startsWith`: a string in V starts with any of the values.
+    /// `$startsWith`: a string in V starts with at least one operand.
     StartsWith,
-    /// `$substring`: a string in V contains any of the values.
+    /// `$substring`: a string in V contains at least one operand.
     Substring,
-    /// `$match`: a string in V contains every word of the value; both are folded, so that case and accents do not count.
+    /// `$match`: a string in V contains every word of the operand. Both are folded first, so case and accents do not matter.
     Match,
 }
 
-/// One row of the table. The docs of the module `operator` describe its columns and list the readers of each.
+/// One row of the table. The docs of the module `operator` describe the columns and list the readers of each column.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
-    /// Names in other languages, in lower case, without blanks, `_` and `-`. Names whose meaning depends on the field are in
-    /// `criteria::advice`.
+    /// Names in other query languages, in lower case, without spaces, `_`, `-`, apostrophes and a leading `$`. Names whose
+    /// meaning depends on the field are in `criteria::advice`.
     pub(super) synonyms: &'static [&'static str],
     pub(super) arity: Arity,
     pub(super) types: Types,
     pub(super) operands: Operands,
-    /// True for an operator that the interface document lacks, and that bodies may use only if the catalogue is extended.
+    /// True for an operator that the interface document does not have. JSON bodies may use it only with an extended catalogue.
     pub(super) is_extended: bool,
     pub(super) shape: Shape,
     pub(super) holds: fn(&[Operand<'_>], &ValueSet<'_>) -> bool,
-    /// The operator in SQL. Empty for operators that take a list.
+    /// The comparison sign in SQL. Empty for operators other than `=`, `<>` and the order comparisons.
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only SQL reads it"))]
     pub(super) sql: &'static str,
 }
 
-/// Generates the list of operators and the conversions from and to names. A `match` on names is faster than a loop over rows.
+/// Generates the list of operators and the conversions between operators and JSON names. A `match` on the name is faster than
+/// a loop over the rows.
 macro_rules! names {
     ($($operator:ident: $name:literal,)+) => {
         impl Operator {
@@ -467,7 +469,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
     }
 }
 
-/// Returns the operands that are strings.
+/// Returns those of the operands that are strings.
 fn strings<'v>(operands: &'v [Operand<'_>]) -> impl Iterator<Item = &'v str> {
     operands.iter().filter_map(|operand| match operand.first() {
         Value::String(text) => Some(&**text),

@@ -1,4 +1,4 @@
-//! Tests: the columns of the table agree with each other, and the documents list the operators of the table.
+//! Tests that the columns of the table agree with each other, and that the documents list the operators of the table.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use super::*;
 use crate::catalog::FieldType;
 use crate::value::{Number, Value};
 
-/// Returns lists of numbers, used as operands and as value sets: all lists of up to two values.
+/// Returns every list of zero, one or two of a few fixed numbers. The tests use each list both as operands and as the values of
+/// a case.
 fn operands() -> Vec<Vec<Value<'static>>> {
     let number = |number: f64| Value::Number(Number::new(number).unwrap());
     let values = [-1.0, 0.0, 0.5, 1.0, 2.0].map(number);
@@ -19,7 +20,7 @@ fn operands() -> Vec<Vec<Value<'static>>> {
     all
 }
 
-/// Evaluates the shape of an operator by the definitions of its quantifier and pattern.
+/// Evaluates an operator by the definitions of its quantifier and its pattern.
 fn holds_by_shape(operator: Operator, operands: &[Value<'_>], set: &[Value<'_>]) -> bool {
     let Shape { quantifier, pattern } = operator.shape();
     let is_in_pattern = |value: &Value<'_>| match pattern {
@@ -92,7 +93,7 @@ fn spellings_are_found_and_belong_to_one_operator() {
 
 #[test]
 fn words_that_printers_write_cannot_be_unquoted_values() {
-    // The extended operators come after a field, where no value can be.
+    // The words of extended operators stand directly after a field, where the syntax allows no value.
     for operator in Operator::allowed(Grammar::Interface) {
         assert!(!crate::value::is_bare_word(operator.spelled(Syntax::Text)), "{operator}");
     }
@@ -110,7 +111,7 @@ fn an_operator_is_found_by_its_ray() {
     }
 }
 
-/// Returns the cells of each row of a Markdown table whose first cell is code.
+/// Returns the cells of each row in Markdown tables whose first cell begins with code.
 fn rows(document: &str) -> Vec<Vec<&str>> {
     let lines = document.lines().filter(|line| line.starts_with("| `"));
     lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
@@ -141,7 +142,7 @@ fn the_readme_lists_every_operator_with_its_types_and_values() {
     assert!(readme.contains(&format!("\"op\": \"{}\"", Complex::Not.name())));
 }
 
-/// The examples of the README compile, select what their remarks say, and are equal to the bodies that they stand for.
+/// Tests that the examples of the README compile and select the cases that the remarks beside them describe.
 #[test]
 fn the_examples_of_the_readme_are_valid() {
     use crate::catalog::Catalog;
@@ -195,7 +196,7 @@ fn the_openapi_document_lists_every_operator() {
 #[test]
 fn the_dictionary_of_the_fuzzer_has_every_operator() {
     let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
-    // A published package has no fuzzer.
+    // The published package does not contain the folder `fuzz`.
     if !fuzz.exists() {
         return;
     }

@@ -1,10 +1,11 @@
-//! V, the set of the values that a case has in a field. [`Operator::holds`](super::Operator::holds) reads it.
+//! The set of the values that a case has in one field, called V. [`Operator::holds`](super::Operator::holds) evaluates
+//! operators on it.
 
 use crate::value::{Operand, Value};
 
-/// V, the set of the values that a case has in one field.
+/// The set V of the values that a case has in one field.
 ///
-/// Invariant: strictly ascending.
+/// Invariant: the values are strictly ascending.
 #[derive(Debug, Default)]
 pub(crate) struct ValueSet<'v> {
     sorted: Vec<&'v Value<'v>>,
@@ -19,7 +20,7 @@ impl<'v> ValueSet<'v> {
         Self { sorted }
     }
 
-    /// Returns true if the operand, or a value within its span, is a member.
+    /// Returns true if the operand is a member. If the operand is a span of time, returns true if a member is within the span.
     pub(crate) fn contains(&self, operand: &Operand<'_>) -> bool {
         let at = self.sorted.partition_point(|member| *member < operand.first());
         self.sorted.get(at).is_some_and(|member| *member <= operand.last())
@@ -37,12 +38,12 @@ impl<'v> ValueSet<'v> {
         })
     }
 
-    /// Returns the least member; `None` of an empty set.
+    /// Returns the least member, or `None` for an empty set.
     pub(crate) fn least(&self) -> Option<&'v Value<'v>> {
         self.sorted.first().copied()
     }
 
-    /// Returns the greatest member; `None` for an empty set.
+    /// Returns the greatest member, or `None` for an empty set.
     pub(crate) fn greatest(&self) -> Option<&'v Value<'v>> {
         self.sorted.last().copied()
     }

@@ -1,4 +1,5 @@
-//! The values that a filter requires cases to have, for hints about values that no case has.
+//! Finds the fields and values that a filter requires cases to have. Hints warn about fields without a value and about values
+//! that no case has.
 
 use super::optimize::polarities;
 use super::places::Places;
@@ -28,8 +29,10 @@ pub(crate) fn named(written: &Written<'_>) -> Vec<(FieldId, String)> {
     fields.collect()
 }
 
-/// Returns the values that the criteria of a tree as written require, in order. Leaves out criteria such as `<>` and those below
-/// `not`, whose values cases must not have, and those of patterns, whose values are parts of values.
+/// Returns the fields and values that the criteria of a tree as written require, in order.
+///
+/// Leaves out criteria such as `<>` and criteria below `not`, because cases must not have their values. Leaves out patterns,
+/// because their operands are only parts of values.
 pub(crate) fn asked(written: &Written<'_>) -> Vec<Asked> {
     let places = Places::new(written);
     let mut asked = Vec::new();

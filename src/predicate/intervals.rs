@@ -1,4 +1,4 @@
-//! Sets of numbers or timestamps, as sorted lists of ranges.
+//! Sets of numbers, integers or timestamps, stored as sorted lists of ranges.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -8,7 +8,7 @@ use crate::value::{OrderedType, OrdinalRange};
 /// A set of values of an ordered type, stored as closed ranges of [ordinals](OrderedType).
 ///
 /// Invariants: no range is empty; ranges are ascending; no two ranges share a value. A range may start directly after the end of
-/// the one before it.
+/// the previous range.
 ///
 /// ```text
 /// n in (3, 1)                  1..=1, 3..=3                 two points
@@ -17,8 +17,8 @@ use crate::value::{OrderedType, OrdinalRange};
 /// n <= 1 or n >= 5             least..=1, 5..=greatest
 /// ```
 ///
-/// Here `1` denotes the ordinal of the value 1, and `above(5)` is the next ordinal after that of 5. An open end is thus the
-/// closed end at the neighbouring ordinal.
+/// Here `1` denotes the ordinal of the value 1, and `above(5)` is the next ordinal after the ordinal of 5. So an excluded bound is
+/// stored as an included bound at the neighbouring ordinal.
 ///
 /// Equal sets can be different lists: `1..=2, 3..=3` and `1..=3` have the same members if no ordinal is between 2 and 3. `==`
 /// compares the lists; to compare members, call [`is_within`](Self::is_within) in both directions.
@@ -31,8 +31,8 @@ pub(crate) struct Intervals {
 impl Intervals {
     /// Returns the union of ranges, which may be in any order, overlap or be empty.
     ///
-    /// Ranges that share a value become one. With `fuse`, adjacent ranges become one too, except for runs of points only. Such runs stay
-    /// points, so that a printed criterion lists the same values as the client did.
+    /// Ranges that share a value become one range. With `fuse`, adjacent ranges also become one range, unless all of them are
+    /// points. Adjacent points stay separate, so that a printed criterion lists the same values as the client.
     ///
     /// ```text
     /// ranges                   fuse = false             fuse = true
@@ -90,11 +90,12 @@ impl Intervals {
         in_ranges(&self.ranges, ordinal)
     }
 
-    /// Returns the ray whose end is the only range of this set: `{5}` with `>` becomes all values above 5.
+    /// Converts a set of one range to a ray: `{5}` with `>` becomes all values above 5.
     ///
-    /// Of a longer range, the ray takes the end that fits: `>` starts above the greatest value, and `>=` at the least one.
+    /// If the range has several values, `>` starts above its greatest value, and `>=` starts at its least value. Likewise, `<` ends
+    /// below its least value, and `<=` ends at its greatest value.
     ///
-    /// Returns `None` if the ray contains no value, or if this set is not one range.
+    /// Returns `None` if the ray contains no value, or if this set does not have exactly one range.
     pub(super) fn ray(&self, ray: Ray) -> Option<Self> {
         let [(low, high)] = *self.ranges.as_slice() else { return None };
         let (least, greatest) = self.kind.range();
@@ -159,7 +160,7 @@ impl Intervals {
         self.ranges.iter().all(|(low, high)| {
             let from = other.ranges.partition_point(|(_, end)| end < low);
             let mut wanted = Some(*low);
-            // Usually one range covers this range; adjacent ranges may cover it together.
+            // Usually one range of `other` covers this range. Adjacent ranges may cover it together.
             for (start, end) in other.ranges.iter().skip(from) {
                 if wanted.is_none_or(|wanted| *start > wanted) {
                     return false;

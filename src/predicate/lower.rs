@@ -1,10 +1,10 @@
-//! Lowering: from the syntax tree of a body to a typed tree. Resolves fields, checks operators and parses values.
+//! Lowering: converts the syntax tree of a body to a typed tree. Resolves fields, checks operators and parses values.
 //!
 //! There are two lowerings:
 //!
 //! - [`compile`] returns the normal form, which engines run. It stops at the first error without reporting it.
 //! - [`lower`] returns the tree as written, with one node for each criterion, and the errors. Warnings, `why` and the reference
-//!   evaluator read it.
+//!   evaluator read this tree.
 //!
 //! Invariant: `compile` returns a tree if and only if `lower` finds no error and no criterion is broken.
 
@@ -52,7 +52,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                     Operands::Words if texts.clone().any(|text| words(text).is_empty()) => return None,
                     Operands::NotEmpty | Operands::Words => Set::of_strings(texts)?,
                 };
-                // A set cannot tell apart the spans that are joined in it.
+                // `$all` needs each span of time separately, but a set does not keep adjacent spans apart.
                 if operator.shape().quantifier == Quantifier::All && !operands.are_points() {
                     return None;
                 }
@@ -65,7 +65,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                 made.truncate(first);
                 node
             }
-            // The child was made as the negation that this is.
+            // The child has already been built in its negated form.
             Criterion::Complex { operator: Complex::Not, .. } => made.pop()?,
             Criterion::Broken => return None,
         };
@@ -91,8 +91,8 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     Some(builder.finish(root))
 }
 
-/// Returns for each criterion whether it is below an odd number of negations, that of the criterion itself not counted. Returns nothing if
-/// the body has no negation.
+/// Returns a flag for each criterion: true if an odd number of negations is above it. Returns an empty list if the body has no
+/// negation.
 fn negated(body: &Body<'_>) -> Vec<bool> {
     let is_not =
         |criterion: &Criterion| matches!(criterion, Criterion::Complex { operator: Complex::Not, .. });
@@ -100,8 +100,8 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
         return Vec::new();
     }
     let mut negated = vec![false; body.nodes.len()];
-    // In reverse order, a parent comes before its children. For each open parent: the number of children still to come, and whether they
-    // are negated.
+    // The loop runs in reverse order, so it reaches a parent before its children. For each open parent, `open` has the count of
+    // children that the loop has not reached yet, and true if these children are negated.
     let mut open: Vec<(usize, bool)> = Vec::new();
     for (criterion, negated) in body.nodes.iter().zip(&mut negated).rev() {
         while open.pop_if(|(children, _)| *children == 0).is_some() {}
@@ -118,22 +118,22 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
 
 /// Lowers a body to its tree as written, with one node for each criterion, in the same order.
 ///
-/// A node above the criteria joins them by `$and`. If the body has `ids` too, the root joins both by `$or`.
+/// An additional node joins the criteria by `$and`. If the body has `ids` too, the root joins the ids and the criteria by `$or`.
 ///
-/// The errors are those that need the catalogue, at least the first ten, with empty paths. If there is an error or a broken
-/// criterion, the tree must not be used.
+/// The list of errors has only errors that need the catalogue: at least the first ten, with empty paths. If there is an error or a
+/// broken criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
     let reading = Reading { language, clock: body.clock };
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
         Vec::with_capacity(body.nodes.len().saturating_add(3));
-    // A stack of node ids: criteria whose parent was not reached yet.
+    // A stack of node ids: criteria whose parent has not been reached yet.
     let mut open: Vec<NodeId> = Vec::new();
     for criterion in &body.nodes {
         let node = match criterion {
             Criterion::Broken => Node::Constant(false),
-            // Field criteria are in document order, so an error in this one would not be among the first ten.
+            // Field criteria are in document order, so an error in this criterion would not be among the first ten.
             Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
             Criterion::Complex { operator, children } => {
                 let first = open.len().saturating_sub(*children);
@@ -262,7 +262,7 @@ fn comparison<'b>(
     Some(Comparison { field: id, operator, values })
 }
 
-/// Parses an operand. `is_only` is true if it is the only one of its criterion.
+/// Parses an operand. `is_only` is true if it is the only operand of its criterion.
 fn value<'b>(
     field: &Field,
     reading: Reading,
@@ -327,7 +327,7 @@ fn value<'b>(
     value.map(Operand::from)
 }
 
-/// Parses `true` or `false`. The error is the one of them that was likely meant.
+/// Parses `true` or `false`. The error is the word that the client probably meant, if only the letter case differs.
 fn truth(text: &str) -> Result<bool, Option<&'static str>> {
     match text {
         "true" => Ok(true),
@@ -358,7 +358,7 @@ fn operand<'b>(operator: Operator, language: Language, text: &'b Text<'_>) -> Re
     }
 }
 
-/// Adds a note to the error of a value for something that a value of the field cannot be, such as `null` or `today`.
+/// Adds a note to the error of an invalid value that expresses an unsupported test, such as `null` or the name of another field.
 fn noted(
     error: Error,
     catalog: &Catalog,
@@ -394,7 +394,7 @@ fn noted(
         return error.suggest(Some(Suggestion::explain(meant)));
     }
     match unsupported {
-        // The expected forms of a text have relative times.
+        // In the text syntax, the error already names the valid forms of relative times.
         Some(Unsupported::RelativeTime) if language == Language::Text => error,
         Some(unsupported) => {
             Error { expected: format!("{}; {}", error.expected, unsupported.note(language)), ..error }
@@ -403,7 +403,8 @@ fn noted(
     }
 }
 
-/// Returns true if a comparison with `null` by this operator means a test that there is a value, false for one that there is none.
+/// Returns the test that a comparison with `null` by this operator means. True requires that the field has a value, and false that
+/// it has no value.
 fn compared(operator: Operator) -> Option<bool> {
     match operator {
         Operator::Equal => Some(false),
@@ -412,8 +413,8 @@ fn compared(operator: Operator) -> Option<bool> {
     }
 }
 
-/// Suggests a correction for a timestamp that is a day, a minute, or an instant within a second. `None` if no criterion is
-/// equivalent to the intended one.
+/// Suggests a correction for a timestamp that is a day, a minute, or an instant within a second. Returns `None` if no criterion is
+/// equivalent.
 ///
 /// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
 fn meant_by_span(
@@ -454,7 +455,8 @@ fn meant_by_span(
             let explanation = format!("all of {written} left out");
             replace_by(&format!(">= {end}")).map(|meant| meant.with_explanation(explanation))
         }
-        // On a many-valued field, two different values could satisfy the two bounds. In a text, `not` may be before the first one.
+        // On a multi-valued field, two different values could satisfy the two bounds. In the text syntax, a `not` before the
+        // criterion would negate only the first bound.
         None if operator == Operator::Equal && !field.is_many() && language != Language::Text => {
             let both = replace_by(&format!(">= {start} and {} < {end}", field.name()));
             both.map(|both| both.with_explanation(format!("which is all of {written}")))

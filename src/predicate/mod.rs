@@ -1,12 +1,13 @@
-//! The intermediate representation of filters: typed trees over the fields of a catalogue.
+//! Typed trees of criteria over the fields of a catalogue: how they are built, optimised, printed and checked for mistakes.
 //!
 //! ```text
 //! Body ── compile ──▶ Tree<Leaf>            the normal form, which engines run; None at the first error
-//!      └─ lower ────▶ Written               the criteria as written, for warnings and `why`; or the errors
+//!      └─ lower ────▶ Written               the criteria as written, for warnings and `why`; and the errors
 //! ```
 //!
-//! The two trees differ in their leaves, and only criteria as written have `not`. A [`Comparison`] is a field criterion as the client wrote it: a field, an operator of the
-//! [table](crate::operator), and values. A [`Leaf`] is its meaning: a field and a [`Test`], which is a quantifier and a [`Set`].
+//! The two trees differ in their leaves, and only criteria as written contain `not`. A [`Comparison`] is a field criterion as the
+//! client wrote it: a field, an operator of the [table](crate::operator), and values. A [`Leaf`] is the meaning of such a
+//! criterion: a field and a [`Test`], which is a quantifier and a [`Set`].
 //!
 //! ```text
 //! as written                                  normal form
@@ -18,7 +19,7 @@
 //! ```
 //!
 //! All fields are resolved and all values are parsed, so evaluation of either tree cannot fail. Only the reference evaluator and
-//! `why` evaluate operators; everything else reads tests.
+//! `why` evaluate operators. All other code evaluates tests.
 
 mod asked;
 mod intervals;

@@ -1,4 +1,4 @@
-//! Paths into the body, such as `criteria[0].values[1]`, for the nodes of a tree as written.
+//! Computes the path in the body, such as `criteria[0].values[1]`, of each node of a tree as written.
 
 use super::tree::{Comparison, Node, NodeId, Written};
 use crate::catalog::FieldId;
@@ -6,9 +6,9 @@ use crate::operator::{Complex, Connective, Operator};
 
 /// The positions in the body of the nodes of a tree as written.
 pub(crate) struct Places {
-    /// For each node but the root, its parent and its index among the parent's children.
+    /// For each node except the root: its parent, and its index among the children of the parent.
     parents: Vec<Option<(NodeId, usize)>>,
-    /// For each node, the number of nodes that start before it in the body.
+    /// For each node: the count of nodes that start before it in the body.
     pub(super) ranks: Vec<usize>,
     /// The node that joins the criteria of the body.
     criteria: Option<NodeId>,

@@ -1,4 +1,4 @@
-//! Finite sets of strings or booleans, as sorted lists.
+//! Finite sets of strings or booleans, stored as sorted lists.
 
 use smallvec::SmallVec;
 

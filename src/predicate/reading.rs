@@ -1,4 +1,4 @@
-//! The rules for reading the operands of a request, which depend on its language.
+//! Parses the operands of ordered types (numbers, integers, timestamps) by the rules of the request's language.
 
 use crate::operator::Language;
 use crate::value::{Clock, OrderedType, OrdinalRange, parse_printed};
@@ -13,7 +13,8 @@ pub(crate) struct Reading {
 impl Reading {
     /// Parses an operand of an ordered type. Returns its smallest and its greatest ordinal, which differ only for spans of time.
     ///
-    /// Texts have more forms for times than JSON bodies. Extended bodies take the two forms that printed bodies may need.
+    /// The text syntax has more forms of times than JSON bodies. Extended JSON bodies also accept the two forms that printed bodies
+    /// may contain.
     #[inline]
     pub(super) fn range(self, kind: OrderedType, text: &str) -> Option<OrdinalRange> {
         let point = || kind.parse(text).map(|ordinal| (ordinal, ordinal));

@@ -1,4 +1,4 @@
-//! Sets of values. A [`Test`](super::Test) compares the values of a case with such a set.
+//! The set of values of one type that a [`Test`](super::Test) compares with the values of a case, and its operations.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ fn prefix(text: &str) -> u64 {
 
 /// A set of values of one type.
 ///
-/// Strings and booleans are sorted lists of values, or a pattern of strings. Numbers and timestamps are sorted lists of ranges. A value
-/// by itself is a range of one value, a *point*.
+/// A set of strings is a sorted list or a pattern. A set of booleans is a sorted list. A set of numbers, integers or timestamps
+/// is a sorted list of ranges. A single value is a range of one value, called a *point*.
 ///
 /// ```text
 /// status in (open, blocked)          Strings    {blocked, open}
@@ -38,20 +38,20 @@ fn prefix(text: &str) -> u64 {
 /// name starts with Gar               Matching   Prefixes {Gar}
 /// ```
 ///
-/// Operations on two sets need sets of one type. The tests of one field satisfy that.
+/// Operations on two sets need sets of the same type. All tests of one field have sets of the same type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// The tag has the size of a word on purpose. A narrower tag makes the copy of a set read across words that were just written,
-// which stalls store forwarding: benches/HISTORY.md.
+// The tag has the size of a machine word on purpose. With a narrower tag, copying a set reads across words that were just
+// written, which stalls store forwarding: benches/HISTORY.md.
 #[repr(usize)]
 pub(crate) enum Set {
     Strings(Points<CompactString>),
     Ordered(Intervals),
     Booleans(Points<bool>),
-    /// The strings that a pattern matches, an infinite set. It is boxed so that the other sets stay small.
+    /// The infinite set of the strings that a pattern matches. The pattern is boxed so that the other variants stay small.
     Matching(Box<TextPattern>),
 }
 
-/// Applies an operation to two sets of one type. Two sets of different types are a bug.
+/// Applies an operation to two sets of the same type. Sets of different types are a bug.
 macro_rules! pairwise {
     ($left:expr, $right:expr, $method:ident, $wrap:expr) => {
         match ($left, $right) {
@@ -67,7 +67,7 @@ macro_rules! pairwise {
 }
 
 impl Set {
-    /// Returns the set of these operands, which are of one type. Returns `None` if there are none.
+    /// Returns the set of these operands, which have the same type. Returns `None` if there are no operands.
     pub(crate) fn from_values(values: &[Operand<'_>], is_many: bool) -> Option<Self> {
         fn all<T>(values: &[Operand<'_>], take: impl Fn(&Operand<'_>) -> Option<T>) -> SmallVec<[T; 1]> {
             let mut all = SmallVec::with_capacity(values.len());
@@ -94,7 +94,7 @@ impl Set {
         })
     }
 
-    /// Returns the set of these strings. Returns `None` if there are none.
+    /// Returns the set of these strings. Returns `None` if there are no strings.
     pub(crate) fn of_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         // Sorting the borrowed strings moves and reads less memory than sorting owned strings.
         let mut texts: SmallVec<[(u64, &str); 4]> = texts.map(|text| (prefix(text), text)).collect();
@@ -121,7 +121,8 @@ impl Set {
         Some(Self::Strings(Points(points)))
     }
 
-    /// Parses these texts as operands of a field of the type and returns their set. Returns `None` if there are none, or one is malformed.
+    /// Parses these texts as operands of a field of the type, and returns their set. Returns `None` if there are no texts, or if a
+    /// text is malformed.
     pub(crate) fn from_texts<'t>(
         kind: FieldType,
         reading: Reading,
@@ -145,8 +146,8 @@ impl Set {
         })
     }
 
-    /// Returns the set of the operands with these ranges. Adjacent spans of time become one if the field has one value, as in the union of
-    /// its sets.
+    /// Returns the set of the operands with these ranges. On a single-valued field, adjacent spans of time become one range, as
+    /// in a union of sets.
     fn of_ranges(kind: OrderedType, ranges: SmallVec<[OrdinalRange; 1]>, is_many: bool) -> Self {
         let fuse = !is_many && ranges.iter().any(|(low, high)| low != high);
         Self::Ordered(Intervals::new(kind, ranges, fuse))
@@ -164,7 +165,7 @@ impl Set {
                 TextPattern::substrings(texts.texts()).map(Self::from)
             }
             (Pattern::Words, Self::Strings(texts)) => TextPattern::words(texts.texts()).map(Self::from),
-            // `every` makes the set of all values, which has no operands.
+            // The caller handles `Present` by `every`. Lowering rejects the other combinations.
             (
                 Pattern::Present | Pattern::Ray(_) | Pattern::Prefixes | Pattern::Substrings | Pattern::Words,
                 _,
@@ -181,7 +182,7 @@ impl Set {
         }
     }
 
-    /// Returns true if the set has all values of its type. May return false for a set of several ranges that has them.
+    /// Returns true if the set has all values of its type. May return false if only several ranges together have all values.
     pub(crate) fn is_every(&self) -> bool {
         match self {
             Self::Strings(_) => false,
@@ -233,7 +234,7 @@ impl Set {
         }
     }
 
-    /// Returns the members. Only for a set of [points](Self::are_points): of a longer range, it returns the smallest value.
+    /// Returns the members of a set of [points](Self::are_points). For a range of several values, returns only the smallest value.
     pub(crate) fn points(&self) -> Vec<Value<'static>> {
         match self {
             Self::Strings(points) => {
@@ -259,7 +260,7 @@ impl Set {
         }
     }
 
-    /// Returns the index of a value among the [points](Self::points) of the set. Returns `None` if it is not one of them.
+    /// Returns the index of a value among the [points](Self::points) of the set. Returns `None` if the value is not among them.
     pub(super) fn position(&self, value: &Value<'_>) -> Option<usize> {
         match (self, value) {
             (Self::Strings(points), Value::String(text)) => {
@@ -279,7 +280,7 @@ impl Set {
         matches!(self, Self::Matching(_))
     }
 
-    /// Returns the strings of a list; none for other sets.
+    /// Returns the strings of a list of strings. Empty for other sets.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let points = match self {
             Self::Strings(points) => points.as_slice(),
@@ -288,7 +289,7 @@ impl Set {
         points.iter().map(|text| &**text)
     }
 
-    /// Keeps the strings that pass the test; sets of other kinds stay unchanged.
+    /// Keeps the strings for which `is_kept` returns true. Sets that are not lists of strings stay unchanged.
     pub(super) fn retain_texts(&mut self, is_kept: impl Fn(&str) -> bool) {
         if let Self::Strings(points) = self {
             points.0.retain(|text| is_kept(text));
@@ -322,7 +323,7 @@ impl Set {
                 points.texts().all(|text| matcher.is_match(text))
             }
             (Self::Matching(a), Self::Matching(b)) => a.is_within(b),
-            // A pattern is infinite.
+            // A pattern matches infinitely many strings, so no list contains all of them.
             (Self::Matching(_), Self::Strings(_)) => false,
             _ => {
                 debug_assert!(false, "sets of one field have one type");
@@ -331,7 +332,7 @@ impl Set {
         }
     }
 
-    /// Returns the union of sets of one type, or `None` if there are no sets. For `fuse`, see [`Intervals::new`].
+    /// Returns the union of sets of the same type, or `None` if there are no sets. For `fuse`, see [`Intervals::new`].
     pub(crate) fn union(sets: impl IntoIterator<Item = Self>, fuse: bool) -> Option<Self> {
         let mut sets = sets.into_iter();
         let mut union = sets.next()?;

@@ -1,4 +1,4 @@
-//! Infinite sets of strings: all strings, and those that start with, contain, or match something.
+//! Infinite sets of strings: all strings, or the strings that start with, contain or match given texts.
 
 use aho_corasick::AhoCorasick;
 use compact_str::CompactString;
@@ -10,7 +10,8 @@ use crate::value::{fold, words};
 
 /// An infinite set of strings.
 ///
-/// Invariant: no value is superfluous. No prefix starts with another one; no substring and no word contains another one.
+/// Invariant: no value is superfluous. No prefix starts with another prefix. No substring contains another substring, and no word
+/// contains another word.
 ///
 /// ```text
 /// $exists                       Every
@@ -22,29 +23,30 @@ use crate::value::{fold, words};
 pub(crate) enum TextPattern {
     /// Every string.
     Every,
-    /// The strings that start with any of these.
+    /// The strings that start with at least one of these prefixes.
     Prefixes(Points<CompactString>),
-    /// The strings that contain any of these.
+    /// The strings that contain at least one of these substrings.
     Substrings(Points<CompactString>),
-    /// The strings that contain all of these after [folding](fold). The words are folded.
+    /// The strings that, after [folding](fold), contain all of these words. The words are folded.
     Words(Points<CompactString>),
 }
 
-/// The largest number of substrings or words that are searched one after the other. An automaton searches more of them at once.
+/// The maximum count of substrings or words for which each value is searched separately. For more values, one automaton searches
+/// for all values at once.
 const FEW: usize = 8;
 
-/// The largest number of values of one pattern times those of another for which the two are compared.
+/// The maximum count of pairs of values for which two patterns are compared.
 const MOST_PAIRS: usize = 1 << 12;
 
-/// The length in bytes up to which a single string is searched for one value after the other.
+/// The maximum length in bytes of a single string that is searched for each value separately.
 const SHORT: usize = 1024;
 
 impl TextPattern {
-    /// Returns the strings that start with any of these. Returns `None` without values.
+    /// Returns the pattern of the strings that start with at least one of these texts. Returns `None` if there are no texts.
     pub(crate) fn prefixes<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(texts)?;
         let mut kept: SmallVec<[CompactString; 1]> = SmallVec::new();
-        // Strings are sorted directly after their prefixes.
+        // In sorted order, all strings that start with a prefix follow directly after this prefix.
         for text in all.as_slice() {
             if !kept.last().is_some_and(|prefix| text.starts_with(&**prefix)) {
                 kept.push(text.clone());
@@ -53,14 +55,14 @@ impl TextPattern {
         Some(Self::Prefixes(Points(kept)))
     }
 
-    /// Returns the strings that contain any of these. Returns `None` without values.
+    /// Returns the pattern of the strings that contain at least one of these texts. Returns `None` if there are no texts.
     pub(crate) fn substrings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(texts)?;
         let is_kept = kept(all.as_slice(), Superfluous::Longer);
         Some(Self::Substrings(keep(all, &is_kept)))
     }
 
-    /// Returns the strings that contain every word of these. Returns `None` without a word.
+    /// Returns the pattern of the strings that contain every word of these texts. Returns `None` if the texts have no word.
     pub(crate) fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let words: Vec<String> = texts.flat_map(words).collect();
         Self::of_words(words.iter().map(String::as_str))
@@ -72,7 +74,7 @@ impl TextPattern {
         Some(Self::Words(keep(all, &is_kept)))
     }
 
-    /// Returns the values of the pattern; none for every string.
+    /// Returns the values of the pattern. Empty if the pattern matches every string.
     pub(crate) fn values(&self) -> &[CompactString] {
         match self {
             Self::Every => &[],
@@ -83,7 +85,7 @@ impl TextPattern {
     /// Returns true if the set contains the string. For many strings, a [`Matcher`] is faster.
     pub(crate) fn contains(&self, text: &str) -> bool {
         match self {
-            // Building an automaton takes longer than searching a short text for one value after the other.
+            // Building an automaton takes longer than searching a short text for each value separately.
             Self::Substrings(values) if text.len() <= SHORT => {
                 values.texts().any(|value| memmem::find(text.as_bytes(), value.as_bytes()).is_some())
             }
@@ -97,7 +99,7 @@ impl TextPattern {
         }
     }
 
-    /// Returns true if every string of this set is in the other one. May return false although that is so.
+    /// Returns true if every string of this set is in the other set. May return false even if every string is in it.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Every) => true,
@@ -107,16 +109,18 @@ impl TextPattern {
                 pairs <= MOST_PAIRS && own.texts().all(|value| other.contains(value))
             }
             (Self::Words(own), Self::Words(_)) => {
-                // No word has white space in it, so a word of the other that is found is a part of one of these.
+                // Words contain no white space. So a word of `other` that occurs in the joined text is a part of one of these
+                // words.
                 let joined: Vec<&str> = own.as_slice().iter().map(|word| &**word).collect();
                 Matcher::new(other).is_match(&joined.join(" "))
             }
-            // Folding a prefix together with what follows could change it.
+            // A prefix or substring could fold differently together with the text around it, so it cannot be compared with words.
             (Self::Every | Self::Prefixes(_) | Self::Substrings(_) | Self::Words(_), _) => false,
         }
     }
 
-    /// Returns patterns with the same union: one of all prefixes, one of all substrings, and the others.
+    /// Returns patterns with the same union. Merges all patterns of prefixes into one pattern, and all patterns of substrings into
+    /// another pattern. Other patterns stay unchanged.
     pub(super) fn union(patterns: Vec<Self>) -> Vec<Self> {
         if patterns.contains(&Self::Every) {
             return vec![Self::Every];
@@ -134,13 +138,13 @@ impl TextPattern {
         united
     }
 
-    /// Returns patterns with the same intersection: one of all words, and the others.
+    /// Returns patterns with the same intersection. Merges all patterns of words into one pattern. Other patterns stay unchanged.
     pub(super) fn intersection(patterns: Vec<Self>) -> Vec<Self> {
         let (mut words, mut common) = (Vec::new(), Vec::new());
         for pattern in &patterns {
             match pattern {
                 Self::Words(values) => words.extend(values.texts()),
-                // Any other pattern is within it.
+                // Every other pattern is within `Every`, so `Every` is superfluous.
                 Self::Every if patterns.iter().any(|other| *other != Self::Every) => {}
                 Self::Every | Self::Prefixes(_) | Self::Substrings(_) => common.push(pattern.clone()),
             }
@@ -157,22 +161,23 @@ impl TextPattern {
     }
 }
 
-/// Returns the set of some strings. Returns `None` without strings.
+/// Returns the set of these strings. Returns `None` if there are no strings.
 fn sorted<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Points<CompactString>> {
     let texts = Points::new(texts.map(CompactString::from).collect());
     (!texts.as_slice().is_empty()).then_some(texts)
 }
 
-/// One of two strings, of which the first contains the second.
+/// The superfluous string of a pair of strings, in which the longer string contains the shorter string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Superfluous {
     Longer,
     Shorter,
 }
 
-/// Returns a flag for each of some different strings: false for one that another makes superfluous.
+/// Returns a flag for each string: false if another string makes it superfluous. The strings must be different.
 ///
-/// Takes linear time, apart from sorting: once no kept string is the end of another, at most one of them ends at each place of a text.
+/// Takes linear time, apart from sorting. When the automaton is built, no remaining string is the end of another remaining string.
+/// So at most one remaining string ends at each position of a text.
 fn kept(texts: &[CompactString], superfluous: Superfluous) -> Vec<bool> {
     let mut kept = vec![true; texts.len()];
     let mut drop = |longer: usize, shorter: usize| {
@@ -191,7 +196,8 @@ fn kept(texts: &[CompactString], superfluous: Superfluous) -> Vec<bool> {
         }
         return kept;
     }
-    // A string that another one begins or ends with is directly before one of those, if they are sorted from that side.
+    // Sort once by the starts and once by the ends of the strings. In this order, a string is directly before the strings that
+    // start, or end, with it.
     let mut sorted: Vec<usize> = (0..texts.len()).collect();
     let text = |at: usize| texts.get(at).map(|text| &**text).unwrap_or_default();
     for is_start in [true, false] {
@@ -206,7 +212,8 @@ fn kept(texts: &[CompactString], superfluous: Superfluous) -> Vec<bool> {
             match last {
                 Some(shorter) if is_part(text(shorter), text(at)) => {
                     drop(at, shorter);
-                    // The shortest one decides over all that begin with it, and the longest one over all its beginnings.
+                    // To drop longer strings, compare the next string with the shortest string. To drop shorter strings, compare
+                    // it with the longest string so far.
                     if superfluous == Superfluous::Shorter {
                         last = Some(at);
                     }
@@ -235,21 +242,21 @@ fn keep(texts: Points<CompactString>, is_kept: &[bool]) -> Points<CompactString>
     Points(texts.0.into_iter().zip(is_kept).filter(|(_, kept)| **kept).map(|(text, _)| text).collect())
 }
 
-/// Builds the automaton that finds all of these. Returns `None` if they have 2 GiB or more.
+/// Builds the automaton that searches for all of these texts at once. Returns `None` if the texts have 2 GiB or more.
 fn automaton<'t>(texts: impl Iterator<Item = &'t str>) -> Option<AhoCorasick> {
     AhoCorasick::new(texts.map(str::as_bytes)).ok()
 }
 
-/// A pattern prepared for many strings: what searches for its values is built once.
+/// A pattern that is prepared for many strings: the searchers for its values are built once.
 ///
-/// Searching takes linear time in the length of a string, and does not depend on the number of values if that is large.
+/// Matching takes linear time in the length of a string. With more than [`FEW`] values, the time does not depend on their count.
 pub(crate) struct Matcher<'p> {
     pattern: &'p TextPattern,
     search: Search<'p>,
 }
 
 enum Search<'p> {
-    /// Every string or prefixes, which need no search.
+    /// The pattern matches every string, or is a list of prefixes. Neither pattern needs a search inside the string.
     Nothing,
     Finders(Vec<memmem::Finder<'p>>),
     Automaton(AhoCorasick),
@@ -277,7 +284,7 @@ impl<'p> Matcher<'p> {
         match self.pattern {
             TextPattern::Every => true,
             TextPattern::Prefixes(prefixes) => {
-                // Of the prefixes that are not above the text, only the greatest can be one of it.
+                // Only the greatest of the prefixes that are not greater than the text can be a prefix of it.
                 let prefixes = prefixes.as_slice();
                 let after = prefixes.partition_point(|prefix| **prefix <= *text);
                 let before = after.checked_sub(1).and_then(|at| prefixes.get(at));
@@ -302,7 +309,7 @@ impl<'p> Matcher<'p> {
             Search::Nothing => false,
             Search::Finders(finders) => finders.iter().all(|finder| finder.find(folded.as_bytes()).is_some()),
             Search::Automaton(automaton) => {
-                // No word contains another, so at most one ends at each place.
+                // No word contains another word, so at most one word ends at each position.
                 let mut found = vec![false; count];
                 let mut missing = count;
                 for word in automaton.find_overlapping_iter(folded) {
@@ -440,7 +447,7 @@ mod tests {
         let substrings = TextPattern::substrings(texts()).unwrap();
         assert_eq!(substrings.values().len(), 10);
         let words = TextPattern::words(texts()).unwrap();
-        // `n1` to `n29` are parts of others.
+        // `n1` to `n29` are parts of other words.
         assert_eq!(words.values().len(), 300 - 29);
         let all = numbers.join(" ");
         assert!(words.contains(&all.to_uppercase()));

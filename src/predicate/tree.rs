@@ -11,8 +11,8 @@
 //! 4    Branch   And [0, 3]          the root
 //! ```
 //!
-//! The same shape holds the normal form ([`Leaf`] leaves) and the criteria as written ([`Comparison`] leaves), in which a branch can be a
-//! negation too.
+//! The same type stores the normal form (with [`Leaf`] leaves) and the criteria as written (with [`Comparison`] leaves). In
+//! criteria as written, a branch can also be a negation.
 
 use std::borrow::{Borrow, Cow};
 
@@ -144,7 +144,7 @@ struct OpenBranch<'t> {
 }
 
 impl<L> Tree<L> {
-    /// Evaluates the tree like [`evaluate`](Tree::evaluate), but only until its value is known. `leaf` evaluates the leaves.
+    /// Evaluates the tree like [`evaluate`](Tree::evaluate), but stops when the result is known. `leaf` evaluates the leaves.
     #[inline]
     pub(crate) fn decides(&self, mut leaf: impl FnMut(&L) -> bool) -> bool {
         // Most filters are one test, or one branch of tests.
@@ -157,7 +157,7 @@ impl<L> Tree<L> {
         let mut open: SmallVec<[OpenBranch<'_>; 4]> = SmallVec::new();
         let mut branch = OpenBranch { connective, children: children.iter() };
         loop {
-            // The value of the branch if none of its further children decides it.
+            // The value of the branch if no further child decides it.
             let mut value = branch.connective.neutral();
             while let Some(child) = branch.children.next() {
                 match self.get(*child) {
@@ -175,7 +175,7 @@ impl<L> Tree<L> {
                     break;
                 }
             }
-            // The value of a branch decides the one around it, or leaves it open.
+            // The value of a finished branch decides the branch around it, or the loop continues with that branch.
             loop {
                 let Some(outer) = open.pop() else { return value };
                 branch = outer;
@@ -187,7 +187,7 @@ impl<L> Tree<L> {
     }
 }
 
-/// The operands of a criterion. Most criteria have few.
+/// The operands of a criterion. Most criteria have few operands.
 pub(crate) type Values<'a> = SmallVec<[Operand<'a>; 4]>;
 
 /// A field criterion as written, with its field resolved and its values parsed.
@@ -197,8 +197,8 @@ pub(crate) type Values<'a> = SmallVec<[Operand<'a>; 4]>;
 pub(crate) struct Comparison<'a> {
     pub(crate) field: FieldId,
     pub(crate) operator: Operator,
-    /// The operands. They are of the type that the operator takes, mostly the field's, and their number fits its arity. Only `ids: []`
-    /// has none.
+    /// The operands. They have the type that the operator takes, which is mostly the type of the field. Their count fits the arity
+    /// of the operator. The list is empty only for `ids: []`.
     pub(crate) values: Values<'a>,
 }
 
@@ -206,7 +206,7 @@ pub(crate) struct Comparison<'a> {
 pub(crate) struct Rounded {
     /// The criterion.
     pub(crate) node: NodeId,
-    /// The index among the values of the criterion.
+    /// The index of the number among the values of the criterion.
     pub(crate) value: usize,
     /// The digits in the body.
     pub(crate) written: String,
@@ -229,9 +229,9 @@ pub(crate) struct Rounded {
 /// status $all [open, blocked]      no test: false, since `status` has only one value
 /// ```
 ///
-/// The tests of a single-valued field are closed under conjunction and disjunction, apart from [patterns](super::TextPattern): each combination of
-/// `Any` and `None` tests on listed sets equals one such test or a constant. A branch of a normal form therefore has at most one leaf for
-/// each single-valued field without patterns:
+/// Apart from [patterns](super::TextPattern), the tests of a single-valued field are closed under conjunction and disjunction. Each
+/// combination of `Any` and `None` tests without patterns equals one such test or a constant. A branch of a normal form therefore
+/// has at most one leaf for each single-valued field without patterns:
 ///
 /// ```text
 /// status in (a, b) and status <> a     Any {b}
@@ -239,16 +239,16 @@ pub(crate) struct Rounded {
 /// status <> a or status = a            true
 /// ```
 ///
-/// Many-valued fields do not have this property. `tags = a and tags <> b` stays two tests.
+/// Multi-valued fields do not have this property: `tags = a and tags <> b` stays two tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Test {
     /// V has a member in the set. The set is not empty.
     Any(Set),
     /// V has no member in the set. True for an empty V. The set is not empty.
     None(Set),
-    /// V has every member of the set. The set has two points or more, and the field is many-valued.
+    /// V has every member of the set. The set has two points or more, and the field is multi-valued.
     All(Set),
-    /// V lacks a member of the set. True for an empty V. The set has two points or more, and the field is many-valued.
+    /// V lacks a member of the set. True for an empty V. The set has two points or more, and the field is multi-valued.
     NotAll(Set),
 }
 
@@ -263,7 +263,7 @@ impl Test {
         matches!(self, Self::None(_) | Self::NotAll(_))
     }
 
-    /// Returns the test that is true exactly if this one is false.
+    /// Returns the test that is true exactly if this test is false.
     pub(crate) fn negated(self) -> Self {
         match self {
             Self::Any(set) => Self::None(set),

@@ -1,4 +1,4 @@
-//! A position in a JSON text, and the tokens that bodies are made of.
+//! Reads the tokens of a JSON body on the fast path: keys, strings and punctuation.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub(super) enum BodyKey {
     Criteria,
 }
 
-/// A key of a criterion. Its number has one bit, for sets of keys.
+/// A key of a criterion. Each key has one bit of its own, so that a `u8` can store a set of keys.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Key {
@@ -23,7 +23,8 @@ pub(super) enum Key {
     Values = 8,
 }
 
-/// A position in a text. Methods skip white space before a token; most check for the token first, since compact texts have none.
+/// A position in a text. Methods skip white space before a token. Most methods look for the token first, because compact JSON
+/// has no white space.
 ///
 /// A method returns `None` if the text does not have the expected token. The position is then unspecified, unless its doc says
 /// otherwise.
@@ -33,7 +34,7 @@ pub(super) struct Cursor<'a> {
     at: usize,
 }
 
-/// No offset wraps: each is at most the length of the text.
+/// The wrapping arithmetic on offsets never wraps: each offset is at most the length of the text.
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
@@ -83,8 +84,8 @@ impl<'a> Cursor<'a> {
         Some(key)
     }
 
-    /// Reads a string without escapes, and returns it with its offset. Does not move if the next token is not such a string or
-    /// is too long.
+    /// Reads a string without escapes, and returns it with its offset. Does not move if the next token is not such a string, or
+    /// if the string is too long.
     #[inline(always)]
     pub(super) fn plain_string(&mut self, limits: &Limits) -> Option<(&'a str, usize)> {
         let mut inner = *self;
@@ -104,7 +105,7 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Reads a string that may have escapes, or `null`, for which it returns `Some(None)`.
+    /// Reads a string that may have escapes, or `null`. Returns `Some(None)` for `null`.
     #[cold]
     pub(super) fn unusual_text(&mut self, limits: &Limits) -> Option<Option<Text<'a>>> {
         let offset = after_space(self.text, self.at);
@@ -171,7 +172,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads a key of a criterion and its colon, with white space before them or escapes in the key.
+/// Reads a key of a criterion and its colon. Accepts white space before the key and the colon, and escapes in the key.
 #[inline(never)]
 fn unusual_key(mut cursor: Cursor<'_>) -> Option<(Key, Cursor<'_>)> {
     let key = if cursor.word(b"\"children\"") {
@@ -195,7 +196,7 @@ fn unusual_key(mut cursor: Cursor<'_>) -> Option<(Key, Cursor<'_>)> {
     Some((key, cursor))
 }
 
-/// Returns the offset of the first byte from `at` on that is not white space.
+/// Returns the offset of the first byte, at or after `at`, that is not white space.
 #[inline(never)]
 fn after_space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Fast path of the parser: reads a body without errors in one pass over its text.
+//! The fast path of the JSON parser: reads a body without errors in one pass over its text.
 //!
 //! [`read`] accepts exactly the bodies in which the [strict parser](super::strict) finds no error, and returns the same tree. It
 //! stops at the first error and does not describe it; the caller then runs the strict parser, which reports all errors.
 //!
 //! # Benefit
 //!
-//! The strict parser keeps the offsets of keys, repeated and unknown keys, and several errors in order. Without this work, a body of
-//! 466 bytes compiled with 34 % fewer instructions when this path was added (`benches/compile.rs`, line *compile*).
+//! The strict parser keeps the offsets of keys, repeated and unknown keys, and several errors in order. Without this work, a body
+//! of 466 bytes compiled with 34 % fewer instructions when this path was added (`benches/compile.rs`, line *compile*).
 //!
 //! # Algorithm
 //!
@@ -28,11 +28,11 @@ use super::ast::{Body, Criterion, Text, TextId};
 use crate::limits::Limits;
 use crate::operator::{Arity, Complex, Grammar, Operator};
 
-/// Parses a body without errors; returns `None` for any other. Its operators are those of `grammar`.
+/// Parses a body without errors. Returns `None` for a body with errors. `grammar` decides which operators the body may use.
 ///
 /// Time and memory are linear in the length of `text`.
 pub(crate) fn read<'a>(text: &'a str, grammar: Grammar, limits: &Limits) -> Option<Body<'a>> {
-    // A criterion has about fifty bytes. The vectors of large bodies may have to grow.
+    // A criterion has about fifty bytes. In a large body, the vectors may grow later.
     let likely = (text.len() / 50).saturating_add(2).min(32);
     let mut parser = Parser {
         text,
@@ -54,7 +54,7 @@ struct Parser<'a, 'l> {
     grammar: Grammar,
     limits: &'l Limits,
     body: Body<'a>,
-    /// The number of values that were read so far, in all criteria.
+    /// The count of values that have been read so far, in all criteria.
     values: usize,
 }
 
@@ -68,14 +68,14 @@ enum Op {
 /// A criterion whose keys are being read.
 #[derive(Clone, Copy, Default)]
 struct Open {
-    /// A bit for each key that was read, even if its value was `null`.
+    /// The set of keys that were read, with one bit for each [`Key`]. Includes keys whose value was `null`.
     seen: u8,
     op: Option<Op>,
     field: Option<TextId>,
-    /// The index of its first value in [`Body::texts`], and the number of values.
+    /// The index of the first value in [`Body::texts`], and the count of values.
     values: (TextId, usize),
     children: usize,
-    /// The number of finished criteria before it in its array.
+    /// The count of finished criteria before this criterion in its array.
     before: usize,
 }
 
@@ -111,9 +111,9 @@ impl<'a> Parser<'a, '_> {
         (says_something && cursor.is_at_end()).then_some(())
     }
 
-    /// Reads the body's criteria with all nested criteria. Returns how many criteria are at the top level.
+    /// Reads the criteria of the body with all nested criteria. Returns the count of criteria at the top level.
     ///
-    /// `at` is just after the opening bracket of their array, and moves to just after the closing one.
+    /// `at` is directly after the opening bracket of their array, and moves to directly after the closing bracket.
     fn criteria(&mut self, at: &mut Cursor<'a>) -> Option<usize> {
         let mut cursor = *at;
         let mut outer: SmallVec<[Open; 4]> = SmallVec::new();
@@ -166,7 +166,7 @@ impl<'a> Parser<'a, '_> {
                     if cursor.next_is(b'[') {
                         cursor.take(b'{')?;
                         outer.push(std::mem::take(&mut open));
-                        // The open arrays are the body's, and the children of each criterion in `outer`.
+                        // The open arrays are the array of the body, and one array of children for each criterion in `outer`.
                         if outer.len() >= self.limits.depth {
                             return None;
                         }
@@ -175,7 +175,7 @@ impl<'a> Parser<'a, '_> {
                     cursor.null()?;
                 }
             }
-            // A value is followed by the next key, or by the ends of criteria and of their arrays.
+            // After a value comes the next key, or the end of one or more criteria and of their arrays.
             while !cursor.next_is(b',') {
                 cursor.take(b'}')?;
                 self.finish(&open)?;
@@ -186,7 +186,7 @@ impl<'a> Parser<'a, '_> {
                     break;
                 }
                 cursor.take(b']')?;
-                // The array that ended has the children of the enclosing criterion, or the criteria of the body.
+                // The array that ended contains the children of the enclosing criterion, or the criteria of the body.
                 match outer.pop() {
                     Some(parent) => open = Open { children: finished, ..parent },
                     None => {
@@ -198,7 +198,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Appends the criterion of the keys that were read.
+    /// Builds a criterion from the keys that were read, and appends it.
     #[inline]
     fn finish(&mut self, open: &Open) -> Option<()> {
         if self.body.nodes.len() >= self.limits.criteria {
@@ -226,7 +226,7 @@ impl<'a> Parser<'a, '_> {
         Some(())
     }
 
-    /// Reads the strings of an array and its end. Returns `None` if there are more than `most` strings.
+    /// Reads the strings of an array and the closing bracket. Returns `None` if there are more than `most` strings.
     #[inline]
     fn texts(&mut self, cursor: &mut Cursor<'a>, most: usize) -> Option<Range<usize>> {
         let start = self.body.texts.len();

@@ -213,7 +213,7 @@ fn object(members: Vec<String>, absent: &'static str) -> impl Strategy<Value = S
     })
 }
 
-/// A strategy for a criterion in which no error can be found without a catalogue.
+/// A strategy for a criterion without errors, apart from errors that only a catalogue reveals.
 fn criterion() -> impl Strategy<Value = String> {
     let operator = proptest::sample::select(Operator::ALL.to_vec());
     let field = operator
@@ -233,7 +233,7 @@ fn criterion() -> impl Strategy<Value = String> {
     })
 }
 
-/// A strategy for a body in which no error can be found without a catalogue.
+/// A strategy for a body without errors, apart from errors that only a catalogue reveals.
 fn body() -> impl Strategy<Value = String> {
     let list = |items: Vec<String>| format!("[{}]", items.join(" ,"));
     let ids = move || proptest::collection::vec(spelled("id"), 0..3).prop_map(list);

@@ -1,4 +1,5 @@
-//! Checks that the keys of one criterion fit together.
+//! Builds one criterion from the keys of its JSON object. Reports missing keys, keys that do not fit together, and unknown
+//! operators.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ use crate::operator::{Arity, Complex, Grammar, Language, Operator, Syntax};
 
 /// Returns the advice for an unknown operator with these values.
 fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>], language: Language) -> Advice {
-    // Missing or invalid values were reported, and count as one value.
+    // Missing or invalid values have been reported. They count as one value here.
     let Some(habit) = Habit::find(written) else { return Advice::Nothing };
     let advice = habit.advice(holds, values.len().max(1), language);
     if matches!(advice, Advice::Presence(_) | Advice::Search { .. }) {
@@ -38,7 +39,7 @@ fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>], language: La
     }
     let is_one = |operator: Operator| operator.arity() == Arity::One;
     match (advice, values) {
-        // The advice must fit the number of values.
+        // The advice must fit the count of values.
         (Advice::Operator(Operator::Equal), [_, _, ..]) if holds.is_some_and(|holds| !holds.is_list) => {
             Advice::Operator(Operator::Contains)
         }
@@ -54,7 +55,8 @@ fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>], language: La
     }
 }
 
-/// Returns the suggestion for an unknown operator with these values, and the test that it means if nothing can be suggested.
+/// Returns the suggestion for an unknown operator with these values. If nothing can be suggested, returns the unsupported test
+/// that the operator expresses, if there is such a test.
 fn suggestion(
     written: &str,
     holds: Option<Holds>,
@@ -62,7 +64,7 @@ fn suggestion(
     language: Language,
 ) -> (Option<Suggestion>, Option<Unsupported>) {
     match advice(written, holds, values, language) {
-        // A criterion with a field has no connective.
+        // A criterion with a field cannot have a connective.
         Advice::Connective(_) | Advice::Cannot(Unsupported::Connective) => (None, None),
         Advice::Cannot(unsupported) => (None, Some(unsupported)),
         Advice::Presence(is_present) => match presence(written, is_present, values) {
@@ -77,7 +79,7 @@ fn suggestion(
     }
 }
 
-/// Returns the test of presence that an operator such as `$exist` or `isNull` means with these values.
+/// Suggests the test of presence that corresponds to an operator such as `$exist` or `isNull` with these values.
 fn presence(written: &str, is_present: bool, values: &[Text<'_>]) -> Option<Suggestion> {
     let is_test = Habit::find(written).and_then(Habit::presence).is_some();
     let is_wanted = match values {
@@ -95,7 +97,7 @@ fn presence(written: &str, is_present: bool, values: &[Text<'_>]) -> Option<Sugg
     Advice::Presence(is_wanted).in_words(Syntax::Json)
 }
 
-/// Returns the operator, and the values if they change, that a search inside a string means.
+/// Suggests the operator that is equivalent to a search inside a string. Also suggests new values if the values must change.
 fn found(search: Search, is_negated: bool, values: &[Text<'_>]) -> Result<Suggestion, Unsupported> {
     let mut operators = Vec::new();
     let mut meant = Vec::new();
@@ -125,7 +127,7 @@ fn found(search: Search, is_negated: bool, values: &[Text<'_>]) -> Result<Sugges
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Builds the criterion of the keys that were read; `None` if its errors leave nothing for lowering to check.
+    /// Builds a criterion from the keys that were read. Returns `None` if its errors leave nothing for lowering to check.
     pub(super) fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         let operator = match &open.op {
             Slot::Given(op) => Complex::find(&op.text, self.grammar),
@@ -216,7 +218,7 @@ impl<'a> Parser<'a, '_> {
 
     fn field(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         if open.field.is_absent() && open.values.is_absent() && !matches!(open.op, Slot::Given(_)) {
-            // Nothing shows which kind of criterion was meant.
+            // No key shows which kind of criterion the client meant.
             if !open.broken {
                 self.report(Error::new(
                     ErrorKind::MissingKey,
@@ -293,7 +295,7 @@ impl<'a> Parser<'a, '_> {
                 .suggest(suggestion),
             );
         }
-        // Keep the criterion even if one part has an error: lowering may find errors in the other parts.
+        // Keep the criterion even if one of its parts has an error: lowering may find errors in the other parts.
         match open.field {
             Slot::Given(field) => Some(Criterion::Field { field, operator, values }),
             _ => None,
@@ -301,8 +303,8 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn missing(&mut self, open: &OpenCriterion<'a>, key: &str) {
-        // An unknown key was reported already; it may be this key, misspelt. A repeated key was reported, too; its first value may
-        // have been `null`.
+        // Report nothing after an unknown key: it has been reported, and may be this key, misspelt. Report nothing for a repeated
+        // key either: it has been reported, and its first value may have been `null`.
         let is_repeated = CRITERION_KEYS
             .iter()
             .zip(0..)

@@ -1,4 +1,4 @@
-//! The keys and values of a criterion read so far.
+//! Stores the keys and values of a criterion while the strict parser reads it.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ impl<T> Slot<T> {
 /// A criterion whose keys are being read.
 pub(super) struct OpenCriterion<'a> {
     pub(super) offset: usize,
-    /// True until a key is read.
+    /// True until the first key is read.
     pub(super) first: bool,
     pub(super) seen: Seen,
     pub(super) field: Slot<TextId>,
@@ -56,9 +56,9 @@ impl OpenCriterion<'_> {
 /// The keys seen in one object.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// A bit for each known key that was seen, by its index.
+    /// The set of known keys that were seen. Bit `i` stands for the known key with index `i`.
     pub(super) known: u8,
-    /// A bit for each known key that was seen more than once.
+    /// The set of known keys that were seen more than once, with the same bits.
     pub(super) repeated: u8,
     /// The first ten unknown keys.
     pub(super) others: Vec<String>,

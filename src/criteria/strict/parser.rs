@@ -1,4 +1,4 @@
-//! Walks the text of a body, reports errors, and builds a tree of the criteria without errors.
+//! Walks the JSON text of a body, reports errors, and builds a tree of the criteria without errors.
 
 use super::super::advice::Fields;
 use super::super::ast::{Body, Criterion, Text};
@@ -14,7 +14,7 @@ use crate::operator::{Grammar, Language, Syntax};
 /// Parses a body. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
 /// The errors include the first ten in document order, but are not sorted, and their paths are empty. `fields` is used only for
-/// their suggestions. Takes linear time in the length of `text`.
+/// the suggestions in errors. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     grammar: Grammar,
@@ -33,7 +33,7 @@ pub(crate) fn parse<'a>(
         frames: Vec::new(),
         values: 0,
     };
-    // A syntax error ends the walk; it is reported after the errors found until then.
+    // A syntax error ends the walk. It is reported after the errors that were found before it.
     if let Err(error) = parser.body() {
         parser.report(*error);
     }
@@ -48,19 +48,19 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) body: Body<'a>,
     /// The errors found so far. [`report`](Self::report) removes errors that cannot be among the first ten.
     errors: Vec<Error>,
-    /// An offset with at least ten errors at or before it.
+    /// An offset: at least ten errors are at or before it. `usize::MAX` until the list of errors is first shortened.
     cutoff: usize,
-    /// The number of errors found so far, including removed errors.
+    /// The count of errors found so far, including removed errors.
     faults: usize,
     frames: Vec<Frame<'a>>,
-    /// The number of values that were read so far, in all criteria.
+    /// The count of values that have been read so far, in all criteria.
     values: usize,
 }
 
 enum Frame<'a> {
-    /// An array of criteria: the body's, or the `children` of the criterion below it on the stack.
+    /// An array of criteria: the array of the body, or the `children` of the criterion below it on the stack.
     Array {
-        /// The number of criteria in the array that were started.
+        /// The count of criteria in the array whose start has been read.
         count: usize,
     },
     /// A criterion whose keys are being read.
@@ -73,8 +73,8 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
         self.faults = self.faults.saturating_add(1);
         self.errors.push(error);
-        // An error of a whole criterion is found at its end but has the offset of its start. So the first ten errors in document
-        // order are not the first ten found.
+        // An error of a whole criterion is found at the end of the criterion, but has the offset of its start. So the first ten
+        // errors that are found are not always the first ten errors in document order.
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
@@ -114,7 +114,7 @@ impl<'a> Parser<'a, '_> {
         Language::new(Syntax::Json, self.grammar)
     }
 
-    /// Returns the index of `key` in `known`. Reports an unknown or repeated key, skips its value, and returns `None`.
+    /// Returns the index of `key` in `known`. If the key is unknown or repeated, reports it, skips its value, and returns `None`.
     fn known_key(&mut self, seen: &mut Seen, key: &str, at: usize, known: &[&str]) -> Result<Option<usize>> {
         if let Some(number) = known.iter().position(|name| *name == key) {
             let bit = 1_u8.checked_shl(u32::try_from(number).unwrap_or(7)).unwrap_or(0);
@@ -127,7 +127,7 @@ impl<'a> Parser<'a, '_> {
         } else if seen.others.iter().any(|other| other == key) {
             self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
         } else if seen.others.len() < REPORTED_ERRORS {
-            // After the tenth unknown key of an object, no further one can be among the first ten errors.
+            // After the tenth unknown key of an object, no further unknown key of it can be among the first ten errors.
             seen.others.push(key.to_owned());
             // Errors after the tenth are not shown, so do not spend time on their suggestions.
             if at > self.cutoff {
@@ -151,7 +151,7 @@ impl<'a> Parser<'a, '_> {
         self.reader.skip_value()
     }
 
-    /// Reads a string. Reports a value of another type or a string that is too long, and returns `None`.
+    /// Reads a string. If the value has another type or the string is too long, reports it and returns `None`.
     fn text(&mut self, expected: &str) -> Result<Option<Text<'a>>> {
         let kind = self.reader.peek()?;
         let offset = self.reader.offset();
@@ -195,7 +195,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Returns true if `count` exceeds `limit`. Reports the first item beyond the limit only.
+    /// Returns true if `count` exceeds `limit`. Reports only the first item beyond the limit.
     fn over(&mut self, kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> bool {
         if let Some(error) = over_limit(kind, count, limit, offset, what) {
             self.report(error);
@@ -203,7 +203,7 @@ impl<'a> Parser<'a, '_> {
         count > limit
     }
 
-    /// Reads the body's array of criteria with all nested criteria.
+    /// Reads the array of criteria of the body, with all nested criteria.
     fn criteria(&mut self) -> Result<()> {
         match self.reader.peek()? {
             JsonType::Null => return self.reader.null(),
@@ -230,7 +230,7 @@ impl<'a> Parser<'a, '_> {
         self.frames.push(Frame::Array { count: 0 });
     }
 
-    /// Reads the start of the next criterion of an array. At the end of the array, returns the number of its criteria.
+    /// Reads the start of the next criterion of an array. At the end of the array, returns the count of its criteria.
     fn array_step(&mut self) -> Result<Option<usize>> {
         let Some(Frame::Array { count }) = self.frames.last_mut() else { return Ok(None) };
         let before = *count;
@@ -267,7 +267,7 @@ impl<'a> Parser<'a, '_> {
         self.body.nodes.push(Criterion::Broken);
     }
 
-    /// Reads the next key of a criterion with its value, or the end of the criterion.
+    /// Reads the next key of a criterion with its value, or reads the end of the criterion.
     fn criterion_step(&mut self) -> Result<Option<usize>> {
         let Some(Frame::Criterion(mut open)) = self.frames.pop() else { return Ok(None) };
         let Some((key, at)) = self.reader.next_key(std::mem::take(&mut open.first))? else {
@@ -350,7 +350,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Appends the criterion of the keys that were read, or reports its errors and appends a broken criterion.
+    /// Builds a criterion from the keys that were read, and appends it. If the keys have errors, reports them and appends a broken
+    /// criterion.
     fn finish(&mut self, open: OpenCriterion<'a>) {
         let count = self.body.nodes.len().saturating_add(1);
         let over =

@@ -1,4 +1,4 @@
-//! Parses one criterion: a field, an operator and its values.
+//! Parses one criterion of the text syntax: a field, an operator and its values.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -60,7 +60,7 @@ impl<'a> Parser<'a, '_> {
             }
             Reading::Operator(operator, operator_offset) => {
                 let values = match operator.arity() {
-                    // A single value needs no parentheses.
+                    // A single value of an extended operator needs no parentheses.
                     Arity::OneOrMore if operator.is_extended() && self.lexer.next != Token::Open => {
                         self.operand(Some(operator))?
                     }
@@ -100,8 +100,8 @@ impl<'a> Parser<'a, '_> {
         self.holds.is_some_and(Holds::is_timestamp) && self.body.texts(values).iter().any(is_span)
     }
 
-    /// Adds the criteria that mean a value within each of these spans: `at all (2025-12-01, 2025-12-02)` is `=` for each of them, joined by
-    /// `and`.
+    /// Adds criteria that require a value within each of these spans: one `=` for each span, joined by `and`. An example of the
+    /// text is `at all (2025-12-01, 2025-12-02)`.
     fn each_span(&mut self, field: TextId, operator_offset: usize, values: Range<usize>, offset: usize) {
         let count = values.len();
         let mut node = 0;
@@ -117,7 +117,8 @@ impl<'a> Parser<'a, '_> {
         self.terms.push(node);
     }
 
-    /// Reads the next token, a word or string; `None` if it is too long, which is reported.
+    /// Reads the next token. Returns `None` if it is neither a word nor a string, or if it is too long. Reports a text that is too
+    /// long.
     pub(super) fn text(&mut self) -> Result<Option<Text<'a>>> {
         let (token, offset) = self.lexer.bump()?;
         let text = match token {

@@ -1,4 +1,6 @@
-//! Error recovery for habits from other languages: recognises them, suggests what to write instead, and reads on after them.
+//! Recovers from values in the style of other tools, such as `field:value`, `10,000` and typographic quotes.
+//!
+//! Each function recognises one such style, reports it with a suggestion, and continues to read after it.
 
 use super::super::advice::{Habit, Holds};
 use super::super::ast::{Criterion, Text};
@@ -15,7 +17,8 @@ use crate::value::{Number, Timestamp, is_moment, is_reserved_word};
 /// Typographic quotation marks, which word processors insert instead of straight quotation marks.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
 
-/// Returns true if a phrase contains, after its first word, a clause that follows a condition in SQL, such as `order by`.
+/// Returns true if a phrase contains a clause such as `order by`, which follows a condition in SQL. Skips the first word of the
+/// phrase.
 fn has_clause(phrase: &str) -> bool {
     let words: Vec<String> = phrase.split_whitespace().skip(1).map(str::to_ascii_lowercase).collect();
     words.windows(2).any(|pair| match pair {
@@ -43,18 +46,19 @@ pub(super) fn begins_criterion(lexer: &Lexer<'_>) -> bool {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Returns the field of `field:value`, a syntax of search boxes; `None` if the word is itself a field or does not begin with one.
+    /// Returns the field of a word of the form `field:value`, which people type in search boxes. Returns `None` if the whole word
+    /// is the name of a field, or if no name of a field is before the colon.
     pub(super) fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
         let (name, _) = word.split_once(':')?;
         ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
     }
 
-    /// Returns a value after a colon as the text syntax writes it; `None` if it is probably not meant to be compared with `=`.
+    /// Returns a value after a colon, spelled as in the text syntax. Returns `None` if the author probably did not mean `=`.
     pub(super) fn value_after_colon(&self, value: &str) -> Option<String> {
         let is_number = self.holds.is_some_and(Holds::is_number);
         let is_other = Habit::find(value).is_some_and(|habit| habit.connective().is_none())
             || self.unsupported_after_colon(value).is_some()
-            // A minute is a range.
+            // A whole minute is a range, so `=` is not equivalent.
             || Timestamp::respell(value).is_some() && !is_moment(value)
             || is_number && Number::parse(value).is_none() && Number::respell(value).is_none()
             || !ends_value(&self.lexer.next) || self.lexer.next == Token::Comma;
@@ -62,12 +66,12 @@ impl<'a> Parser<'a, '_> {
         (!is_other).then(|| if is_bare { value.to_owned() } else { format!("\"{value}\"") })
     }
 
-    /// Returns the test that a value after a colon means, if it stands for no value, like `null`.
+    /// Returns the test for absence if the value after a colon is a word for a missing value, such as `null`.
     pub(super) fn absence_after_colon(&self, value: &str) -> Option<&'static str> {
         (is_no_value(value) && ends_value(&self.lexer.next)).then(|| presence_words(false))
     }
 
-    /// Returns the unsupported test that a value after a colon means, if it means one.
+    /// Returns the unsupported test that a value after a colon expresses, if it expresses such a test.
     pub(super) fn unsupported_after_colon(&self, value: &str) -> Option<Unsupported> {
         let is_cut = matches!(self.lexer.next, Token::Other('*' | '?' | '%'));
         let is_time =
@@ -77,7 +81,7 @@ impl<'a> Parser<'a, '_> {
             .or(is_time.then_some(Unsupported::RelativeTime))
     }
 
-    /// Reports `field:value`, which starts at the next token, and skips it. `expected` is the expected text in the message.
+    /// Reports `field:value`, which starts at the next token, and skips it. `expected` is the part of the message after "expected".
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
         let offset = self.lexer.start;
         let after_colon = offset.saturating_add(name.len()).saturating_add(1);
@@ -159,7 +163,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Returns true if the comma that is next belongs to a number, as in `10,000`. Reports and skips such a number.
+    /// Returns true if the next token, a comma, belongs to a number such as `10,000`. Reports and skips such a number.
     pub(super) fn is_number_with_marks(&mut self) -> Result<bool> {
         let is_number = self.holds.is_some_and(Holds::is_number);
         let Some(value) = self.last_word.clone().filter(|value| is_number && value.end == self.lexer.start)
@@ -188,11 +192,12 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Returns true if more words follow a bare value, as in a timestamp without quotes. Reports and skips them.
+    /// Returns true if more words follow an unquoted value, as in a timestamp without quotes. Reports the value with these words,
+    /// and skips the words.
     pub(super) fn is_phrase(&mut self, first: &Text<'a>) -> Result<bool> {
         let mut end = None;
         let mut ahead = self.lexer.clone();
-        // True if one of the words is or may be an operator or connective of another language.
+        // True if one of the words may be an operator or a connective of another language.
         let mut has_keyword = Habit::find(&first.text).is_some();
         while matches!(ahead.next, Token::Word(word) if !is_reserved_word(word)) {
             let after = ahead.at;
@@ -235,7 +240,7 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Reports a value in typographic quotes and skips it. `mark`, the next token, is its first quote.
+    /// Reports a value in typographic quotes and skips it. `mark` is the opening quote, which is the next token.
     pub(super) fn curly(&mut self, mark: char) -> Result<Option<Text<'a>>> {
         let offset = self.lexer.start;
         let rest = self.lexer.text.get(self.lexer.at..).unwrap_or_default();

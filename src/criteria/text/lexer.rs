@@ -1,4 +1,4 @@
-//! The tokens of the text syntax.
+//! Splits a filter text into tokens: words, strings, symbols and punctuation.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ pub(super) enum Token<'a> {
     Open,
     Close,
     Comma,
-    /// A run of the characters of symbolic operators; it need not be an operator.
+    /// A run of characters that occur in operators such as `>=`. The run is not always a known operator.
     Symbol(&'a str),
     Word(&'a str),
     Quoted(Cow<'a, str>),
@@ -35,7 +35,7 @@ impl Token<'_> {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
-    /// Returns the operator that this word spells; `None` for a symbol.
+    /// Returns the operator that this word spells. Returns `None` for any other word or token.
     pub(super) fn word_operator(&self) -> Option<Operator> {
         match self {
             Self::Word(word) => Operator::find_word(word),

@@ -1,4 +1,4 @@
-//! The text syntax that people type instead of JSON.
+//! Parses the text syntax of filters, which people type instead of JSON.
 //!
 //! ```text
 //! filter     = "true" | "false" | ids [ "or" expression ] | expression
@@ -8,7 +8,7 @@
 //! term       = "not" term | "(" expression ")" | field test
 //! test       = ( compare | "on" ) value | choose list | "is" ( "present" | "absent" ) | search ( value | list )
 //! compare    = "=" | "<>" | ">" | ">=" | "<" | "<="
-//! choose     = "in" | "contains" | "$contains" | "all" | "$all"   ("contains" for fields with many values only)
+//! choose     = "in" | "contains" | "$contains" | "all" | "$all"   ("contains" for multi-valued fields only)
 //! search     = "starts with" | "includes" | "matches"           ("matches" for one value)
 //! list       = "(" value *( "," value ) ")"
 //! field, value = word | string
@@ -17,15 +17,16 @@
 //! A *word* is a run of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the
 //! escapes of JSON, or single quotes; a single quote inside it is written twice. The words `and`,
 //! `or`, `in`, `all`, `not`, `true`, `false` and `ids`, in any letter case, need quotes as names or
-//! values; only the values `true` and `false` need none. White space separates words and has no other
-//! meaning.
+//! values. The values `true` and `false` are an exception. White space separates words and has no
+//! other meaning.
 //!
-//! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and `today`,
-//! and days and `now` with a shift, such as `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<` before it, `>=` from its
-//! start on, `<=` before its end and `>` from its end on. Only timestamp fields have `on`.
+//! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and
+//! `today`. A shift may follow a day or `now`, as in `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<`
+//! before it, `>=` from its start on, `<=` before its end and `>` from its end on. Only timestamp fields accept `on`.
 //!
-//! The operands of the outermost `and` become the body's list of criteria; any other expression becomes
-//! a list of one. Parentheses may nest as deeply as criteria; redundant parentheses count, too.
+//! The operands of the outermost `and` become the list of criteria of the body. Any other expression
+//! becomes a list with one criterion. Parentheses may nest as deeply as criteria. Redundant parentheses
+//! count, too.
 
 mod criterion;
 mod habits;

@@ -1,4 +1,4 @@
-//! Reads ahead over the values after a habit, for a suggestion.
+//! Reads ahead over the values after an operator of another language, so that a suggestion can contain them.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ pub(super) struct Operands<'a> {
     /// `None` for a single value.
     pub(super) join: Option<Join>,
     pub(super) has_parentheses: bool,
-    /// True if nothing follows that may belong to the values, as `Lee` does in `Ann Lee`.
+    /// True if the token after the values cannot belong to them. False for the value `Ann` in `Ann Lee`.
     pub(super) is_whole: bool,
     /// The lexer after the values.
     pub(super) rest: Lexer<'a>,
@@ -40,7 +40,7 @@ pub(super) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Reads the values that begin at the next token; `None` if something else is there.
+    /// Reads the values that begin at the next token. Returns `None` if no value begins there, or if the list is not valid.
     pub(super) fn read(lexer: &Lexer<'a>) -> Option<Self> {
         let mut rest = lexer.clone();
         let has_parentheses = rest.next == Token::Open;
@@ -88,7 +88,7 @@ impl<'a> Operands<'a> {
         Some(operands)
     }
 
-    /// Returns the unsupported test that one of the values means, if there is one.
+    /// Returns the unsupported test that one of the values expresses, if there is such a value.
     pub(super) fn unsupported(&self) -> Option<Unsupported> {
         self.values.iter().find_map(|value| meant_by_value(&value.value, value.is_bare))
     }
@@ -103,10 +103,10 @@ impl<'a> Operands<'a> {
         self.values.iter().map(|value| value.written).collect::<Vec<_>>().join(separator)
     }
 
-    /// Returns the operator and values to write after `field`; `None` if no criterion means the same.
+    /// Returns the operator and values to write after `field`. Returns `None` if no criterion is equivalent.
     ///
-    /// If one operator is not enough, the text continues with further criteria on the field. Advice for a negation needs a `not` before
-    /// the text.
+    /// If one criterion is not enough, the text continues with further criteria on the field. If the advice is a negation, the
+    /// caller adds `not` before the field.
     pub(super) fn after_field(&self, advice: Advice, field: &str, is_list: bool) -> Option<String> {
         let is_or = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::Or)));
         let is_and = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::And)));
@@ -135,7 +135,8 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range; a day or minute is replaced by its first or last instant.
+    /// Returns the two criteria of a range. Replaces a day or minute by its first instant, or, as the upper bound, by the first
+    /// instant after it.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
         if is_moment(&least.value) && is_moment(&greatest.value) {
@@ -161,8 +162,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Reads ahead over a time with a shift, such as `now - 7d`, which begins at the next token. Returns the offset after it, and the lexer
-/// there.
+/// Reads ahead over a time with a shift, such as `now - 7d`, which begins at the next token. Returns the offset after the time,
+/// and the lexer at that offset.
 pub(super) fn shifted<'a>(lexer: &Lexer<'a>) -> Option<(usize, Lexer<'a>)> {
     if !matches!(lexer.next, Token::Word(word) if is_shiftable(word)) {
         return None;
@@ -184,7 +185,7 @@ pub(super) fn shifted<'a>(lexer: &Lexer<'a>) -> Option<(usize, Lexer<'a>)> {
     Some((stop, ahead))
 }
 
-/// Reads one value; `None` if the next token is something else.
+/// Reads one value. Returns `None` if the next token is not a value.
 fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
     if let Some((stop, after)) = shifted(lexer) {
         let written = lexer.text.get(lexer.start..stop)?;
@@ -200,7 +201,7 @@ fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
         _ => return None,
     };
     lexer.bump().ok()?;
-    // A word before a parenthesis is a function, or a keyword such as `any`, not a value.
+    // A word before an opening parenthesis is a function or a keyword such as `any`, not a value.
     (!is_bare || lexer.next != Token::Open).then_some(Operand { written, value, is_bare })
 }
 

@@ -1,4 +1,5 @@
-//! Parses the operator of a criterion, and recognises habits of other languages instead of one.
+//! Parses the operator of a criterion. Also recognises operators of other query languages there, to suggest the equivalent
+//! operator.
 
 use super::super::advice::{Advice, Holds, WITHOUT_A_VALUE, for_several, is_quantifier, meant_by_time};
 use super::super::unsupported::is_no_value;
@@ -12,7 +13,7 @@ use crate::operator::{Language, Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
-    /// Reads an operator. Reports and skips anything else. `field` is the field as written.
+    /// Reads an operator. Reports and skips an operator of another language. `field` is the field as written.
     pub(super) fn operator(&mut self, field: &'a str, field_start: usize) -> Result<Reading> {
         let offset = self.lexer.start;
         if let Some(reading) = self.two_words()? {
@@ -20,7 +21,7 @@ impl<'a> Parser<'a, '_> {
         }
         let own = match &self.lexer.next {
             Token::Symbol(symbol) => Operator::find_word(symbol),
-            // Only timestamps have days.
+            // Only timestamp fields accept `on`.
             token if token.is_word("on") && self.holds.is_some_and(Holds::is_timestamp) => {
                 Some(Operator::Equal)
             }
@@ -56,7 +57,7 @@ impl<'a> Parser<'a, '_> {
                 self.skip()?;
                 Ok(Reading::Unknown)
             }
-            // An unknown word may mean anything, and so may the text after it: parsing ends here.
+            // The parser cannot know what an unknown word and the text after it mean, so it stops here.
             Token::Word(word) if self.lexer.next.connective().is_none() => {
                 Err(Error::new(ErrorKind::UnknownOperator, offset, quote(word), operators(self.holds)))
             }
@@ -68,7 +69,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads an operator of two words, if one is next: `is present`, `is absent` or `starts with`.
+    /// Reads an operator of two words, if it is next: `is present`, `is absent` or `starts with`.
     fn two_words(&mut self) -> Result<Option<Reading>> {
         let offset = self.lexer.start;
         let is_first = |first: &str| self.lexer.next.is_word(first);
@@ -90,10 +91,10 @@ impl<'a> Parser<'a, '_> {
         Ok(Some(reading))
     }
 
-    /// Returns the habit that begins with one of our operators, such as `= not` or `contains any`. In `before`, the operator is the
-    /// next token.
+    /// Returns the phrase of another language that begins with a valid operator, such as `= not` or `contains any`. The operator is
+    /// the next token of `before`.
     ///
-    /// Returns `None` if the text is valid as it is.
+    /// Returns `None` if the operator stands by itself.
     fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         let may_be_value = match &self.lexer.next {
             Token::Word(word) if matches!(before.next, Token::Symbol(_)) => {
@@ -115,7 +116,7 @@ impl<'a> Parser<'a, '_> {
         }))
     }
 
-    /// Returns the advice for a habit before these values. `operands` is `None` if no values can be read.
+    /// Returns the advice for an operator of another language before these values. `operands` is `None` if no values can be read.
     fn advice(&self, phrase: &Phrase<'a>, operands: Option<&Operands<'a>>) -> Advice {
         let Some(operands) = operands else {
             // Values that cannot be read count as one value.
@@ -141,7 +142,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports the habit that begins at the next token, and skips it.
+    /// Reports the operator of another language that begins at the next token, and skips it.
     fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
         if let Advice::Operator(operator) = phrase.habit.advice(self.holds, 1, Language::Text)
@@ -159,7 +160,7 @@ impl<'a> Parser<'a, '_> {
             }
             _ => {}
         }
-        // In `tags has vip and checked`, the last word may be a criterion.
+        // In `tags has vip and checked`, the last word may be the field of a new criterion.
         let has_field = operands.as_ref().is_some_and(|operands| {
             let is_field = |value: &Operand<'_>| value.is_bare && (self.fields)(&value.value).is_some();
             operands.join != Some(Join::Comma) && operands.values.iter().skip(1).any(is_field)
@@ -242,7 +243,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports and skips the `:value` of `field :value`, if it is the next token. Returns true if it was.
+    /// Reports and skips the next token if it is the `:value` of `field :value`. Returns true if it was.
     fn colon_before_value(&mut self) -> Result<bool> {
         let Token::Word(word) = self.lexer.next else { return Ok(false) };
         let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };

@@ -22,8 +22,9 @@ pub(crate) enum Parsed<'a> {
 
 /// Parses a text. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
 ///
-/// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has none.
-/// `fields` is used for the suggestions in errors, and for the times of timestamp fields. Takes linear time in the length of `text`.
+/// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has no
+/// paths. `fields` is used for the suggestions in errors, and to recognise timestamp fields, which have values such as `now -
+/// 7d`. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     clock: Clock,
@@ -59,9 +60,9 @@ type NodeId = usize;
 /// An open parenthesis.
 struct Group {
     offset: usize,
-    /// The offsets of the `not` before it, innermost last.
+    /// The offsets of the words `not` before the parenthesis. The innermost `not` is last.
     nots: SmallVec<[usize; 1]>,
-    /// The index in `terms` of its first finished term.
+    /// The index in `terms` of the first finished term in the parentheses.
     terms: usize,
     /// The index in `alternatives` of the first finished alternative in the parentheses.
     alternatives: usize,
@@ -74,7 +75,7 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) holds: Option<Holds>,
     /// True if a `not` is directly before the current criterion.
     pub(super) is_negated: bool,
-    /// The range in the text of the last value read, if it was a word.
+    /// The byte range of the last value in the text. `None` if that value was not a word.
     pub(super) last_word: Option<Range<usize>>,
     pub(super) limits: &'l Limits,
     pub(super) body: Body<'a>,
@@ -83,18 +84,19 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) errors: Vec<Error>,
     /// The open parentheses around the next token, innermost last.
     open: Vec<Group>,
-    /// For each group, innermost last: the terms, joined by `and`, of its current alternative.
+    /// The terms of the current alternative of each group, to be joined by `and`. The terms of the innermost group are last.
     pub(super) terms: Vec<NodeId>,
-    /// The finished alternatives, joined by `or`, of all groups, innermost last.
+    /// The finished alternatives of each group, to be joined by `or`. The alternatives of the innermost group are last.
     alternatives: Vec<NodeId>,
-    /// The number of values that were read so far, in all criteria.
+    /// The count of values that have been read so far, in all criteria.
     pub(super) values: usize,
 }
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
         self.errors.push(error);
-        // A criterion beyond a limit is found after its children, but its offset is before theirs. So errors are not found in order.
+        // A criterion beyond a limit is found after its children, but its offset is before their offsets. So errors are not found
+        // in the order of the text.
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
@@ -191,7 +193,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reads opening parentheses and one criterion, each of them after any number of `not`.
+    /// Reads opening parentheses, if there are any, and then one criterion. The word `not` may stand before each parenthesis and
+    /// before the criterion, also repeatedly.
     fn term(&mut self) -> Result<()> {
         loop {
             if self.field_after_not()? {
@@ -225,7 +228,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads any number of `not`, and returns their offsets. Reports each `!`, and reads it like `not`.
+    /// Reads the words `not` before a criterion, and returns their offsets. Reports each `!`, and then treats it as `not`.
     fn nots(&mut self) -> Result<SmallVec<[usize; 1]>> {
         let mut nots = SmallVec::new();
         loop {
@@ -237,14 +240,14 @@ impl<'a> Parser<'a, '_> {
             } else {
                 return Ok(nots);
             }
-            // More of them could not be criteria.
+            // More negations would exceed the limit of depth in any case.
             if nots.len() <= self.limits.depth {
                 nots.push(start);
             }
         }
     }
 
-    /// Negates the last term once for each of these offsets, the last one first.
+    /// Negates the last term once for each of these offsets. The last offset becomes the innermost negation.
     fn negate(&mut self, nots: &[usize]) {
         for offset in nots.iter().rev() {
             if self.terms.pop().is_some() {
@@ -279,7 +282,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Joins `nodes`, which are the last nodes of the body, by a connective. A single node stays unchanged.
+    /// Joins `nodes` by a connective. Their subtrees must be the last subtrees of the body. A single node stays unchanged.
     fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
         match nodes.as_slice() {
             [only] => *only,
@@ -299,7 +302,7 @@ impl<'a> Parser<'a, '_> {
         count.saturating_sub(1)
     }
 
-    /// Returns true if `count` exceeds `limit`. Reports the first item beyond the limit only.
+    /// Returns true if `count` exceeds `limit`. Reports only the first item beyond the limit.
     pub(super) fn over(
         &mut self,
         kind: ErrorKind,
@@ -314,7 +317,7 @@ impl<'a> Parser<'a, '_> {
         count > limit
     }
 
-    /// Reads the connective between two criteria; `None` at the end of the text.
+    /// Reads the connective between two criteria. Returns `None` at the end of the text.
     fn connective(&mut self) -> Result<Option<Connective>> {
         if let Some(connective) = self.lexer.next.connective() {
             self.skip()?;
@@ -365,14 +368,16 @@ impl<'a> Parser<'a, '_> {
         Err(error)
     }
 
-    /// Reports criteria that are nested too deep although the parentheses are not: `and` inside `or` nests without parentheses.
+    /// Reports criteria that are nested too deep even if the parentheses are not: an `and` inside an `or` adds a level without
+    /// parentheses.
     fn check_depth(&mut self) {
         let limit = self.limits.depth;
         if self.body.criteria.is_none() {
             return;
         }
         let mut too_deep = Vec::new();
-        // In reverse order, a parent comes before its children. For each open parent: the number of children still to come.
+        // The loop runs in reverse order, so it reaches a parent before its children. `open` has, for each open parent, the count
+        // of children that the loop has not reached yet.
         let mut open: Vec<usize> = Vec::new();
         for (id, node) in self.body.nodes.iter().enumerate().rev() {
             while open.pop_if(|children| *children == 0).is_some() {}

@@ -1,4 +1,4 @@
-//! The spellings of operators in other languages, as runs of tokens.
+//! Finds an operator of another language in a filter text, even if it has several tokens, such as `is not null`.
 
 use super::super::advice::{Habit, Holds};
 use super::lexer::{Lexer, Result, Token};
@@ -10,37 +10,37 @@ pub(super) enum Reading {
     Operator(Operator, usize),
     /// `is present` or `is absent`, and its offset.
     Presence(bool, usize),
-    /// Something else, which was reported and skipped. A value may follow.
+    /// A text that is not a valid operator. It was reported and skipped. A value may follow.
     Unknown,
-    /// Something else, which was reported and skipped together with its values.
+    /// A text that is not a valid operator. It was reported, and skipped together with its values.
     Whole,
 }
 
-/// Returns the part of a message that lists the operators for a field; all operators for an unknown field.
+/// Returns the part of a message that lists the operators for a field. Lists all operators for an unknown field.
 pub(super) fn operators(holds: Option<Holds>) -> String {
     let listed = Operator::listed(Language::Text, holds.map(|holds| holds.class));
     format!("one of {}", listed.join(", "))
 }
 
-/// A habit found in a text: one or more tokens.
+/// An operator of another language in a text: one or more tokens.
 #[derive(Clone)]
 pub(super) struct Phrase<'a> {
     pub(super) habit: Habit,
-    /// The offset of its first token.
+    /// The offset of the first token of the phrase.
     pub(super) start: usize,
-    /// The offset after its last token.
+    /// The offset after the last token of the phrase.
     pub(super) stop: usize,
-    /// The number of its tokens.
+    /// The count of tokens.
     pub(super) tokens: usize,
-    /// The lexer with the last token of the phrase next.
+    /// The lexer whose next token is the last token of the phrase.
     pub(super) last: Lexer<'a>,
     /// The lexer after the phrase.
     pub(super) rest: Lexer<'a>,
 }
 
-/// Finds the longest habit that begins at the next token.
+/// Finds the longest operator of another language that begins at the next token.
 pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
-    /// The number of tokens of `is not greater than or equal to`.
+    /// The maximum count of tokens in a phrase. `is not greater than or equal to` has seven.
     const MOST_TOKENS: usize = 7;
     let start = lexer.start;
     let mut longest = None;
@@ -51,12 +51,12 @@ pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         }
         ahead.extend_contraction();
         let (last, stop) = (ahead.clone(), ahead.at);
-        // An incomplete token after the phrase is reported when it is parsed.
+        // An incomplete token after the phrase is reported when the parser reaches it.
         if ahead.bump().is_err() {
             break;
         }
         let written = lexer.text.get(start..stop).unwrap_or_default();
-        // Spellings are compared without spaces, so `in x or` would be `in xor`.
+        // Spellings are compared without spaces. Without this test, `in x or` would be found as `in xor`.
         let is_cut = tokens > 1 && last.next.connective().is_some();
         if !is_cut && let Some(habit) = Habit::find(written) {
             longest = Some(Phrase { habit, start, stop, tokens, last, rest: ahead.clone() });

@@ -1,4 +1,4 @@
-//! The place of a cursor in a text: what was written before it, and what can follow.
+//! Finds what the syntax allows at a cursor in a filter text. Completions are based on it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::lexer::{Lexer, Token};
 use crate::operator::{Arity, Complex, Operator};
 use crate::value::{is_bare_char, is_shift};
 
-/// The place of a cursor in a text.
+/// The place of a cursor in a filter text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The bytes of the text that a completion replaces: the word at the cursor.
@@ -17,18 +17,19 @@ pub(crate) struct Place {
     pub(crate) expected: Expected,
 }
 
-/// The parts of the syntax that can stand at a place.
+/// The part of the syntax that can stand at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// A criterion. `is_first` is true at the start of the text.
     Criterion { is_first: bool },
     /// The operator of a field.
     Operator { field: String },
-    /// A value of a field. `may_open` is true if a list in parentheses can stand there instead, and `must_open` if nothing else can.
+    /// A value of a field. `may_open` is true if a list in parentheses is allowed instead. `must_open` is true if only such a list
+    /// is allowed.
     Value { field: String, may_open: bool, must_open: bool },
     /// A comma or the end of a list.
     ListEnd,
-    /// A connective, or the end of a group if one is open.
+    /// A connective. `is_open` is true if a closing parenthesis is allowed, too.
     Connective { is_open: bool },
     /// Unknown, because of an error before the cursor.
     Nothing,
@@ -37,7 +38,7 @@ pub(crate) enum Expected {
 /// The part of a criterion that comes next.
 enum State {
     Criterion,
-    /// The words of an operator, in lower case, and the offset of the first one.
+    /// The words of an operator that have been read, in lower case, and the offset of the first word.
     Operator {
         words: String,
         start: usize,
@@ -51,7 +52,8 @@ enum State {
     Nothing,
 }
 
-/// Finds the place of the cursor at the byte `cursor` of a text. A cursor within a character is moved before it.
+/// Finds the place of the cursor at the byte offset `cursor` of a text. A cursor inside a character moves to the start of that
+/// character.
 pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
     let most = cursor.min(text.len());
     let cursor = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -77,7 +79,7 @@ pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
         is_read = lexer.bump().is_ok();
     }
     if !is_read {
-        // A string without its end. White space before it is not part of it.
+        // The text ends inside a string. White space before the string is not part of it.
         let start =
             before.len().saturating_sub(before.get(lexer.at..).unwrap_or_default().trim_start().len());
         quoted =
@@ -114,7 +116,7 @@ pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
     Place { range: start..end, written, expected: reader.expected() }
 }
 
-/// Reads complete tokens and keeps what can follow them.
+/// A reader of complete tokens, which keeps track of the syntax that can follow them.
 struct Reader<'l> {
     fields: Fields<'l>,
     state: State,
@@ -189,7 +191,7 @@ impl Reader<'_> {
         State::Operator { words: String::new(), start }
     }
 
-    /// Returns the state after the words of an operator.
+    /// Returns the state after these words of an operator.
     fn after_words(&self, words: String, start: usize) -> State {
         if matches!(words.as_str(), "is present" | "is absent") {
             return State::Connective;
@@ -218,7 +220,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns true for a part of a shift after a time, such as `-` or `7d` in `now - 7d`.
+/// Returns true for a token of the shift after a time, such as `-` or `7d` in `now - 7d`.
 fn is_shifted(token: &Token<'_>) -> bool {
     match token {
         Token::Word("+" | "-") => true,

@@ -1,5 +1,5 @@
-//! Suggestions for tests of presence and for searches inside strings in the syntax of other languages, such as `is null`, `like "%x%"`
-//! and `= x*`.
+//! Suggests criteria for tests of presence and searches inside strings that are written as in other languages, such as `is null`,
+//! `like "%x%"` and `= x*`.
 
 use super::super::advice::Habit;
 use super::super::ast::Criterion;
@@ -32,14 +32,14 @@ struct Pattern<'a> {
     stop: usize,
 }
 
-/// Returns the test that a criterion means.
+/// Returns the spelling of a test of presence or absence in the text syntax.
 pub(super) fn presence_words(is_present: bool) -> &'static str {
     if is_present { "is present" } else { "is absent" }
 }
 
 /// Quotes a value if the syntax needs it.
 fn word(value: &str) -> String {
-    // A string always has a JSON form.
+    // Serialising a string cannot fail.
     if is_bare_word(value) { value.to_owned() } else { serde_json::to_string(value).unwrap_or_default() }
 }
 
@@ -123,7 +123,7 @@ impl<'a> Parser<'a, '_> {
         Ok(self.searched(search, phrase.start, operands.stop, rest, meant))
     }
 
-    /// Returns the operator and the written values of a search for any of these values.
+    /// Returns the equivalent operator of a search for any of these values, and its values as written in the text.
     fn search_of(&self, search: Search, operands: &Operands<'a>) -> Found {
         let mut common = None;
         let mut written = Vec::new();
@@ -147,7 +147,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports a search in the text from `start` to `stop`, with the operator and the values that it means, and skips it.
+    /// Reports the search between the offsets `start` and `stop`, and skips it. Suggests the operator and the values of `meant`.
     fn searched(
         &mut self,
         search: TextSearch<'a>,
@@ -175,7 +175,7 @@ impl<'a> Parser<'a, '_> {
         Reading::Whole
     }
 
-    /// Reports and skips a value with wildcards after `=` or `<>`, if it is the next token of `lexer`. Returns true if it was.
+    /// Reports and skips a value with wildcards after `=` or `<>`, if such a value is next in `lexer`. Returns true if it was.
     pub(super) fn wildcards(
         &mut self,
         operator: Operator,
@@ -190,7 +190,7 @@ impl<'a> Parser<'a, '_> {
             return false;
         }
         let Some(Pattern { text, rest, stop }) = pattern(lexer) else { return false };
-        // `= /x/` is a comparison with this string, but `== /x/` is none of the syntax.
+        // `= /x/` is valid and compares with the string `/x/`. `== /x/` is not valid, so `/x/` is probably a regular expression.
         if !text.contains(is_wildcard) && operator_is_own {
             return false;
         }
@@ -211,8 +211,8 @@ impl<'a> Parser<'a, '_> {
         true
     }
 
-    /// Returns the criterion that `field:pattern` means, with the lexer and the offset after it, or the test that it would need. `start` is the
-    /// offset after the colon.
+    /// Returns the criterion that is equivalent to `field:pattern`, or the unsupported test, with the lexer and the offset after
+    /// the pattern. `start` is the offset after the colon. Returns `None` if no pattern is there.
     pub(super) fn pattern_after_colon(&self, name: &str, start: usize) -> Option<AfterColon<'a>> {
         let mut lexer = self.lexer.clone();
         lexer.at = start;
@@ -238,10 +238,11 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Reports and skips a test that is written before its field, such as `exists(name)`, `_exists_:name` or `startsWith(name, x)`.
-    /// Returns true if there was one. `written` is the next token.
+    /// Returns true if the next token, `written`, begins such a test.
     ///
     /// # Errors
-    /// Returns the error of a function that has no equivalent. A word that is a field is not a function.
+    /// Returns an error if the text has a test or a function, such as `f(name)`, that has no equivalent criterion. A word that is
+    /// the name of a field is never taken for a function.
     pub(super) fn test_before_field(&mut self, written: &'a str) -> Result<bool> {
         if (self.fields)(written).is_some() {
             return Ok(false);
@@ -284,8 +285,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads `(field)`, `field` or `(field, value)` after a test, and returns the criterion that means the same, with the offset and the lexer
-    /// after it.
+    /// Reads `(field)`, `field` or `(field, value)` after a test. Returns the equivalent criterion, and the offset and the lexer
+    /// after the text that was read.
     fn call(&self, habit: Habit, mut ahead: Lexer<'a>) -> Option<(String, usize, Lexer<'a>)> {
         let is_open = ahead.next == Token::Open;
         if is_open {
@@ -315,7 +316,7 @@ impl<'a> Parser<'a, '_> {
         ends_value(&ahead.next).then_some((meant, stop, ahead))
     }
 
-    /// Reports the text from `start` to `stop`, which stands for a criterion.
+    /// Reports the text between the offsets `start` and `stop`, suggests the criterion `meant`, and adds a broken criterion.
     fn before_field(&mut self, start: usize, stop: usize, meant: &str) {
         let written = self.lexer.text.get(start..stop).unwrap_or_default();
         let error = Error::new(ErrorKind::Syntax, start, quote(written), "a field before its test");
@@ -324,7 +325,7 @@ impl<'a> Parser<'a, '_> {
         self.terms.push(node);
     }
 
-    /// Reports and skips `not field` or `!field`, which has no operator, if it is next. Returns true if it was.
+    /// Reports and skips `not field` or `!field` without an operator, if it is next in the text. Returns true if it was.
     pub(super) fn field_after_not(&mut self) -> Result<bool> {
         if !self.lexer.next.is_word("not") && self.lexer.next != Token::Symbol("!") {
             return Ok(false);
@@ -355,7 +356,8 @@ impl<'a> Parser<'a, '_> {
         if !matches!(ahead.next, Token::End | Token::Close) && ahead.next.connective().is_none() {
             return Ok(false);
         }
-        // A boolean field by itself is a test that it is true, and another field a test that it has a value.
+        // A boolean field without an operator probably means that its value is true. Any other field probably means that it has a
+        // value.
         let meant = if holds.is_boolean() {
             format!("{field} {} true", Operator::NotEqual.spelled(Syntax::Text))
         } else {
@@ -372,7 +374,7 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Reports `!` before a criterion, which is the next token, and skips it.
+    /// Reports the next token, a `!` before a criterion, and skips it.
     pub(super) fn exclamation(&mut self) -> Result<()> {
         let start = self.lexer.start;
         let after_mark = self.lexer.at;
@@ -390,7 +392,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reports a habit that means a test without an equivalent, and skips its values.
+    /// Reports an operator of another language that has no equivalent, and skips its values.
     pub(super) fn unsupported(
         &mut self,
         phrase: &Phrase<'a>,
@@ -408,7 +410,7 @@ impl<'a> Parser<'a, '_> {
         self.after_unsupported(unsupported, operands)
     }
 
-    /// Skips the values after a habit that means an unsupported test, which was reported.
+    /// Skips the values after an unsupported test, which has been reported.
     fn after_unsupported(
         &mut self,
         unsupported: Unsupported,
@@ -438,12 +440,12 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// The operator and the written values of a search, or the test that it would need.
+/// The equivalent operator of a search and its values as written in the text, or the unsupported test.
 type Found = std::result::Result<(Operator, String), Unsupported>;
 
 /// A value with wildcards after a colon.
 pub(super) struct AfterColon<'a> {
-    /// The criterion that means the same, or the test that it would need.
+    /// The equivalent criterion, or the unsupported test.
     pub(super) meant: std::result::Result<String, Unsupported>,
     /// The lexer after the value.
     pub(super) rest: Lexer<'a>,

@@ -178,7 +178,7 @@ fn an_error_for_an_empty_text_shows_an_example() {
     }
 }
 
-/// The operators for fields of a type.
+/// The operators that messages list for a string field. The next constants are for a timestamp field and an unknown field.
 const OF_STRING: &str =
     "`=`, `<>`, `in`, `all`, `is present`, `is absent`, `starts with`, `includes`, `matches`";
 const OF_TIMESTAMP: &str = "`=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`, `is present`, `is absent`";
@@ -223,7 +223,7 @@ fn an_operator_of_another_language_is_recognised() {
         errors_with(&Limits::default(), "createdAt => \"2024-01-01 00:00:00\""),
         [error(10, "=>", OF_TIMESTAMP, "`>=`")]
     );
-    // The operators of an unknown field are not known.
+    // For an unknown field, the message lists all operators.
     assert_eq!(
         errors_with(&Limits::default(), "nme == x"),
         [
@@ -403,7 +403,7 @@ fn invalid_values_are_named() {
     );
 }
 
-/// The expected text of a timestamp field.
+/// The part of a message that lists the valid values of a timestamp field.
 const TIMES: &str =
     "a time such as `\"2025-12-01 10:00:00\"`, `2025-12-01T10:00:00Z`, `2025-12-01`, `today` or `now - 7d`";
 

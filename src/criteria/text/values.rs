@@ -1,4 +1,4 @@
-//! Parses the values of a criterion: one value, or a list in parentheses.
+//! Parses the values of a criterion in the text syntax: one value, or a list in parentheses.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -70,7 +70,7 @@ impl<'a> Parser<'a, '_> {
     ) -> Result<bool> {
         if self.lexer.next != Token::Open {
             let error = self.unexpected(&format!("`(` behind `{word}`"));
-            // On a list, `contains` tests for a value. On a string, it means a search inside the string.
+            // On a multi-valued field, `contains` tests for a value. On a single string, it means a search inside the string.
             let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
             let is_list = self.holds.is_some_and(|holds| holds.is_list);
             let Some(operands) = Operands::read(&self.lexer) else { return Err(error) };
@@ -158,8 +158,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the unsupported test for the wildcard that is the next token: a test for absence if the wildcard is the whole value,
-    /// otherwise a search inside a string.
+    /// Returns the unsupported test that the next token, a wildcard, expresses. If the wildcard is the whole value, this is a
+    /// test for absence, otherwise a search inside a string.
     pub(super) fn unsupported_wildcard(&self) -> Unsupported {
         let mut ahead = self.lexer.clone();
         let is_alone = ahead.bump().is_err() || ends_value(&ahead.next);

@@ -13,7 +13,7 @@ use crate::rows::clear_tail;
 use crate::stop::Pace;
 use crate::value::{Number, OrdinalRange, Value};
 
-/// A generator of pseudo-random numbers, the same in each run.
+/// A generator of pseudo-random numbers, which returns the same numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// Returns the number that is the string of a row.
+/// Returns the number from which the string of a row is made.
 fn code(row: usize) -> usize {
     row * 7919 % 50
 }
@@ -88,7 +88,8 @@ impl Sets {
         Some((AccessPath::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
-    /// Returns the access path of a random range of numbers, and the range. Returns `None` if no row or every row with a number is in it.
+    /// Returns the access path of a random range of numbers, and the range. Returns `None` if no row or every row with a number
+    /// is in it.
     fn sorted(&self, random: &mut Random) -> Option<(AccessPath<'_>, Range<usize>)> {
         let (ColumnData::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else {
             return None;
@@ -140,7 +141,7 @@ fn member<'s>(
             having(&|row| span.contains(&row))
         }
         4 => {
-            // Few rows that were tested one by one: a bitmap that the set owns.
+            // A bitmap that the set owns, as after testing a few rows one by one.
             let mut bits = vec![0; rows.div_ceil(LANES)];
             if random.below(3) > 0 {
                 bits[0] = random.below(1 << 31) | random.below(1 << 31) << 33;

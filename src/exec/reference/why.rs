@@ -1,4 +1,4 @@
-//! Explanation of why a document is selected or not: the truth of each criterion as written.
+//! Explains why a document is selected or not: evaluates each criterion as written.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub struct Why {
     pub id: String,
     /// True if the filter selects the document. This is the truth of the first criterion.
     pub selected: bool,
-    /// Every criterion in the order of the body, each before its children. The first criterion is the whole filter.
+    /// Every criterion, in the order of the body. A criterion comes before its children. The first criterion is the whole filter.
     pub criteria: Vec<Criterion>,
     /// The values of the document in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
@@ -36,8 +36,8 @@ pub struct Why {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Criterion {
-    /// The path of the criterion in the body, such as `criteria[0].children[2]`. Empty for `ids` and `criteria` together, and if the filter
-    /// was not compiled from a body.
+    /// The path of the criterion in the body, such as `criteria[0].children[2]`. Empty for the criterion that joins `ids` and
+    /// `criteria`, and if the filter was not compiled from a body.
     pub path: String,
     /// The number of enclosing criteria.
     pub depth: usize,
@@ -59,9 +59,9 @@ pub enum Test {
         /// True if the test selects every document.
         constant: bool,
     },
-    /// A connective of the criteria that follow in [`Why::criteria`] with a depth one greater.
+    /// An operator on its child criteria. The children follow in [`Why::criteria`], and their depth is greater by one.
     Branch {
-        /// The connective: `$and` or `$or`.
+        /// The operator: `$and`, `$or` or `$not`.
         op: &'static str,
     },
     /// A comparison with the value set of a field.
@@ -70,7 +70,7 @@ pub enum Test {
         field: String,
         /// The operator.
         op: &'static str,
-        /// The values that the set is compared with.
+        /// The operands that the value set is compared with.
         values: Vec<String>,
     },
 }
@@ -135,7 +135,8 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
             None => continue,
         };
         let holds = truths.get(node).copied().unwrap_or(false);
-        // Only the join of `ids` and `criteria` is an `$or` at the root. No single criterion of a body selects every case.
+        // An `$or` at the root always joins `ids` and `criteria`. No single criterion of a body is a constant that selects every
+        // case.
         let is_nowhere = match test {
             Test::Branch { op } => depth == 0 && op == Connective::Or.name(),
             Test::Constant { constant } => constant,
@@ -253,7 +254,7 @@ fn shown(values: &[&String], all: usize) -> String {
             Some((end, _)) => Cow::Owned(format!("{}…", value.get(..end).unwrap_or_default())),
             None => Cow::Borrowed(value.as_str()),
         };
-        // A string always has a JSON form.
+        // Serialising a string cannot fail.
         serde_json::to_string(&text).unwrap_or_default()
     };
     let shown: Vec<String> = values.iter().take(SHOWN).map(|value| clip(value)).collect();

@@ -1,4 +1,4 @@
-//! Tests of times in texts: days, relative times, RFC 3339, and how they are printed.
+//! Tests of times in filter texts: days, relative times and RFC 3339. Also tests the printed forms of times.
 
 use chrono::FixedOffset;
 
@@ -72,7 +72,7 @@ fn relative_times_and_days_refer_to_the_clock() {
     ] {
         let filter = at_offset(text);
         assert_eq!(filter, in_utc(meant), "{text}");
-        // The text is read again for this, without the builder.
+        // This call parses the text again, without the builder.
         let written = filter.unoptimized();
         for minute in 0..4000_i64 {
             let ms = Timestamp::parse("2025-12-01 12:00:00").unwrap().as_millis() + minute * 60_000;
@@ -106,7 +106,7 @@ fn every_evaluator_and_printer_agrees_on_days() {
         ("born = 1970-01-01", "ab"),
         ("seen = 2025-12-02T00:00:00Z/2025-12-02T10:00:00.001Z", "b"),
     ];
-    // `d` has no value on the second day, but one before and one after it; `f` has none at all.
+    // `d` has a value before and a value after the second day, but no value on that day. `f` has no value.
     let documents = [
         r#"{"id":"a","seen":["2025-12-01 00:00:00"],"born":"1250"}"#,
         r#"{"id":"b","seen":["2025-12-02 10:00:00"],"born":"1251"}"#,
@@ -176,7 +176,7 @@ fn a_time_that_cannot_be_read_is_an_error_with_its_reason() {
             Some(meant),
             "{text}"
         );
-        // Without a present, the suggestion would be an error.
+        // Without a current time, the suggested text would be an error, so there is no suggestion.
         let errors = Filter::compile_text(&catalog(), text).unwrap_err();
         assert_eq!(errors.as_slice()[0].suggestion, None, "{text}");
     }
@@ -194,7 +194,7 @@ fn bodies_take_only_the_form_of_the_interface() {
             assert_eq!(errors.as_slice()[0].kind, ErrorKind::BadTimestamp, "{body}");
         }
     }
-    // The forms that printed bodies need are for extended catalogues, and spans have no `$all`.
+    // Only extended catalogues accept the forms that printed bodies may contain, and `$all` accepts no spans.
     for (value, op, is_extended) in [
         ("2025-12-01T10:00:00.250Z", ">=", true),
         ("2025-12-01T00:00:00Z/2025-12-02T00:00:00Z", "=", true),

@@ -1,4 +1,4 @@
-//! Warnings on the criteria of one branch on one field: contradictions, tautologies and superfluous criteria.
+//! Warns about several criteria on one field in one branch: contradictions, tautologies and superfluous criteria.
 
 use super::super::optimize::{decides, implies, test};
 use super::super::tree::{Leaf, Node, NodeId, Test, Written};
@@ -7,10 +7,11 @@ use crate::catalog::Catalog;
 use crate::error::quote;
 use crate::operator::Connective;
 
-/// The largest number of criteria on one field in one branch that are compared pairwise, which takes quadratic time.
+/// The maximum count of criteria on one field in one branch for a pairwise comparison, which takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// Finds contradictions, tautologies and superfluous criteria among the children of a branch. Compares only children on one field.
+/// Finds contradictions, tautologies and superfluous criteria among the children of a branch. Compares only children on the same
+/// field.
 pub(super) fn branch(
     connective: Connective,
     children: &[NodeId],

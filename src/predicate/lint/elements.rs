@@ -1,7 +1,7 @@
-//! Warnings on criteria that are joined by `$and`, but that two different elements of one array can satisfy.
+//! Warns about criteria that are joined by `$and` although two different elements of one array can satisfy them.
 //!
 //! `checklist.name = identity and checklist.checked = true` also selects a case with a checked item `address` and an unchecked
-//! item `identity`: each criterion is tested on all elements separately.
+//! item `identity`. The reason is that each criterion is tested on all elements separately.
 
 use smallvec::SmallVec;
 
@@ -10,10 +10,10 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::operator::{Complex, Connective, Operator, Side};
 
-/// The maximum number of uses that are remembered for one node.
+/// The maximum count of uses that are kept for one node.
 const MOST_FIELDS: usize = 64;
 
-/// A use of a field within an array by a criterion.
+/// A use of a field within an array by one or more criteria.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Use {
     field: FieldId,
@@ -40,10 +40,10 @@ impl Bound {
     }
 }
 
-/// Warns of every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
+/// Warns about every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
 ///
 /// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a criterion
-/// beside the disjunction are.
+/// beside the disjunction are joined by `$and`.
 pub(super) fn separate(tree: &Written<'_>, catalog: &Catalog, warn: &mut impl FnMut(NodeId, String)) {
     let mut uses: Vec<SmallVec<[Use; 2]>> = Vec::with_capacity(tree.nodes().len());
     for (id, node) in tree.nodes().iter().enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn separate(tree: &Written<'_>, catalog: &Catalog, warn: &mut impl Fn
     }
 }
 
-/// Returns true if two different elements of one array can satisfy the two criteria, and the author probably meant one element.
+/// Returns true if two different elements of one array can satisfy the two criteria, but the author probably meant one element.
 fn may_be_apart(one: &Use, other: &Use, catalog: &Catalog) -> bool {
     if one.field == other.field {
         return matches!(

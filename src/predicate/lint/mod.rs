@@ -1,4 +1,4 @@
-//! Warnings: parts of a filter that are valid, but that its author may not have meant.
+//! Collects the warnings on a filter: parts of it that are valid, but that the author may not have meant.
 
 mod branch;
 mod elements;
@@ -16,11 +16,11 @@ use crate::error::{nearest, quote, quote_all};
 use crate::operator::{Complex, Language, Pattern};
 use crate::value::{Number, Operand, Value};
 
-/// The largest number of warnings of one filter.
+/// The maximum count of warnings on one filter.
 pub(crate) const MOST_WARNINGS: usize = 100;
 
-/// Returns the warnings of a tree as written, in document order. `normal` is its normal form, `rounded` its rounded numbers, `language`
-/// the language that it was written in.
+/// Returns the warnings on a tree as written, in document order. `normal` is its normal form, `rounded` contains its rounded
+/// numbers, and `language` is the language of the request.
 pub(crate) fn lint(
     written: &Written<'_>,
     normal: &Tree<Leaf>,
@@ -100,7 +100,7 @@ pub(crate) fn lint(
     found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
 }
 
-/// Prints a number with the digits of the double: all digits of an integer below 10^30.
+/// Prints a number with the digits of the double. For an integer below 10^30, prints all digits.
 fn of_all_digits(number: Number) -> String {
     let number = number.get();
     let has_all = number.trunc().to_bits() == number.to_bits() && number.abs() < 1e30;

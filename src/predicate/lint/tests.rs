@@ -224,7 +224,7 @@ fn paths_are_those_of_the_body() {
             "AlwaysFalse criteria[1]: never true: `name` cannot have such a value",
         ]
     );
-    // A branch comes before its children.
+    // The warning on a branch comes before the warnings on its children.
     warns(
         "(name = a and name = b and status <> gone) or name = c",
         &[

@@ -1,4 +1,4 @@
-//! Warnings on strings in a form that few documents have, such as `" open"` or `null`.
+//! Warns about strings in an unusual form: with white space around them, not in Unicode form NFC, or words such as `null`.
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
@@ -7,12 +7,12 @@ use crate::catalog::Field;
 use crate::error::quote;
 use crate::value::Value;
 
-/// Words for an absent value in other languages, in lower case.
+/// Words for a missing value in other languages, in lower case.
 const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
 
-/// Returns the warning on a value with blanks around it, in another form of Unicode than NFC, or that looks like an absent value.
+/// Returns the warning on a string that has white space around it, is not in Unicode form NFC, or looks like a missing value.
 ///
-/// `presence` is the test for absent values in the language of the filter, if it has one.
+/// `presence` is the test for missing values in the language of the filter, if the language has such a test.
 pub(super) fn unusual(
     field: &Field,
     value: &Value<'_>,

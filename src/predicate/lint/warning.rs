@@ -1,4 +1,4 @@
-//! Warnings and their kinds.
+//! Defines the type of the warnings on a filter, and their kinds.
 
 use std::fmt;
 
@@ -14,25 +14,25 @@ pub enum WarningKind {
     AlwaysTrue,
     /// A criterion, or the whole filter, that is true for no document.
     AlwaysFalse,
-    /// A criterion that changes nothing, given the other criteria of its branch.
+    /// A criterion that does not change the result, because of the other criteria of its branch.
     Subsumed,
     /// A number that a double cannot represent. The filter uses the nearest double.
     RoundedNumber,
     /// Criteria joined by `$and` that two different elements of one array can satisfy.
     SeparateElements,
-    /// A string such as `null`, or an empty one. It does not test for absence.
+    /// A string such as `null`, or an empty string. Such a value does not test for absence.
     NotAbsence,
-    /// A string with blanks at the start or the end.
+    /// A string with white space at the start or the end.
     BlanksAround,
     /// A string that is not in the composed form of Unicode (NFC).
     NotComposed,
-    /// A value that no document has, while documents have it in a similar form; see [`Engine::hints`](crate::Engine::hints).
+    /// A value that no document has, although documents have a similar value; see [`Engine::hints`](crate::Engine::hints).
     #[cfg_attr(feature = "serde", serde(rename = "stored_otherwise"))]
     SimilarValue,
     /// A field in which no document has a value; see [`Engine::hints`](crate::Engine::hints).
     NoValues,
-    /// A member of stored documents that is not a field, but that looks like a field in the filter. It is not searched; see
-    /// `Store::unknown_members` (feature `store`).
+    /// A member of stored documents that is not a field, but whose name is similar to a field in the filter. Searches ignore this
+    /// member; see `Store::unknown_members` (feature `store`).
     UnknownMember,
 }
 
@@ -41,11 +41,11 @@ pub enum WarningKind {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Warning {
-    /// The kind.
+    /// The kind of warning.
     pub kind: WarningKind,
     /// The path of the part in the body, such as `criteria[0].values[1]`; empty for the whole body.
     pub path: String,
-    /// The description.
+    /// The text of the warning, for people.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The smart constructor of normal forms, with hash-consing: equal nodes are stored once.
+//! Builds nodes in normal form (a *smart constructor*), and stores equal nodes only once (*hash-consing*).
 
 use smallvec::SmallVec;
 
@@ -18,13 +18,13 @@ use crate::operator::{Connective, Operator};
 pub(in crate::predicate) struct Builder<'c> {
     catalog: &'c Catalog,
     pub(super) nodes: Vec<(Rank, Node<Leaf>)>,
-    /// The hash table of the nodes; `None` up to [`FEW_NODES`].
+    /// The hash table of the nodes. `None` while there are at most [`FEW_NODES`] nodes.
     numbers: Option<Numbers>,
 }
 
-/// The number of nodes up to which a linear search replaces the hash table, and sorting needs no allocation.
+/// The maximum count of nodes for which a linear search replaces the hash table, and sorting needs no allocation.
 ///
-/// Most comparisons of the search end at the rank.
+/// Most comparisons of the linear search compare only the ranks of two nodes.
 pub(super) const FEW_NODES: usize = 24;
 
 /// A list of node ids. Most lists are short.
@@ -36,8 +36,9 @@ impl<'c> Builder<'c> {
         Self { catalog, nodes: Vec::with_capacity(likely), numbers: None }
     }
 
-    /// Adds a node, unless an equal one exists. Returns the id of the node or of the equal one.
-    // The node is first pushed and then searched for, because moving it costs as much as the search.
+    /// Adds a node, unless an equal node exists. Returns the id of the new node or of the equal node.
+    // Pushes the node before the search for an equal node, so that the node is built in its place in the list. Otherwise the node
+    // would be moved there after the search, and the move costs as much as the search.
     #[inline(always)]
     pub(super) fn intern(&mut self, node: Node<Leaf>) -> NodeId {
         let rank = self.rank(&node);
@@ -45,7 +46,7 @@ impl<'c> Builder<'c> {
         self.number_of_last()
     }
 
-    /// Returns the id of the last node. If an equal node exists, removes the last one and returns the id of the equal one.
+    /// Returns the id of the last node. If an equal node exists, removes the last node and returns the id of the equal node.
     #[inline(never)]
     fn number_of_last(&mut self) -> NodeId {
         let Some(((rank, node), before)) = self.nodes.split_last() else { return 0 };
@@ -78,7 +79,8 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Adds the nodes of a tree, or of its negation by De Morgan's laws, and brings them into normal form. Returns the id of the root.
+    /// Adds the nodes of a tree, or of its negation by De Morgan's laws, and brings them into normal form. Returns the id of the
+    /// root.
     pub(super) fn tree(&mut self, tree: &Tree<Leaf>, is_negated: bool) -> NodeId {
         let mut made: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
         for node in tree.nodes() {
@@ -127,7 +129,8 @@ impl<'c> Builder<'c> {
 
     /// Adds a branch and brings it into normal form. The children must be ids of this builder.
     ///
-    /// Applies the rules in the order of the module docs of `optimize`. The result can be a branch, one of the children, or a constant:
+    /// Applies the rules in the order of the module docs of `optimize`. The result can be a branch, one of the children, or a
+    /// constant:
     ///
     /// ```text
     /// And [status: Any {a, b}, status: None {a}]      becomes  status: Any {b}
@@ -147,8 +150,8 @@ impl<'c> Builder<'c> {
                 Some((_, Node::Constant(value))) if *value == neutral => {}
                 Some((_, Node::Constant(_))) => return id,
                 Some((rank, Node::Leaf(_))) => leaves.push((*rank, id)),
-                // Flattening one level is enough: a normal form has no conjunction directly in a conjunction. Its
-                // children are not constants either.
+                // Flattening one level is enough: a branch in normal form has no child with the same connective, and no
+                // constant as a child.
                 Some((_, Node::Branch(inner, grandchildren))) if *inner == connective => {
                     for id in grandchildren {
                         match self.nodes.get(*id) {
@@ -183,9 +186,9 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Sorts the leaves by field and merges the leaves of each field. Returns false if they decide the branch.
+    /// Sorts the leaves by field and merges the leaves of each field. Returns false if the leaves of a field decide the branch.
     ///
-    /// A leaf that is the only one of its field needs no merging.
+    /// The only leaf of a field needs no merging.
     fn merge_leaves(
         &mut self,
         connective: Connective,

@@ -1,4 +1,4 @@
-//! The rules *absorb* and *factor*, which simplify branches in a branch.
+//! Applies the rules *absorb* and *factor*, which simplify the branches inside a branch.
 
 use super::super::tree::{Children, Leaf, Node, NodeId};
 use super::builder::{Builder, Nodes};
@@ -6,15 +6,16 @@ use super::merge::implies;
 use super::numbers::Rank;
 use crate::operator::Connective;
 
-/// The largest number of branches in a branch that are compared pairwise, which takes quadratic time.
+/// The maximum count of branches inside a branch for a pairwise comparison, which takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// The largest number of sibling leaves with a pattern of strings that a leaf in a branch is compared with. Comparing two patterns takes
+/// The maximum count of sibling leaves with a string pattern that a leaf in a branch is compared with. Comparing two patterns takes
 /// much longer than comparing two lists.
 const PATTERNS: usize = 16;
 
 impl Builder<'_> {
-    /// Drops branches that a sibling makes superfluous. The sibling is a leaf, or a branch with a part of the children.
+    /// Drops branches that a sibling makes superfluous. The sibling is a leaf, or a branch with only some of the children of the
+    /// dropped branch.
     ///
     /// ```text
     /// a and (a or b)                    becomes  a
@@ -42,9 +43,9 @@ impl Builder<'_> {
                     patterns = patterns.saturating_add(usize::from(outer.set().is_pattern()));
                     match connective {
                         _ if patterns > PATTERNS => false,
-                        // If the sibling is true, an alternative of the branch is true, and so is the branch.
+                        // If the sibling is true, an alternative of the branch is true, so the branch is true.
                         Connective::And => implies(outer, inner),
-                        // If the branch is true, its child is true, and so is the sibling.
+                        // If the branch is true, its child is true, so the sibling is true.
                         Connective::Or => implies(inner, outer),
                     }
                 })

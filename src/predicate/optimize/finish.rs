@@ -1,16 +1,18 @@
-//! The last step: removes unused nodes and brings all other nodes into a canonical order.
+//! The last step of the optimiser: removes unused nodes and brings all other nodes into a canonical order.
 
 use super::super::tree::{Leaf, Node, NodeId, Tree};
 use super::builder::{Builder, FEW_NODES};
 
 impl Builder<'_> {
-    /// Returns the tree below `root`. The order of its nodes depends only on their structure, so equal normal forms are equal trees.
+    /// Returns the tree below `root`. The order of its nodes depends only on their structure, so equal normal forms are equal
+    /// trees.
     pub(in crate::predicate) fn finish(mut self, root: NodeId) -> Tree<Leaf> {
         if !matches!(self.node(root), Some(Node::Branch(..))) {
             let node = self.nodes.into_iter().nth(root).map_or(Node::Constant(false), |(_, node)| node);
             return Tree::from_nodes([node]);
         }
-        // For each node: 1 if it is the root or below it, 0 otherwise. Later its id in the finished tree.
+        // At first, 1 for the root and each node below it, and 0 for all other nodes. Later, the id of each node in the finished
+        // tree.
         let (mut few, mut many) = ([0; FEW_NODES], Vec::new());
         let places = room(&mut few, &mut many, self.nodes.len());
         if let Some(place) = places.get_mut(root) {
@@ -37,7 +39,7 @@ impl Builder<'_> {
             }
         }
         let order = order.get_mut(from..).unwrap_or_default();
-        // Sort by height, leaves first, and within a height by field or connective. Both are in the rank.
+        // Sort by height, so that leaves come first, and within a height by field or connective. The rank contains all of these.
         order.sort_by_key(|(rank, _)| *rank);
         let mut out = Vec::with_capacity(order.len());
         for alike in order.chunk_by_mut(|(a, _), (b, _)| a == b) {

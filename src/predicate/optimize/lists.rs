@@ -1,4 +1,5 @@
-//! The rule *merge* for tests with lists of values or ranges, and what it shares with [`patterns`](super::patterns).
+//! Applies the rule *merge* to tests whose sets are lists of values or ranges. Also has the types and functions that it shares
+//! with [`patterns`](super::patterns).
 
 use smallvec::{SmallVec, smallvec};
 
@@ -11,17 +12,17 @@ use crate::predicate::tree::Test;
 pub(super) enum Merged {
     /// The tests decide the branch: the conjunction is false, or the disjunction is true.
     Decided,
-    /// The equivalent tests. None if the tests do not affect the branch.
+    /// The equivalent tests. Empty if the tests do not affect the branch.
     Tests(Tests),
 }
 
-/// A list of tests on one field. Most lists have one.
+/// A list of tests on one field. Most lists have one test.
 pub(super) type Tests = SmallVec<[Test; 1]>;
 
-/// The largest number of tests with one quantifier on one many-valued field that are compared pairwise.
+/// The maximum count of tests with the same quantifier on one multi-valued field for a pairwise comparison.
 const PAIRWISE: usize = 16;
 
-/// Merges tests of lists alone.
+/// Merges tests whose sets are all lists.
 pub(super) fn merge_lists(connective: Connective, many: bool, lists: Sorted) -> Merged {
     match (connective, many) {
         (Connective::And, false) => all_of_single(lists),
@@ -42,7 +43,7 @@ impl Merged {
     }
 }
 
-/// The sets of tests, by quantifier. Patterns are apart from the sets that are lists.
+/// The sets of tests, grouped by quantifier. Patterns and lists are in separate groups.
 #[derive(Default)]
 pub(super) struct Sorted {
     pub(super) any: Vec<Set>,
@@ -69,7 +70,7 @@ impl Sorted {
         sorted
     }
 
-    /// Returns the lists, and apart from them the tests that only [`patterns`] merges.
+    /// Returns two parts: the lists, and the sets that only [`patterns`] can merge.
     pub(super) fn split(self) -> (Self, Self) {
         let Self { any, none, all, not_all, any_patterns, none_patterns } = self;
         let lists = Self { any, none, all, ..Self::default() };
@@ -82,7 +83,7 @@ impl Sorted {
 }
 
 pub(super) fn intersection(mut sets: Vec<Set>) -> Option<Set> {
-    // Small sets first: otherwise each of many bounds would copy the same long list of values.
+    // Intersect small sets first. Otherwise each of many bounds would copy the same long list of values.
     sets.sort_by_key(Set::len);
     sets.into_iter().reduce(|all, set| all.intersect(&set))
 }
@@ -115,13 +116,13 @@ pub(super) fn is_point(set: &Set) -> bool {
     set.len() == 1 && set.are_points()
 }
 
-/// Merges a conjunction on a many-valued field: V has all required points, no forbidden point, and a member of each `Any` set.
+/// Merges a conjunction on a multi-valued field: V has all required points, no forbidden point, and a member of each `Any` set.
 fn all_of_many(Sorted { any, none, all, .. }: Sorted) -> Merged {
     let forbidden = Set::union(none, false);
     let mut required = all;
     let mut alternatives = Vec::new();
     for set in any {
-        // Subtract from points only. Criteria on a many-valued field cannot express a range without some points.
+        // Subtract the forbidden set from points only: criteria on a multi-valued field cannot express a range without some points.
         let set = match &forbidden {
             Some(forbidden) if set.are_points() => set.minus(forbidden),
             Some(forbidden) if set.is_within(forbidden) => return Merged::Decided,
@@ -157,7 +158,8 @@ fn all_of_many(Sorted { any, none, all, .. }: Sorted) -> Merged {
     Merged::Tests(tests)
 }
 
-/// Merges a disjunction on a many-valued field: V has a member of an `Any` set, all of an `All` set, or none of a `None` set.
+/// Merges a disjunction on a multi-valued field: V has a member of an `Any` set, all members of an `All` set, or no member of a
+/// `None` set.
 fn any_of_many(Sorted { any, mut none, mut all, .. }: Sorted) -> Merged {
     let any = Set::union(any, false);
     if let Some(any) = &any {
@@ -180,7 +182,8 @@ fn any_of_many(Sorted { any, mut none, mut all, .. }: Sorted) -> Merged {
 
 /// Drops each set that another set makes superfluous. The sets must be different.
 ///
-/// Two sets can make each other superfluous if they have the same members in different ranges. The shorter one then stays.
+/// Two sets can make each other superfluous if they have the same members in different ranges. The set with fewer ranges then
+/// stays.
 pub(super) fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
     if sets.len() > PAIRWISE {
         return;

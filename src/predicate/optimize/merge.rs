@@ -1,15 +1,16 @@
-//! The rule *merge*: combines the tests of one branch on one field.
+//! Applies the rule *merge*: combines all tests on one field in one branch.
 //!
 //! ```text
 //! single-valued field, and        Any {a, b}, None {a}       becomes  Any {b}
 //! single-valued field, or         Any [1, 5], Any [3, 9]     becomes  Any [1, 9]
 //! single-valued field, and        Any {a}, Any {b}           becomes  false
-//! many-valued field, and          Any {a}, Any {b}           becomes  All {a, b}
-//! many-valued field, or           Any {a}, Any {b}           becomes  Any {a, b}
-//! many-valued field, or           Any (1, max], Any (5, max] becomes  Any (1, max]
+//! multi-valued field, and         Any {a}, Any {b}           becomes  All {a, b}
+//! multi-valued field, or          Any {a}, Any {b}           becomes  Any {a, b}
+//! multi-valued field, or          Any (1, max], Any (5, max] becomes  Any (1, max]
 //! ```
 //!
-//! Tests with lists alone are in [`lists`](super::lists), those with patterns of strings or with `NotAll` in [`patterns`].
+//! If the sets of all tests are lists, [`lists`](super::lists) merges the tests. If a test has a string pattern or is `NotAll`,
+//! [`patterns`] merges the tests.
 
 use super::lists::{Merged, Sorted, merge_lists};
 use super::patterns;
@@ -47,7 +48,7 @@ pub(in crate::predicate) fn decides(connective: Connective, many: bool, tests: &
     matches!(merge(connective, many, tests), Merged::Decided)
 }
 
-/// Returns true if `premise` implies `conclusion` for every V. May return false although it does.
+/// Returns true if `premise` implies `conclusion` for every V. May return false even if the implication holds.
 pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
     match (premise, conclusion) {
         (Test::Any(a), Test::Any(b)) | (Test::NotAll(a), Test::NotAll(b)) => a.is_within(b),

@@ -1,14 +1,14 @@
 //! The optimiser: builds the normal form of a predicate.
 //!
-//! The normal form has the same result for every case as the criteria as written, and is larger by a constant factor at most.
-//! It is built from the leaves to the root by one smart constructor, [`Builder::make`]. Its rules, in this order, are:
+//! For every case, the normal form has the same result as the criteria as written. It is larger than these criteria by a constant
+//! factor at most. One function, [`Builder::make`], builds it from the leaves to the root. It applies these rules in this order:
 //!
-//! 1. **flatten**: a conjunction in a conjunction becomes one; constants are dropped or decide the branch;
-//! 2. **merge**: the tests on one field become one set or range, which finds contradictions and tautologies;
-//! 3. **absorb**: `a and (a or b)` becomes `a`, also if the first `a` only implies the second;
-//! 4. **factor**: `(a and b) or (a and c)` becomes `a and (b or c)`.
+//! 1. **flatten**: a conjunction inside a conjunction becomes a part of the outer conjunction; constants are dropped or decide
+//! the branch; 2. **merge**: the tests on one field become one set or range, which finds contradictions and tautologies; 3.
+//! **absorb**: `a and (a or b)` becomes `a`, even if the first `a` only implies the second `a`; 4. **factor**: `(a and b) or (a
+//! and c)` becomes `a and (b or c)`.
 //!
-//! Negations are pushed down to the tests by De Morgan's laws before the first rule, so that a normal form has none.
+//! Before the first rule, De Morgan's laws push negations down to the tests, so a normal form has no negation.
 //!
 //! Each rule also applies with `and` and `or` exchanged. No rule distributes one connective over the other, which could make the
 //! tree grow exponentially.
@@ -41,8 +41,8 @@ use super::tree::{Children, Leaf, Node, Tree, Written};
 use crate::catalog::Catalog;
 use crate::operator::{Complex, Connective};
 
-/// Joins trees by a connective, or negates the only one, and returns the normal form. Each tree must be in normal form; there must be at
-/// least one.
+/// Joins trees by a connective, or negates the only tree, and returns the normal form. There must be at least one tree, and each
+/// tree must be in normal form.
 pub(crate) fn joined<'t>(
     operator: Complex,
     trees: impl Iterator<Item = &'t Tree<Leaf>> + Clone,
@@ -59,12 +59,12 @@ pub(crate) fn joined<'t>(
     builder.finish(root)
 }
 
-/// Converts each comparison of a tree as written to its test and pushes negations down to the tests, without applying any other rule of
-/// the optimiser.
+/// Converts each comparison of a tree as written to its test, and pushes negations down to the tests. Applies no other rule of the
+/// optimiser.
 pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
     let needed = polarities(tree);
     let mut nodes: Vec<Node<Leaf>> = Vec::with_capacity(tree.nodes().len());
-    // For each node as written: the nodes of itself and of its negation.
+    // For each node as written: the id of its new node, and the id of the new node of its negation.
     let mut made: Vec<[usize; 2]> = Vec::with_capacity(tree.nodes().len());
     for (node, needed) in tree.nodes().iter().zip(needed) {
         let mut own = [0; 2];
@@ -99,13 +99,13 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
         }
         made.push(own);
     }
-    // The root of the written tree may be a negation, whose node is that of a child.
+    // If the root of the written tree is a negation, its new node is a node of its child. This node is not always the last node.
     let root = made.last().map_or(0, |[root, _]| *root);
     nodes.truncate(root.saturating_add(1));
     Tree::from_nodes(nodes)
 }
 
-/// Returns for each node of a tree as written whether its value is needed, and whether its negation is.
+/// Returns two flags for each node of a tree as written: true if its value is needed, and true if its negation is needed.
 pub(super) fn polarities(tree: &Written<'_>) -> Vec<[bool; 2]> {
     let mut needed = vec![[false; 2]; tree.nodes().len()];
     if let Some(root) = needed.last_mut() {

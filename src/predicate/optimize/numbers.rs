@@ -6,13 +6,13 @@ use hashbrown::HashTable;
 
 use super::super::tree::{Leaf, Node, NodeId};
 
-/// The first key of the order of nodes.
+/// The first sort key of nodes.
 ///
 /// The low sixteen bits are the field of a leaf or the connective of a branch. The bits above are the height, which is 0 for
 /// leaves and constants.
 pub(super) type Rank = u64;
 
-/// The hash table. It stores ids only; the nodes are in the builder.
+/// A hash table from nodes to ids. It stores only ids; the builder stores the nodes.
 pub(super) struct Numbers {
     table: HashTable<NodeId>,
     hasher: foldhash::quality::RandomState,
@@ -29,7 +29,8 @@ impl Numbers {
         Self { table, hasher }
     }
 
-    /// Returns the id of a node equal to this node. If there is none, inserts this node with the next id and returns `None`.
+    /// Returns the id of a node that is equal to `node`. If there is no equal node, inserts `node` with the next id and returns
+    /// `None`.
     pub(super) fn find_or_insert(
         &mut self,
         nodes: &[(Rank, Node<Leaf>)],
@@ -45,7 +46,7 @@ impl Numbers {
     }
 }
 
-/// Hashes the node with an id. It must hash the node itself, as `find_or_insert` does, not the `Option`.
+/// Hashes the node with this id. Hashes the node and not an `Option` of it, so that the hash is the same as in `find_or_insert`.
 fn hash_of(nodes: &[(Rank, Node<Leaf>)], hasher: &foldhash::quality::RandomState, id: NodeId) -> u64 {
     nodes.get(id).map_or(0, |(_, node)| hasher.hash_one(node))
 }

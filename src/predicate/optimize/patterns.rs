@@ -1,7 +1,7 @@
-//! The rule *merge* for tests with patterns of strings or with `NotAll`.
+//! Applies the rule *merge* to tests with string patterns or `NotAll`, and to the tests with lists beside them.
 //!
-//! A list and a pattern are combined exactly, since each value of the list either matches or not. Two patterns are combined if one
-//! pattern describes the result, and otherwise stay two tests.
+//! A list and a pattern are combined exactly, because each value of the list either matches the pattern or does not. Two patterns
+//! are combined if one pattern expresses the result. Otherwise they stay two tests.
 //!
 //! ```text
 //! single-valued field, and     Any Prefixes {Ga}, Any {Garcia, Lopez}     becomes  Any {Garcia}
@@ -17,23 +17,23 @@ use crate::predicate::set::Set;
 use crate::predicate::text_pattern::{Matcher, TextPattern};
 use crate::predicate::tree::Test;
 
-/// The largest number of patterns of one kind that are compared pairwise.
+/// The maximum count of patterns for a pairwise comparison.
 const PAIRWISE: usize = 16;
 
-/// The largest effort for which patterns are combined with lists and with each other, in bytes that are searched. It takes a few
+/// The maximum effort, in searched bytes, for which patterns are combined with lists and with each other. This effort takes a few
 /// milliseconds.
 const MOST_EFFORT: usize = 1 << 22;
 
-/// The effort of one search besides that for the bytes of the text, in bytes.
+/// The fixed effort of one search, in bytes. The bytes of the searched text are added to it.
 const SEARCH: usize = 32;
 
 /// The effort of comparing two patterns, in bytes.
 const COMPARISON: usize = 256;
 
-/// The effort of preparing a byte of a value for searches, in bytes.
+/// The effort of preparing one byte of a value for searches, in bytes.
 const PREPARATION: usize = 4;
 
-/// Returns true if combining these tests is quick. The effort grows with products of numbers that a body can choose.
+/// Returns true if combining these tests is quick. The effort grows with products of counts that a client can choose.
 pub(super) fn is_quick(sorted: &Sorted) -> bool {
     let Sorted { any, none, all, not_all, any_patterns, none_patterns } = sorted;
     let sum = |total: usize, more: usize| total.saturating_add(more);
@@ -54,7 +54,7 @@ pub(super) fn is_quick(sorted: &Sorted) -> bool {
     others.saturating_mul(searched).saturating_add(sets.saturating_mul(prepared)) <= MOST_EFFORT
 }
 
-/// Returns the tests of patterns and `NotAll` as they are, beside those that the lists were merged to.
+/// Returns the merged tests of the lists together with the unchanged tests of patterns and `NotAll`.
 pub(super) fn beside(lists: Merged, apart: Sorted) -> Merged {
     let Merged::Tests(lists) = lists else { return Merged::Decided };
     let not_all = apart.not_all.into_iter().map(Test::NotAll);
@@ -76,7 +76,7 @@ pub(super) fn all_of_single(sorted: Sorted) -> Merged {
         return Merged::Decided;
     }
     let none = none.map(|mut none| {
-        // Values that another test excludes anyway.
+        // Drop the values that another test excludes in any case.
         drop_matching(&mut none, &none_patterns);
         retain_common(&mut none, &any_patterns);
         none
@@ -95,13 +95,13 @@ pub(super) fn any_of_single(sorted: Sorted) -> Merged {
         let none = any.map_or_else(|| none.clone(), |any| none.minus(&any));
         return Merged::unless(Set::is_empty, none, Test::None);
     }
-    // The value is outside of one of these patterns: outside of their intersection.
+    // A value that is outside at least one of these patterns is outside their intersection.
     let none_patterns = intersect(none_patterns);
     if none_patterns.iter().any(|none| any_patterns.iter().any(|any| none.is_within(any))) {
         return Merged::Decided;
     }
     let any = any.map(|mut any| {
-        // Values that another test admits anyway.
+        // Drop the values that another test admits in any case.
         drop_matching(&mut any, &any_patterns);
         retain_common(&mut any, &none_patterns);
         any
@@ -109,8 +109,8 @@ pub(super) fn any_of_single(sorted: Sorted) -> Merged {
     tests(any_patterns, none_patterns, [any.filter(|any| !any.is_empty()).map(Test::Any)])
 }
 
-/// Merges a conjunction on a many-valued field: V has a member of each `Any` set, none of the `None` sets, all of the `All` sets, and
-/// lacks a member of each `NotAll` set.
+/// Merges a conjunction on a multi-valued field: V has a member of each `Any` set, no member of a `None` set, and all members of
+/// each `All` set. V lacks a member of each `NotAll` set.
 pub(super) fn all_of_many(sorted: Sorted) -> Merged {
     let Sorted { any, none, all, mut not_all, any_patterns, none_patterns } = sorted;
     let none_patterns = unite(none_patterns);
@@ -143,7 +143,7 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
         }
         alternatives.retain(|set| !set.intersects(required));
     }
-    // A pattern that a required value matches is met.
+    // If a required value matches a pattern, V satisfies this pattern in any case.
     let mut any_patterns = weakest_dropped(any_patterns);
     any_patterns.retain(|any| {
         !required.as_ref().is_some_and(|required| has_any_in(required, any))
@@ -170,8 +170,8 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
     tests(any_patterns, none_patterns, lists.chain(required).chain(forbidden.map(Test::None)).map(Some))
 }
 
-/// Merges a disjunction on a many-valued field: V has a member of an `Any` set, all of an `All` set, none of a `None` set, or lacks a
-/// member of a `NotAll` set.
+/// Merges a disjunction on a multi-valued field. V has a member of an `Any` set, all members of an `All` set, or no member of a
+/// `None` set. Or V lacks a member of a `NotAll` set.
 pub(super) fn any_of_many(sorted: Sorted) -> Merged {
     let Sorted { any, mut none, mut all, mut not_all, any_patterns, none_patterns } = sorted;
     let any_patterns = unite(any_patterns);
@@ -193,7 +193,7 @@ pub(super) fn any_of_many(sorted: Sorted) -> Merged {
         return Merged::Decided;
     }
     all.retain(|set| !is_admitted(set));
-    // What lacks a whole set lacks a member of it.
+    // If `set` and `own` share a value, a V without any member of `set` lacks a member of `own`.
     none.retain(|set| !not_all.iter().any(|own| own.intersects(set)));
     none_patterns.retain(|none_pattern| {
         !not_all.iter().any(|own| has_any_in(own, none_pattern))
@@ -251,28 +251,28 @@ fn has_any_in(list: &Set, pattern: &TextPattern) -> bool {
     list.texts().any(|text| matcher.is_match(text))
 }
 
-/// Returns true if the pattern matches every string of the list, which is a list of strings.
+/// Returns true if `list` is a list of strings and the pattern matches every string of it.
 fn is_list_within(list: &Set, pattern: &TextPattern) -> bool {
     let matcher = Matcher::new(pattern);
     matches!(list, Set::Strings(_)) && list.texts().all(|text| matcher.is_match(text))
 }
 
-/// Returns patterns whose union is that of the given ones, as few as possible.
+/// Returns patterns with the same union as `patterns`, without superfluous patterns.
 fn unite(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
     reduce(TextPattern::union(patterns), TextPattern::is_within)
 }
 
-/// Returns patterns whose intersection is that of the given ones, as few as possible.
+/// Returns patterns with the same intersection as `patterns`, without superfluous patterns.
 fn intersect(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
     weakest_dropped(TextPattern::intersection(patterns))
 }
 
-/// Drops the patterns that another one is within.
+/// Drops each pattern that matches every string that another pattern matches.
 fn weakest_dropped(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
     reduce(patterns, |pattern, other| other.is_within(pattern))
 }
 
-/// Drops the patterns that another one makes superfluous. Of two that make each other superfluous, the first stays.
+/// Drops each pattern that another pattern makes superfluous. If two patterns make each other superfluous, the first pattern stays.
 fn reduce(
     mut patterns: Vec<TextPattern>,
     is_superfluous: impl Fn(&TextPattern, &TextPattern) -> bool,

@@ -1,11 +1,11 @@
-//! Conversion of a comparison, with an operator, to a test, with a quantifier and a set.
+//! Converts a comparison, which has an operator and operands, to a test, which has a quantifier and a set.
 
 use super::super::set::Set;
 use super::super::tree::{Comparison, Test};
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Operator, Pattern, Quantifier, Shape};
 
-/// Converts a comparison to a test. `Err` is its result if that is the same for every case.
+/// Converts a comparison to a test. If the result is the same for every case, returns the result as `Err`.
 ///
 /// ```text
 /// status = open                 Ok(Any {open})
@@ -15,7 +15,7 @@ use crate::operator::{Operator, Pattern, Quantifier, Shape};
 /// status $all [a, b]            Err(false)          a single-valued field cannot have both values
 /// amount > max                  Err(false)          the set is empty
 /// status is present             Ok(Any (every string))
-/// id is present                 Err(true)           every case has it
+/// id is present                 Err(true)           every case has an id
 /// ```
 pub(in crate::predicate) fn test(comparison: &Comparison<'_>, catalog: &Catalog) -> Result<Test, bool> {
     match Set::from_values(&comparison.values, catalog.field(comparison.field).is_many()) {
@@ -24,7 +24,7 @@ pub(in crate::predicate) fn test(comparison: &Comparison<'_>, catalog: &Catalog)
     }
 }
 
-/// Converts an operator with a set of operands, like [`test`].
+/// Converts an operator and a set of operands to a test, like [`test`].
 pub(super) fn test_of(
     field: FieldId,
     operator: Operator,
@@ -45,7 +45,7 @@ pub(super) fn test_of(
     }
 }
 
-/// Returns the test that a field is present, or absent if the operand is `false`.
+/// Returns the test that a field is present, or that the field is absent if the operand is `false`. The result is as in [`test`].
 fn presence(field: FieldId, operands: &Set, catalog: &Catalog) -> Result<Test, bool> {
     let is_wanted = matches!(operands, Set::Booleans(truth) if truth.contains(&true));
     if field == FieldId::ID || catalog.field(field).default_value().is_some() {

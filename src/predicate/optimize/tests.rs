@@ -1,4 +1,4 @@
-//! Tests of each rule, then of laws for random trees.
+//! Tests of each rule of the optimiser, and of laws on random trees.
 
 mod laws;
 
@@ -78,7 +78,7 @@ fn bounds_become_ranges() {
     becomes("n in (1, 2, 3) and n > 1", "n in (2, 3)");
     becomes("(n >= 1 and n <= 2) or (n >= 2 and n <= 3)", "n >= 1 and n <= 3");
     becomes("n < 1 or n = 1", "n <= 1");
-    // Any number but 1, printed without nesting deeper than the input.
+    // Every number except 1. The printed filter does not nest deeper than the input.
     becomes("n < 1 or n > 1", "n >= -1.7976931348623157e308 and n <> 1");
     becomes("n >= 1 and n <> 2", "n >= 1 and n <> 2");
     becomes("n <= 1 or n >= 1", "n is present");
@@ -99,7 +99,7 @@ fn contradictions_and_tautologies_are_found() {
     becomes("ss in (a, b) and ss <> a and ss <> b", "false");
     becomes("s <> a or s <> b", "true");
     becomes("ss <> a or ss in (a, b)", "true");
-    // The bounds keep cases without a value out.
+    // The bounds exclude cases without a value.
     becomes("(n <= 1 or n >= 1) and n <> 3", "n >= -1.7976931348623157e308 and n <> 3");
 }
 
@@ -119,7 +119,7 @@ fn many_valued_tests_merge_only_if_the_result_is_equivalent() {
     becomes("ns > 5 or ns < 1", "ns < 1 or ns > 5");
     becomes("ns > 5 and ns > 6", "ns > 6");
     becomes("ns > 5 and ns = 7", "ns = 7");
-    // Each of these sets is within the other one.
+    // Each of the two sets is within the other set.
     becomes("(ns = 5 or ns > 5) and ns >= 5", "ns >= 5");
     becomes("(ns <> 0 or ns = 7) and (ns = 5 or ns > 5) and ns >= 5", "ns >= 5 and (ns = 7 or ns <> 0)");
 }
@@ -128,13 +128,13 @@ fn many_valued_tests_merge_only_if_the_result_is_equivalent() {
 fn branches_are_absorbed() {
     becomes("s = a and (s = a or n = 1)", "s = a");
     becomes("s = a or (s = a and n = 1)", "s = a");
-    // By implication.
+    // A test implies another test.
     becomes("s = a and (s in (a, b) or n = 1)", "s = a");
     becomes("n > 5 and (n > 3 or s = a)", "n > 5");
     becomes("n > 3 or (n > 5 and s = a)", "n > 3");
     becomes("ss all (a, b) and (ss in (b, c) or n = 1)", "ss all (a, b)");
     becomes("(s <> a and s <> b) and (s <> a or n = 1)", "s <> a and s <> b");
-    // By a branch with a part of the children.
+    // A branch has only some of the children of another branch.
     becomes("n = 7 and (s = a or r = x) and (s = a or r = x or b = true)", "n = 7 and (s = a or r = x)");
     becomes("n = 7 or s = a and r = x or s = a and r = x and b = true", "n = 7 or s = a and r = x");
 }
@@ -188,11 +188,11 @@ fn nothing_is_distributed() {
 fn equal_subtrees_are_one_node() {
     let text = "(b = true and (s = a or n = 1)) or (r = x and (s = a or n = 1))";
     let filter = Filter::compile_text(&catalog(), text).unwrap();
-    // Factored: (s = a or n = 1) and (r = x or b = true).
+    // The factored form is (s = a or n = 1) and (r = x or b = true).
     assert_eq!(filter.plan(), "all of\n  any of\n    s = a\n    n = 1\n  any of\n    r = x\n    b = true\n");
     let text = format!("{text} or t = \"2024-01-01 00:00:00\"");
     let filter = Filter::compile_text(&catalog(), &text).unwrap();
-    // Five tests, the shared disjunction once, two conjunctions, and the root.
+    // Nine nodes: five tests, one shared disjunction, two conjunctions, and the root.
     assert_eq!(filter.size(), 9);
 }
 
@@ -214,7 +214,7 @@ fn towers(levels: usize) -> Vec<String> {
 fn depth_costs_little_stack() {
     let work = || {
         let catalog = catalog();
-        // The first limit is the default; the second is that of a host that sets no limit.
+        // The first limit is the default. The second limit stands for a host that sets no limit.
         for (levels, depth) in [(10, 32), (600, usize::MAX)] {
             let limits = crate::Limits { depth, ..crate::Limits::default() };
             for text in towers(levels) {

@@ -1,4 +1,4 @@
-//! Conversion of a normal form to criteria that a request can contain.
+//! Converts a normal form to criteria that a request can contain, with operators and values. The printers print these criteria.
 
 use super::super::intervals::Intervals;
 use super::super::set::Set;
@@ -53,7 +53,7 @@ impl PrintedBody {
 
 pub(super) struct Writer {
     pub(super) nodes: Vec<PrintedNode>,
-    /// The syntax that the criteria are printed in. A body in JSON has no extended operators where the others suffice.
+    /// The syntax of the printed criteria. A JSON body has extended operators only where other operators cannot express the test.
     pub(super) syntax: Syntax,
 }
 
@@ -63,7 +63,7 @@ impl Writer {
         self.nodes.len().saturating_sub(1)
     }
 
-    /// Returns the ids that this node selects, if it is a plain selection of ids.
+    /// Returns the ids that this node selects. Returns `None` if the node does more than select ids.
     fn ids(&self, id: NodeId) -> Option<Vec<Operand<'static>>> {
         match self.nodes.get(id) {
             Some(Node::Leaf(Comparison { field: FieldId::ID, operator, values })) => {
@@ -161,9 +161,9 @@ impl Writer {
         }
     }
 
-    /// Returns true if a test of this set is printed as one of presence or absence.
+    /// Returns true if a test of this set is printed as a test of presence or absence.
     fn is_presence(&self, set: &Set) -> bool {
-        // Other sets of all values can be printed in the language of the interface.
+        // In JSON, a set of all ordered values or booleans is printed without extended operators.
         set.is_every() && (set.is_pattern() || self.syntax == Syntax::Text)
     }
 
@@ -195,8 +195,8 @@ impl Writer {
     /// all of 1..=5 but 2        n >= 1 and n <= 5 and n <> 2
     /// ```
     ///
-    /// On a many-valued field, two different values could satisfy two bounds. Its bounded ranges are spans of time, which are printed as one
-    /// operand.
+    /// On a multi-valued field, two different values could satisfy two bounds. There, a range with two bounds is always a span of
+    /// time, and is printed as one operand.
     fn ranges(&mut self, field: FieldId, intervals: &Intervals, many: bool) -> NodeId {
         let kind = intervals.kind();
         let (least, greatest) = kind.range();
@@ -232,7 +232,7 @@ impl Writer {
                 let (operator, at) = bound(kind, low, true);
                 conjuncts.push(self.compare(field, operator, vec![at]));
             } else if high == greatest {
-                // The range has all values but the holes. `<>` alone would also select cases without a value.
+                // The range has all values except the holes. `<>` alone would also select cases without a value.
                 let middle = match holes.pop() {
                     Some(hole) => [(Operator::Less, hole), (Operator::Greater, hole)],
                     None => [(Operator::LessOrEqual, 0), (Operator::GreaterOrEqual, 0)],

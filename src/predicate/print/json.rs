@@ -1,4 +1,4 @@
-//! Printing of a normal form as a JSON body.
+//! Prints a normal form as a JSON body.
 
 use super::super::tree::{Leaf, Node, Tree};
 use super::body::PrintedBody;
@@ -63,7 +63,7 @@ fn json_values(values: &[Operand<'_>], out: &mut String) {
     out.push(']');
 }
 
-/// Writes a string in JSON, with quotes and escapes. The text syntax reads this form too.
+/// Writes a string in JSON, with quotes and escapes. The text syntax accepts this form, too.
 pub(crate) fn json_string(text: &str, out: &mut String) {
     // Serialising a string cannot fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());

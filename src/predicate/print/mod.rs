@@ -1,4 +1,4 @@
-//! Printing of normal forms: as a canonical JSON body, in the text syntax, and as a plan for people.
+//! Prints normal forms: as a canonical JSON body, in the text syntax, and as a plan for people.
 
 mod body;
 mod json;

@@ -1,4 +1,4 @@
-//! A stack of the pieces that are left to print. It replaces recursion.
+//! The stack of pieces that the JSON printer still has to print. It replaces recursion.
 
 use super::super::tree::NodeId;
 
@@ -8,7 +8,7 @@ pub(super) enum Piece {
     Text(&'static str),
 }
 
-/// Pushes `nodes` with the text `between` between them. The first node is on top.
+/// Pushes `nodes` in reverse order, so that the first node is popped first. The text in `between` separates two nodes.
 pub(super) fn push_reversed(pieces: &mut Vec<Piece>, nodes: &[NodeId], between: &'static str) {
     for (i, node) in nodes.iter().enumerate().rev() {
         pieces.push(Piece::Node(*node));

@@ -1,4 +1,4 @@
-//! Printing of a normal form as a plan: an indented tree for people.
+//! Prints a normal form as a plan: an indented tree for people.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(crate) fn plan(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     out
 }
 
-/// Returns the lines of the plan, each node before its children. `arrange` sorts the children of a node.
+/// Returns the lines of the plan. Each node comes before its children. `arrange` sorts the children of a node.
 pub(crate) fn lines(
     tree: &Tree<Leaf>,
     catalog: &Catalog,

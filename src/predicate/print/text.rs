@@ -1,4 +1,4 @@
-//! Printing of a normal form in the text syntax.
+//! Prints a normal form in the text syntax.
 
 use super::super::tree::{Comparison, Leaf, Node, NodeId, Tree};
 use super::body::{PrintedBody, PrintedNode};
@@ -84,7 +84,7 @@ pub(super) fn text_criteria(nodes: &[PrintedNode], criteria: &[NodeId], catalog:
     }
 }
 
-/// Pushes criteria with a text between them. The first one is on top.
+/// Pushes criteria in reverse order, so that the first criterion is popped first. The text in `between` separates two criteria.
 fn push_joined(pieces: &mut Vec<Piece>, criteria: &[NodeId], around: Complex, between: &'static str) {
     for (at, criterion) in criteria.iter().enumerate().rev() {
         pieces.push(Piece::Criterion(*criterion, around));
@@ -127,7 +127,7 @@ fn text_values(values: &[Operand<'_>], out: &mut String) {
 fn text_value(value: &Operand<'_>, out: &mut String) {
     match value.first() {
         Value::String(text) => text_word(text, out),
-        // Values `true` and `false` need no quotes, but names do.
+        // The values `true` and `false` need no quotes, but fields with these names do.
         Value::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
         _ => text_word(&value.to_string(), out),
     }

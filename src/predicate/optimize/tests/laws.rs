@@ -13,7 +13,7 @@ use crate::predicate::lower;
 use crate::predicate::optimize::{joined, normalize};
 use crate::predicate::tree::{Leaf, Node, Test, Tree};
 
-/// Name, path and type of the fields; `t` and `ts` are Unix milliseconds in documents.
+/// The name, path and type of each field. In documents, `t` and `ts` are Unix milliseconds.
 const FIELDS: [(&str, &str, FieldType); 10] = [
     ("s", "s", FieldType::String),
     ("o.n", "o.n", FieldType::Number),
@@ -80,12 +80,12 @@ fn catalog(hide_id: bool) -> Catalog {
     if hide_id { catalog.allow(FIELDS.map(|(name, _, _)| name)).unwrap() } else { catalog }
 }
 
-/// A value as this test understands it.
+/// A value in the evaluator of this test.
 #[derive(Clone, Debug, PartialEq)]
 enum Plain {
     String(String),
     Number(f64),
-    /// Milliseconds of a timestamp, or an integer.
+    /// A timestamp in milliseconds, or an integer.
     Millis(i64),
     Boolean(bool),
 }
@@ -310,7 +310,7 @@ impl Body {
         body.to_string()
     }
 
-    /// Prints the body in the text syntax. `None` for an empty list of criteria, which that syntax cannot express.
+    /// Prints the body in the text syntax. Returns `None` for an empty list of criteria, which that syntax cannot express.
     fn text(&self) -> Option<String> {
         let ids = self.ids.as_ref().map(|ids| format!("ids ({})", ids.join(", ")));
         let criteria = match &self.criteria {
