@@ -1,4 +1,4 @@
-//! Binds a plan to the arrays of one record batch.
+//! Binds a plan to one record batch: finds the array of each node of the plan.
 
 use std::sync::Arc;
 
@@ -10,42 +10,43 @@ use super::plan::{Kind, Member, Node, Origin};
 use super::values::{Values, values};
 use crate::catalog::{FieldId, Stray};
 
-/// A [`Node`] of the plan with its arrays.
+/// A [`Node`] of the plan, with its arrays in one record batch.
 pub(super) struct BoundNode<'b> {
-    /// The null bitmap; `None` if no case has a null, or if the node has no array.
+    /// The null bitmap. `None` if there are no nulls, or if the node has no array.
     pub(super) nulls: Option<&'b NullBuffer>,
     pub(super) kind: BoundKind<'b>,
 }
 
-/// A [`Kind`] of the plan with its values.
+/// A [`Kind`] of the plan, with its values in one record batch.
 pub(super) enum BoundKind<'b> {
     Object(Object<'b>),
-    /// A list: the start offset of each case and one final end offset, and the elements.
+    /// A list: the start offset of each case, then one end offset; and the elements.
     List(&'b [i32], Box<BoundNode<'b>>),
-    /// A list of objects from parallel list columns, each with the label of its key.
+    /// A list of objects that is stored as parallel list columns. Contains, for each member, its label (the key as JSON) and its
+    /// list.
     Zip(Vec<(&'b str, BoundNode<'b>)>),
     Value(Option<FieldId>, Values<'b>),
 }
 
 /// The members of an object.
 pub(super) struct Object<'b> {
-    /// True if the object is a struct column. Then it can be present without members.
+    /// True if the object is a struct column. Then the object can be present even if all its members are absent.
     pub(super) is_struct: bool,
     pub(super) members: Vec<BoundMember<'b>>,
 }
 
 /// A member of an object.
 pub(super) struct BoundMember<'b> {
-    /// The key as JSON, with the colon.
+    /// The key as a JSON string, followed by a colon.
     pub(super) label: &'b str,
     pub(super) node: BoundNode<'b>,
-    /// True if the member is a child of the struct column. Then it is absent in rows in which the struct is null.
+    /// True if the member is a child of the struct column. Then the member is absent in rows in which the struct is null.
     pub(super) is_struct_child: bool,
-    /// The field with a similar name, if the column itself is not a field.
+    /// The field with a similar name, if the member is not a field.
     pub(super) stray: Option<&'b Arc<Stray>>,
 }
 
-/// Binds the members of a case. Returns `None` if the batch has another schema than the plan.
+/// Binds the members of a case. Returns `None` if the schema of the batch differs from the schema of the plan.
 pub(super) fn bind<'b>(members: &'b [Member], batch: &'b RecordBatch) -> Option<Object<'b>> {
     object(members, batch, None)
 }

@@ -1,4 +1,4 @@
-//! Casts the columns of a record batch to the types that a plan reads.
+//! Casts the columns of a record batch to the types that the plan reads.
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
@@ -7,11 +7,11 @@ use super::plan::Plan;
 use super::types::{canonical_field, canonical_type};
 use crate::error::{Error, ErrorKind};
 
-/// Returns the columns of a plan, cast to their [`canonical_type`]. A column that already has that type is shared, not
+/// Returns the columns that a plan reads, cast to their [`canonical_type`]. A column that already has this type is shared and not
 /// copied.
 ///
 /// # Errors
-/// Returns an error if Arrow cannot cast a column. Its path is the name of the column.
+/// Returns an error if Arrow cannot cast a column. The path of the error is the name of the column.
 pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch, Error> {
     let schema = batch.schema();
     let mut columns = Vec::with_capacity(plan.columns.len());
@@ -30,7 +30,7 @@ pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch
             )
             .at(field.name().clone())
         })?;
-        // Nullable in any case: a cast may add nulls.
+        // Always nullable, because a cast can add nulls.
         fields.push(canonical_field(field).with_nullable(true));
         columns.push(column);
     }

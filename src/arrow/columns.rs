@@ -1,4 +1,4 @@
-//! Array builders of whole cases, filled from documents.
+//! Builds the Arrow arrays of complete cases from JSON documents, including their objects and lists.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::json::{self, JsonType, Reader};
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
-    /// The number of objects that were read, including absent objects.
+    /// The number of objects that have been read, including absent objects.
     pub(super) count: usize,
 }
 
@@ -44,7 +44,7 @@ impl Members {
         let key = segment.trim_end_matches("[]");
         let lists = segment.len().saturating_sub(key.len()) / 2;
         if let Some(found) = self.list.iter_mut().find(|member| *member.key == *key) {
-            // Two paths can only diverge at an object or a list of objects: the catalogue has checked that.
+            // Two paths can only diverge at an object or at a list of objects. The catalogue has checked this.
             let mut column = &mut found.column;
             while let Column::List { element, .. } = column {
                 column = element;
@@ -69,7 +69,7 @@ impl Members {
         self.list.push(Member { key: key.into(), column });
     }
 
-    /// Reads the next object.
+    /// Reads the next object, and appends its members to their columns.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, has_value: &[bool]) -> json::Result<()> {
         reader.open();
         let mut first = true;
@@ -91,7 +91,7 @@ impl Members {
         Ok(())
     }
 
-    /// Ends an object: its missing members become null.
+    /// Ends an object. Appends a null to the column of each member that the object did not contain.
     fn end(&mut self) {
         self.count = self.count.saturating_add(1);
         for member in &mut self.list {
@@ -144,7 +144,7 @@ impl Column {
         }
     }
 
-    /// Reads the next value. A value that is invalid for the field becomes null.
+    /// Reads the next value. Appends a null if the value is invalid for the field.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, has_value: &[bool]) -> json::Result<()> {
         let found = reader.peek()?;
         let is_present = |field: &FieldId| has_value.get(field.index()).copied().unwrap_or(false);
@@ -162,7 +162,7 @@ impl Column {
                 while reader.next_element(std::mem::take(&mut first))? {
                     element.read(reader, has_value)?;
                 }
-                // The number of elements is at most the number of bytes in the documents, which is limited.
+                // The number of elements is at most the number of bytes of the documents, which is limited.
                 offsets.push(i32::try_from(element.len()).unwrap_or(i32::MAX));
                 nulls.append_non_null();
                 return Ok(());
@@ -176,7 +176,8 @@ impl Column {
         reader.skip_value()
     }
 
-    /// Returns true if a list of this column's values is kept. A field with an invalid value is null as a whole.
+    /// Returns true if a list of values of this column is read. If one value of a field is invalid, the field is null, and its list
+    /// is not read.
     fn is_present(&self, has_value: &impl Fn(&FieldId) -> bool) -> bool {
         match self {
             Self::Object(..) => true,

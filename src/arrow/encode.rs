@@ -1,4 +1,4 @@
-//! Encodes documents as record batches.
+//! Encodes JSON documents as Arrow record batches.
 
 use std::sync::Arc;
 
@@ -13,10 +13,11 @@ use crate::ingest::read_case;
 use crate::json::Reader;
 use crate::limits::Limits;
 
-/// Returns the Arrow schema of the documents of a catalogue: structs and lists nest as in documents, in the order of the catalogue.
+/// Returns the Arrow schema for the documents of a catalogue. Structs and lists nest as objects and arrays do in documents. Columns
+/// are in the order of the catalogue.
 ///
-/// Strings are `Utf8`, numbers `Float64`, booleans `Boolean`, timestamps `Timestamp(Millisecond, "+00:00")`. Fields
-/// [in Unix milliseconds](crate::Field::unix_millis) remain text, as in documents. All columns are nullable.
+/// Strings are `Utf8`, numbers `Float64`, integers `Int64`, booleans `Boolean`, timestamps `Timestamp(Millisecond, "+00:00")`.
+/// Timestamps in Unix seconds or [milliseconds](crate::Field::unix_millis) are `Utf8`: they remain text. All columns are nullable.
 ///
 /// ```
 /// use casefilter::{Catalog, arrow};
@@ -34,8 +35,8 @@ pub fn schema_of(catalog: &Catalog) -> SchemaRef {
 
 /// An encoder that converts documents to record batches with the [schema](schema_of) of a catalogue.
 ///
-/// Arrays keep their order and their `null` elements. A field with an invalid value counts as absent, so it is null. Members
-/// that are not fields are omitted.
+/// Arrays keep their order and their `null` elements. A field with an invalid value is null, like an absent field. Members that are
+/// not fields are omitted.
 ///
 /// ```
 /// use arrow_array::cast::AsArray;
@@ -54,10 +55,10 @@ pub struct DocumentEncoder {
     schema: SchemaRef,
     members: Members,
     rows: usize,
-    /// The total size in bytes of the documents in the current batch. No column of the batch can be larger.
+    /// The total size in bytes of the documents in the current batch. No column of the batch exceeds this size.
     bytes: usize,
     spare: Row<'static>,
-    /// For each field number: true if the current document has a valid value.
+    /// For each field, by its id: true if the current document has a valid value.
     has_value: Vec<bool>,
 }
 
@@ -68,10 +69,10 @@ impl std::fmt::Debug for DocumentEncoder {
 }
 
 impl DocumentEncoder {
-    /// Creates an encoder without documents.
+    /// Creates an encoder whose current batch is empty.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        // No limits: the documents come from an engine, which has checked its own limits.
+        // There are no limits here, because the documents come from an engine, which has checked its own limits.
         let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         Self {
             catalog: catalog.clone(),
@@ -97,14 +98,14 @@ impl DocumentEncoder {
         self.rows
     }
 
-    /// Returns true if the current batch has no documents.
+    /// Returns true if the current batch contains no documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Returns true if the documents of the current batch total at least 1 GiB. In that case, call [`finish`](Self::finish) before the next
-    /// `push`.
+    /// Returns true if the total size of the documents in the current batch is at least 1 GiB. Then call [`finish`](Self::finish)
+    /// before the next `push`.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.bytes >= MAX_DOCUMENT_BYTES
@@ -116,7 +117,7 @@ impl DocumentEncoder {
     /// Returns an error, and adds nothing, if a lenient import would reject the document, or if the batch [is full](Self::is_full).
     ///
     /// # Complexity
-    /// Linear in the document.
+    /// Linear in the size of the document.
     pub fn push(&mut self, document: &str) -> Result<(), Error> {
         if self.is_full() {
             let found = format!("documents of {} bytes in one batch", self.bytes);
@@ -124,7 +125,7 @@ impl DocumentEncoder {
         }
         let mut row = std::mem::take(&mut self.spare).recycle();
         let read = read_case(document, &self.catalog, &self.limits, &mut row);
-        // Without faults every value is valid. Otherwise a field with an invalid value has no values in the row.
+        // If there are no faults, every value is valid. Otherwise, the row has no values of a field with an invalid value.
         self.has_value.fill(row.faults().is_empty());
         for (field, _) in row.iter() {
             if let Some(has_value) = self.has_value.get_mut(field.index()) {
@@ -134,7 +135,7 @@ impl DocumentEncoder {
         self.spare = row.recycle();
         read?;
         let mut reader = Reader::new(document);
-        // Cannot fail: `read_case` has accepted the same text.
+        // This cannot fail, because `read_case` has accepted the same text.
         self.members.read(&mut reader, &self.has_value).map_err(|error| *error)?;
         self.rows = self.rows.saturating_add(1);
         self.bytes = self.bytes.saturating_add(document.len());
@@ -146,7 +147,7 @@ impl DocumentEncoder {
         let columns = self.members.list.iter_mut().map(|member| member.column.finish()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         (self.rows, self.bytes, self.members.count) = (0, 0, 0);
-        // Cannot fail: columns and schema come from the same members, and each column has one entry per case.
+        // This cannot fail: the columns and the schema come from the same members, and each column has one entry per case.
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
             .unwrap_or_else(|_| RecordBatch::new_empty(self.schema()))
     }

@@ -1,29 +1,29 @@
-//! Validates the schema of a Parquet file before the Parquet library reads it.
+//! Validates the schema in the footer of a Parquet file, before the Parquet library reads the file.
 //!
-//! The library recurses as deeply as the schema nests, and reserves memory for as many children as a group claims to have. A
-//! few bytes of a forged file could therefore crash the process. This module checks both first.
+//! The library's recursion is as deep as the nesting of the schema. It also reserves memory for the number of children that a group
+//! claims to have. So a forged file of a few bytes could crash the process. This module checks the depth and these numbers first.
 //!
-//! The footer is the struct `FileMetaData` of `parquet.thrift`, in Thrift's compact protocol. Its field 2 is the schema: a
-//! tree as a list in depth-first order.
+//! The footer is the struct `FileMetaData` of `parquet.thrift`, in Thrift's compact protocol. Field 2 of this struct is the schema:
+//! a tree that is stored as a list, in depth-first order.
 
 use parquet::errors::Result;
 use parquet::file::reader::ChunkReader;
 use smallvec::SmallVec;
 
-/// The maximum nesting depth of groups. A struct in a list needs three levels.
+/// The maximum nesting depth of groups in the schema. A struct in a list needs three levels.
 const MAX_DEPTH: usize = 128;
-/// The maximum nesting depth of structs and lists that the footer parser accepts. The Parquet format needs 8.
+/// The maximum nesting depth of Thrift structs and lists that the parser of the footer accepts. The Parquet format needs 8.
 const MAX_NESTING: usize = 32;
-/// The size of the end of a file: the length of the footer (4 bytes) and the magic number (4 bytes).
+/// The size of the end of a file, in bytes: the length of the footer (4 bytes) and the magic number (4 bytes).
 const TAIL_BYTES: usize = 8;
 
 const BOOLEAN: [u8; 2] = [1, 2];
 const LIST: [u8; 2] = [9, 10];
 const STRUCT: u8 = 12;
 
-/// Returns true if the schema of a file is not too deep and no group claims more children than the schema has elements.
+/// Returns true if the schema of a file does not nest too deeply, and no group claims more children than the schema has elements.
 ///
-/// Returns false for a footer that cannot be parsed.
+/// Returns false if the footer cannot be parsed.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read.
@@ -38,11 +38,12 @@ pub(super) fn is_valid(reader: &impl ChunkReader) -> Result<bool> {
     Ok(ThriftReader(&footer).metadata() == Some(true))
 }
 
-/// A reader of Thrift's compact protocol, over the remaining bytes. Methods return `None` for invalid input.
+/// A reader of Thrift's compact protocol. Contains the bytes that have not been read. Its methods return `None` for malformed
+/// input.
 struct ThriftReader<'f>(&'f [u8]);
 
 impl ThriftReader<'_> {
-    /// Parses `FileMetaData`. Returns true if its schema is valid.
+    /// Parses `FileMetaData`. Returns true if its schema is valid. Returns `None` if the bytes are malformed.
     fn metadata(&mut self) -> Option<bool> {
         let mut id = 0;
         while let Some(kind) = self.field(&mut id)? {
@@ -62,7 +63,7 @@ impl ThriftReader<'_> {
         if kind != STRUCT {
             return Some(count == 0);
         }
-        // The number of missing children of each open group.
+        // For each open group, the number of children that have not been read.
         let mut open: SmallVec<[u64; 16]> = SmallVec::new();
         for _ in 0..count {
             let children = self.children()?;
@@ -80,7 +81,7 @@ impl ThriftReader<'_> {
         Some(true)
     }
 
-    /// Parses a schema element and returns its number of children (field 5).
+    /// Parses a schema element, and returns the number of its children (field 5).
     fn children(&mut self) -> Option<u64> {
         let (mut id, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut id)? {
@@ -121,8 +122,8 @@ impl ThriftReader<'_> {
         None
     }
 
-    /// Parses the header of the next field of a struct. Returns its type and sets `id`, or returns `Some(None)` at the end of the struct.
-    /// Returns `None` if the bytes are malformed.
+    /// Parses the header of the next field of a struct: sets `id`, and returns the type of the field. Returns `Some(None)` at the
+    /// end of the struct, and `None` if the bytes are malformed.
     fn field(&mut self, id: &mut u64) -> Option<Option<u8>> {
         let header = self.byte()?;
         if header == 0 {
@@ -135,7 +136,7 @@ impl ThriftReader<'_> {
         Some(Some(header & 0x0F))
     }
 
-    /// Parses the header of a list: the type and the number of its elements.
+    /// Parses the header of a list. Returns the type and the number of its elements.
     fn list(&mut self) -> Option<(u8, u64)> {
         let header = self.byte()?;
         let count = match header >> 4 {
@@ -167,7 +168,7 @@ impl ThriftReader<'_> {
                 }
                 Some(())
             }
-            // `parquet.thrift` has no maps.
+            // There are no maps in `parquet.thrift`.
             _ => None,
         }
     }
@@ -179,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a file with only a footer. Its schema elements have these numbers of children.
+    /// Returns a file that contains only a footer. `children` contains the number of children of each schema element.
     fn file(children: &[u64]) -> Bytes {
         let varint = |mut value: u64, out: &mut Vec<u8>| {
             while value >= 0x80 {

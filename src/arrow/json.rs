@@ -1,12 +1,12 @@
-//! Writes strings as JSON.
+//! Writes strings as JSON string literals.
 
 use std::fmt::Write as _;
 
-/// Appends a string as a JSON string, with quotes and escapes.
+/// Appends a string as a JSON string literal, with quotes and escapes.
 pub(super) fn push_json_string(out: &mut String, text: &str) {
     out.push('"');
     let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    // `fold` without an early exit is vectorized by the compiler; `any` is not.
+    // The compiler can vectorise `fold`, which has no early exit. It cannot vectorise `any`.
     if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
         for c in text.chars() {
             match c {

@@ -1,4 +1,4 @@
-//! Array builders of single fields, filled from documents.
+//! Builds the Arrow array of one field from JSON documents.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const UTC: &str = "+00:00";
 /// An array builder for the values of one field.
 pub(super) enum Leaf {
     String(StringBuilder),
-    /// Unix seconds or milliseconds as text, as in documents.
+    /// Unix seconds or milliseconds, as the text in the documents.
     UnixTime(StringBuilder),
     Number(Float64Builder),
     Integer(Int64Builder),
@@ -50,7 +50,7 @@ impl Leaf {
         }
     }
 
-    /// Returns true if a JSON value of this type may be a value of the field.
+    /// Returns true if a JSON value of this type can be a value of the field.
     pub(super) fn accepts(&self, found: JsonType) -> bool {
         match self {
             Self::String(_) | Self::Timestamp(..) => found == JsonType::String,
@@ -60,7 +60,7 @@ impl Leaf {
         }
     }
 
-    /// Reads the next value, whose type it [accepts](Self::accepts). A value in a wrong format becomes null.
+    /// Reads the next value, whose type is [accepted](Self::accepts). Appends a null if the value is malformed.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, found: JsonType) -> json::Result<()> {
         match self {
             Self::String(texts) => texts.append_value(reader.string()?),

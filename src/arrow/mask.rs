@@ -1,4 +1,4 @@
-//! Evaluates filters on record batches.
+//! Evaluates a filter on a record batch without an engine: `Filter::mask`.
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -15,13 +15,13 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Matcher, Node, Set, Test};
 use crate::value::Value;
 
-/// Filtering of record batches without an engine; with the feature `arrow`.
+/// Filtering record batches without an engine. Requires the feature `arrow`.
 impl Filter {
-    /// Returns a mask of the rows that match the filter: true or false for each row, never null.
+    /// Returns a mask of the rows that match the filter. It contains true or false for each row, and no nulls.
     ///
-    /// Column names and types are as in [`Import::parquet`](crate::Import::parquet). Columns that the filter does not test may
-    /// have any type. A field without a column is absent in every row, and a null is absent. There is no index: use this for
-    /// a stream of batches that are scanned once.
+    /// Column names and types are as in [`Import::parquet`](crate::Import::parquet). Columns that the filter does not test may have
+    /// any type. If a field has no column, it is absent in every row. A null is treated as absent. This method builds no index, so
+    /// use it for a stream of batches that are scanned once.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -37,11 +37,11 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a column has another type than its field, if two columns have the same field, or if a value is invalid. The path
-    /// of the error is the column or the field.
+    /// Returns an error if the type of a column does not fit its field, or if two columns contain the same field. Also returns an
+    /// error if a value is invalid. The path of the error is the column or the field.
     ///
     /// # Complexity
-    /// Linear in the values of the tested columns, times the criteria on each.
+    /// Linear in the number of values of the tested columns, times the number of criteria on each column.
     pub fn mask(&self, batch: &RecordBatch) -> Result<BooleanArray, Error> {
         let nodes = self.predicate().nodes();
         let fields = nodes.iter().filter_map(|node| match node {
@@ -118,7 +118,7 @@ impl Columns<'_, '_> {
         })
     }
 
-    /// Returns the rows in which at least one value of the field passes.
+    /// Returns the rows in which at least one value of the field passes the test.
     fn exists(
         &self,
         field: FieldId,
@@ -131,18 +131,19 @@ impl Columns<'_, '_> {
     }
 }
 
-/// A search for the values of a field. It recurses as deeply as the plan, whose depth is limited.
+/// A search for values of a field that pass a test. It recurses as deeply as the plan nests, which is limited.
 struct Search<'s, P> {
     field: FieldId,
     catalog_field: &'s crate::catalog::Field,
     passes: &'s P,
 }
 
-/// A bitmap of the rows or elements with a value that passes; `None` if the node does not contain the field.
+/// A bitmap of the rows or elements that have a value that passes the test. `None` if the node does not contain the field.
 type Found = Option<Result<BooleanBuffer, Error>>;
 
 impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
-    /// `around` has the rows in which the enclosing node is present, `own` the rows in which the struct column is not null.
+    /// Tests the members of an object. `around` contains the rows in which the enclosing node is present. `own` contains the rows
+    /// in which the struct column is not null.
     fn object(&self, object: &Object<'_>, around: &BooleanBuffer, own: Option<&BooleanBuffer>) -> Found {
         object.members.iter().find_map(|entry| {
             let around = own.filter(|_| entry.is_struct_child).unwrap_or(around);
@@ -150,9 +151,9 @@ impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
         })
     }
 
-    /// `around` has the rows in which the enclosing node is present. Values in other rows are undefined.
+    /// Tests a node. `around` contains the rows in which the enclosing node is present. The values of all other rows are undefined.
     fn part(&self, part: &BoundNode<'_>, around: &BooleanBuffer) -> Found {
-        // `slice`: there may be elements after the last list that belong to no list.
+        // The array may contain more elements after those of the last list, so the bitmap is cut to the length of `around`.
         let own = part.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));
         let there = own.as_ref().unwrap_or(around);
         match &part.kind {
@@ -178,7 +179,7 @@ impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
         let mut elements = BooleanBufferBuilder::new(0);
         for at in there.set_indices() {
             let (start, end) = list_range(offsets, at);
-            // Lists are stored one after the other. Elements between them belong to null lists.
+            // The elements of the lists are stored one after the other. Elements between two lists belong to null lists.
             elements.append_n(start.saturating_sub(elements.len()), false);
             elements.append_n(end.saturating_sub(elements.len()), true);
         }

@@ -1,9 +1,9 @@
 //! Reads and writes Arrow record batches and Parquet files.
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
-//! - Export: [`DocumentEncoder`] for record batches, [`ParquetWriter`] for files. Both take documents, such as the documents of a
-//!   [`SearchAnswer`](crate::SearchAnswer). An engine's columns would not be enough: they are sets, so they lose the order of arrays and
-//!   the pairing of members in arrays of objects.
+//! - Export: [`DocumentEncoder`] for record batches, and [`ParquetWriter`] for files. Both convert documents, such as those of a
+//!   [`SearchAnswer`](crate::SearchAnswer). They cannot use an engine's columns: columns store sets of values, without the order of
+//!   arrays and without the pairing of members in arrays of objects.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
 //!
 //! # Mapping
@@ -11,24 +11,26 @@
 //! | in a document | exported as | also imported from |
 //! |---|---|---|
 //! | an object | `Struct` | a column for each member, named by its path: `caseReview.status` |
-//! | an array | `List` | `LargeList`, `FixedSizeList`; for arrays of objects one list column for each member: `amlCases.amlCaseId` |
-//! | a string | `Utf8` | `LargeUtf8`, `Utf8View`, dictionaries of them |
-//! | a number | `Float64` | any integer, float or decimal of up to 38 digits |
+//! | an array | `List` | `LargeList`, `FixedSizeList`; an array of objects also from one list column for each member: `amlCases.amlCaseId` |
+//! | a string | `Utf8` | `LargeUtf8`, `Utf8View`, and dictionaries of these |
+//! | a number | `Float64` | any integer, any float, a decimal of up to 38 digits |
+//! | an integer | `Int64` | any integer type |
 //! | a boolean | `Boolean` | |
-//! | a timestamp | `Timestamp(Millisecond, "+00:00")` | any unit and zone, dates, text in the text form |
-//! | Unix milliseconds in a string | `Utf8` | integers, timestamps, dates |
+//! | a timestamp in a text form | `Timestamp(Millisecond, "+00:00")` | timestamps of any unit and zone, dates, strings in the form of the field |
+//! | a timestamp in Unix seconds or milliseconds | `Utf8` | integers, timestamps, dates |
 //! | absent, `null`, or an invalid value | null | `Null` columns |
 //!
-//! Numbers become doubles. Timestamps lose their offset; timestamps in the text form, which has whole seconds, also lose fractions of a
-//! second. An export omits members outside of the catalogue. An import adds columns that are not fields to the document; in strict mode, a
-//! column whose type JSON has no form for is an error. In a Parquet file the time zone is UTC.
+//! A value of a number field becomes a double. A timestamp loses its offset from UTC. An import also truncates a timestamp to the
+//! precision of its field's form, such as whole seconds. An export omits members that are not fields of the catalogue. An import
+//! adds columns that are not fields to the document. If JSON cannot represent the type of such a column, this is an error in strict
+//! mode. In a Parquet file, the time zone is UTC.
 //!
-//! With the feature `parallel`, one thread decodes batches and the other threads import them. At most one group per thread and one more are
-//! in memory at a time, each with at most 128 MiB of columns. The result of an import, and the line of an error, do not depend on the
-//! number of threads.
+//! With the feature `parallel`, one thread decodes batches, and the other threads import them in groups. The number of groups in
+//! memory is at most the number of threads plus one. Each group has at most 128 MiB of columns. The result of an import, and the
+//! line of an error, do not depend on the number of threads.
 //!
-//! An import copies all values, because an engine's columns are more compact than Arrow's.
-//! [`Filter::mask`](crate::Filter::mask) copies no values of columns with an "exported as" type or `Utf8View`.
+//! An import copies all values, because an engine's columns are more compact than Arrow's. [`Filter::mask`](crate::Filter::mask)
+//! does not copy the values of a column if its type is `Utf8View` or one of the types under "exported as".
 
 mod bind;
 mod cast;
@@ -47,7 +49,7 @@ mod types;
 mod value;
 mod values;
 
-// The crates whose types are in the interface of this module, so that a host uses the same versions.
+// The crates whose types are in the interface of this module. They are re-exported so that a host uses the same versions.
 pub use arrow_array;
 pub use arrow_schema;
 pub use parquet;
@@ -61,45 +63,47 @@ use parquet::file::reader::ChunkReader;
 
 use crate::engine::{Import, ImportError};
 
-/// Arrow and Parquet; with the feature `arrow`.
+/// Import of Arrow record batches and Parquet files. Requires the feature `arrow`.
 impl Import<'_> {
-    /// Imports the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other
-    /// [`ChunkReader`].
+    /// Imports the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other [`ChunkReader`].
     ///
-    /// Each column is a member of the case. Structs and lists nest as in documents. A column may also be named by a path:
-    /// `caseReview.status`, or `amlCases.amlCaseId` as a list. One file may use both. The types of columns are:
+    /// Each column is a member of the case. Structs and lists nest as objects and arrays do in documents. The name of a column may
+    /// also be a path: `caseReview.status`, or `amlCases.amlCaseId` as a list. One file may use both kinds of columns. The types of
+    /// columns are:
     ///
     /// | field | column |
     /// |---|---|
     /// | string | any string type, also in dictionaries |
-    /// | number | any integer, float or decimal of up to 38 digits |
-    /// | timestamp | timestamps of any unit and time zone, dates, strings in the text form; for fields [in Unix milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
+    /// | number | any integer, any float, a decimal of up to 38 digits |
+    /// | integer | any integer type |
+    /// | timestamp | timestamps of any unit and time zone, dates, strings in the form of the field; for fields in Unix seconds or [milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
     /// | boolean | booleans |
     ///
-    /// Multi-valued fields are lists of these types. A null is absent.
+    /// The column of a multi-valued field is a list of one of these types. A null is treated as absent.
     ///
-    /// Documents are rebuilt from all columns, including columns that are not fields, in the order of the columns. Absent members are
-    /// omitted. Timestamps are written in the text form with `+0000`; fractions of a second are cut off, in the document and in the field.
+    /// The document of a case is built from all columns in their order, including columns that are not fields. Absent members are
+    /// omitted. A timestamp is written in the form of its field. In the form of the interface, it ends in `+0000`, and has no
+    /// fraction of a second. The fraction is cut off both in the document and in the field.
     ///
-    /// Two kinds of columns that are not fields are errors in a strict import. A lenient import reports them.
+    /// There are two kinds of columns that are not fields and that are errors in a strict import. A lenient import reports them.
     ///
-    /// - Columns whose type JSON has no form for, such as bytes, times and maps. A lenient import omits them.
-    /// - Columns named by an alias of a field, such as `status`, if the field itself has no column. A lenient import adds them
-    ///   to the documents, but searches do not find their values.
+    /// - Columns whose type JSON cannot represent, such as bytes, times and maps. A lenient import omits them.
+    /// - Columns named by an alias of a field, such as `status`, if the field has no other column. A lenient import adds their
+    ///   values to the documents, but searches do not find these values.
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a refusal is the number of the row, counted from 1, or 0
-    /// for the file. A number that is not finite is an invalid value.
+    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a rejected row is the number of the row, counted
+    /// from 1. For an error that affects the file, it is 0. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files
     ///
-    /// The `parquet` crate panics on some damaged files. The panic is caught and becomes an error, unless the process aborts on
-    /// panics. Damage inside values is not detected.
+    /// The `parquet` crate panics on some damaged files. The panic is caught and converted to an error, unless the process aborts
+    /// on panics. Damage inside values is not detected.
     ///
-    /// A small file can decompress to a huge number of rows. If the documents have more than 1000 times the size of the file, and more than
-    /// 64 MiB, the file is rejected. The `parquet` crate itself allocates up to 2 GiB for a page if the file declares that size. If you
-    /// import untrusted files, limit the memory of the process.
+    /// A small file can decompress to a huge number of rows. A file is rejected if the total size of its documents exceeds both 64
+    /// MiB and 1000 times the size of the file. The `parquet` crate itself allocates up to 2 GiB for a page if the file declares
+    /// this size. If you import untrusted files, limit the memory of the process.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -126,24 +130,23 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`push`](Self::push). The following errors fail the import in both modes:
+    /// Returns the same errors as [`push`](Self::push). The following errors fail the import in both modes:
     ///
     /// - a damaged file, or a file of another format;
-    /// - [`SQL_TABLE_KEY`] in the schema;
+    /// - [`SQL_TABLE_KEY`] in the metadata of the schema;
     /// - a field whose column has a type that is not listed above.
     ///
     /// # Complexity
-    /// Linear in the values of the file.
+    /// Linear in the number of values of the file.
     pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), ImportError> {
         self.begin_source(name)?;
         read::read(self, reader)?;
         self.begin_source("")
     }
 
-    /// Imports the cases of record batches, with the rules of [`parquet`](Self::parquet).
+    /// Imports the cases of record batches, by the same rules as [`parquet`](Self::parquet).
     ///
-    /// Dictionaries, large lists, and strings of other types than `Utf8View` are cast first. All other columns are read without
-    /// a copy.
+    /// Dictionaries, large lists, and all string types except `Utf8View` are cast first. All other columns are read without a copy.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -161,14 +164,14 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`push`](Self::push). The following errors fail the import in both modes:
+    /// Returns the same errors as [`push`](Self::push). The following errors fail the import in both modes:
     ///
     /// - a field whose column has an invalid type; the path of the error is the column;
-    /// - [`SQL_TABLE_KEY`] in the schema;
-    /// - an error of the reader, or a batch whose schema differs from the reader's.
+    /// - [`SQL_TABLE_KEY`] in the metadata of the schema;
+    /// - an error of the reader, or a batch whose schema differs from the reader's schema.
     ///
     /// # Complexity
-    /// Linear in the values of the batches.
+    /// Linear in the number of values of the batches.
     pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), ImportError> {
         self.begin_source(name)?;
         read::read_batches(self, batches)?;

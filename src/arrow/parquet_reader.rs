@@ -1,4 +1,4 @@
-//! Opens and checks a Parquet file, and guards calls into the Parquet library against panics.
+//! Opens and checks a Parquet file, and converts panics of the Parquet library to errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::types::{SQL_TABLE_KEY, canonical_schema};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, quote};
 
-/// The number of rows per decoded batch: enough that the fixed cost of a batch does not matter.
+/// The number of rows per decoded batch. It is so large that the fixed cost per batch is negligible.
 const BATCH_ROWS: usize = 4096;
 
 pub(super) fn open(
@@ -52,13 +52,13 @@ pub(super) fn open(
     Ok((plan, batches))
 }
 
-/// Returns true if this build can decompress a codec.
+/// Returns true if this build can decompress data of the codec.
 fn is_supported(codec: Compression) -> bool {
     use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
     matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
 }
 
-/// Creates the plan for a schema. Also returns the canonical schema to read the columns with.
+/// Creates the plan for a schema. Also returns the canonical schema, in which the columns are read.
 pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
     if schema.metadata().contains_key(SQL_TABLE_KEY) {
         let expected = "cases: nested as in JSON, or columns named by field paths";
@@ -68,7 +68,7 @@ pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRe
     Plan::new(&schema, catalog).map(|plan| (plan, schema))
 }
 
-/// Calls the Parquet library and converts its panics, which damaged files can cause, into errors.
+/// Calls the Parquet library. Damaged files can make it panic; such a panic is converted to an error.
 pub(super) fn catch_panics<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| bad_file(&error.to_string())),

@@ -1,4 +1,4 @@
-//! Writes cases as a Parquet file.
+//! Writes cases to a Parquet file.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -14,15 +14,15 @@ use super::encode::DocumentEncoder;
 use crate::catalog::Catalog;
 use crate::filter::Order;
 
-/// The number of cases in a row group: two batches of an engine, about 100 MB of JSON.
+/// The number of cases per row group: two batches of an engine, which is about 100 MB of JSON.
 const GROUP_ROWS: usize = 2 * 65_536;
-/// The number of cases that are encoded at a time.
+/// The number of cases that are encoded as one record batch.
 const BATCH_ROWS: usize = 8192;
 
-/// A writer of Parquet files with the columns of [`schema_of`](super::schema_of), compressed by Zstandard.
+/// A writer of Parquet files. The columns are those of [`schema_of`](super::schema_of), compressed with Zstandard.
 ///
-/// Row groups and pages have statistics. If the documents are sorted by a timestamp, a reader can skip row groups outside of
-/// a time range. The file then also records the sort order.
+/// Row groups and pages have statistics. If the documents are sorted by a timestamp, a reader can skip the row groups outside a
+/// time range. In that case, the file also records the sort order.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, ImportMode, Order, arrow::ParquetWriter};
@@ -51,10 +51,10 @@ impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Creates a writer. `order` is the order in which documents will be written, if they are sorted.
+    /// Creates a writer. If the documents will be written in a sorted order, `order` is this order.
     ///
     /// # Errors
-    /// Returns the errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if `order` is of another catalogue.
+    /// Returns the errors of `out`. Returns [`InvalidInput`](io::ErrorKind::InvalidInput) if `order` belongs to another catalogue.
     pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let encoder = DocumentEncoder::new(catalog);
         let schema = encoder.schema();
@@ -62,7 +62,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let order = order.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let sorting = order.and_then(|order| {
             let field = catalog.field(order.field);
-            // For other fields, Parquet's order of values differs from ours.
+            // For any other field, Parquet's order of the values differs from the order of the engine.
             let is_natural = field.known_values().len() == 0 && field.form().is_text();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;
@@ -73,8 +73,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_sorting_columns(sorting)
             .build();
-        // Without the Arrow schema in the metadata: Parquet's types are sufficient, and the schema's zone `+00:00` is not
-        // equal to `UTC` for pyarrow.
+        // The Arrow schema is left out of the metadata. Parquet's types are sufficient, and pyarrow treats the schema's zone
+        // `+00:00` as different from `UTC`.
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         Ok(Self { encoder, writer: ArrowWriter::try_new_with_options(out, schema, options)? })
     }
@@ -82,11 +82,11 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes a case.
     ///
     /// # Errors
-    /// Returns [`InvalidData`](io::ErrorKind::InvalidData) if a lenient import would reject the document, and the errors of the output.
-    /// After an error of the output, the file is unusable.
+    /// Returns [`InvalidData`](io::ErrorKind::InvalidData) if a lenient import would reject the document. Returns the errors of the
+    /// output. After an error of the output, the file is unusable.
     ///
     /// # Complexity
-    /// Linear in the document.
+    /// Linear in the size of the document.
     pub fn push(&mut self, document: &str) -> io::Result<()> {
         if self.encoder.len() >= BATCH_ROWS || self.encoder.is_full() {
             self.write_batch()?;
@@ -113,7 +113,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// Returns the number of the leaf column at a path without lists.
+/// Returns the index of the leaf column at `path`. Returns `None` if there is no such column, or if the path contains a list.
 fn leaf_number(fields: &Fields, path: &str) -> Option<usize> {
     let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
     let at = fields.iter().position(|field| field.name() == key)?;

@@ -1,4 +1,4 @@
-//! The plan of a file: maps columns to the nodes of a case. Created once, from the schema.
+//! The plan of a source: maps the columns of a schema to the nodes of a case. It is created once per source.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use super::value::{allowed, fits, scalar_kind};
 use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, Found, quote};
 
-/// The maximum nesting depth of structs and lists.
+/// The maximum nesting depth of structs and lists in a column.
 const MAX_DEPTH: usize = 64;
 
-/// The structure of a case, with the array of each node in a record batch.
+/// The structure of a case. For each node, it states where a record batch stores the array of the node.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) members: Vec<Member>,
-    /// The numbers of the columns that are read, ascending. [`Origin::Column`] is an index into this list.
+    /// The indexes of the columns that are read, in ascending order. [`Origin::Column`] is an index into this list.
     pub(super) columns: Vec<usize>,
-    /// Errors that fail a strict import and that a lenient import reports: a column of a type that JSON has no form for, which is not read,
-    /// or a column named by an alias of a field. The path of each error is the column name.
+    /// Errors about columns. They fail a strict import, and a lenient import reports them. Either JSON cannot represent the type of
+    /// the column, which is then not read, or the column is named by an alias of a field. The path of each error is the name of the
+    /// column.
     pub(super) column_errors: Vec<Error>,
 }
 
@@ -28,41 +29,41 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) key: Box<str>,
-    /// The key as JSON, with the colon.
+    /// The key as a JSON string, followed by a colon.
     pub(super) label: Box<str>,
     pub(super) node: Node,
-    /// The field with a similar name, if the member itself is not a field.
+    /// The field with a similar name, if the member is not a field.
     pub(super) stray: Option<Arc<Stray>>,
 }
 
-/// A node of the plan: one object, list or value of a case document, with the array that it is read from.
+/// A node of the plan: one object, list or value of a case document, with the location of its array.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) origin: Origin,
     pub(super) kind: Kind,
 }
 
-/// The location of the array of a node.
+/// The location of the array that contains the values of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A column of the batch.
     Column(usize),
-    /// A child of the enclosing struct.
+    /// A child of the enclosing struct column, by its index.
     Child(usize),
-    /// The values of the enclosing list.
+    /// The elements of the enclosing list.
     Element,
-    /// No array: the node consists of its members only.
+    /// There is no array: the node is an object or list that consists only of its members.
     Members,
 }
 
-/// The JSON form that a node is written as: object, list or value.
+/// The JSON form in which a node is written: object, list or value.
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),
     List(Box<Node>),
     /// A list of objects that is stored as parallel list columns: one column for each member of the objects.
     Zip(Vec<Member>),
-    /// A value, with its field if it is the value of a field.
+    /// A value. Contains its field, if the value belongs to a field.
     Value(Option<FieldId>),
 }
 
@@ -81,8 +82,8 @@ impl Plan {
     /// Creates the plan for a [`canonical_schema`].
     ///
     /// # Errors
-    /// Returns an error if a column does not fit the catalogue, if two columns have the same path, or if there is no column of ids. The
-    /// path of the error is the column.
+    /// Returns an error if a column does not fit the catalogue, or if two columns have the same path. Also returns an error if
+    /// there is no column `id`. The path of the error is the name of the column.
     pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
         let plan = Self::of_columns(schema, catalog, |_| true)?;
         let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
@@ -94,7 +95,7 @@ impl Plan {
         Ok(Self { column_errors: plan.column_errors.into_iter().chain(aliases).collect(), ..plan })
     }
 
-    /// Returns an error for a column named by an alias of a field that has no column itself.
+    /// Returns an error for a column that is named by an alias, if the field of this alias has no column.
     fn alias_error(&self, column: &str, catalog: &Catalog) -> Option<Error> {
         let id = catalog.find(column)?;
         let path = catalog.field(id).name();
@@ -106,14 +107,14 @@ impl Plan {
         Some(Error::new(ErrorKind::UnknownField, 0, "a column that is not a field", expected).at(column))
     }
 
-    /// Creates the plan for `fields` of any schema. Other columns are ignored.
+    /// Creates the plan for only the given fields, from any schema. All other columns are ignored.
     ///
     /// # Errors
-    /// Returns the errors of [`new`](Self::new), but a column of ids is not required.
+    /// Returns the same errors as [`new`](Self::new), except that a column `id` is not required.
     pub(super) fn of_fields(schema: &Schema, catalog: &Catalog, fields: &[FieldId]) -> Result<Self, Error> {
         let names = fields.iter().filter(|field| catalog.is_visible(**field));
         let narrow = catalog.allow(names.map(|field| catalog.field(*field).name()));
-        // `allow` cannot fail: the names come from the catalogue.
+        // `allow` cannot fail, because the names come from the catalogue.
         let catalog = narrow.as_ref().unwrap_or(catalog);
         let key = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let keys: Vec<String> = fields
@@ -165,7 +166,7 @@ impl Plan {
 /// A builder that inserts one column into a plan.
 struct ColumnInserter<'c> {
     catalog: &'c Catalog,
-    /// The name of the column, extended by the names of struct children during the descent.
+    /// The name of the column. While the builder is in a struct, the names of the children are appended.
     name: String,
     depth: usize,
     column_errors: &'c mut Vec<Error>,
@@ -178,7 +179,7 @@ impl ColumnInserter<'_> {
 
     fn wrong_type(&self, found: &DataType, allowed: &str) -> Error {
         let mut found = found.to_string();
-        // The type of a struct lists all its members, which would make the message too long.
+        // The type of a struct lists all its members. This would make the message too long.
         if let Some((at, _)) = found.char_indices().nth(60) {
             found.truncate(at);
             found.push('…');
@@ -194,7 +195,7 @@ impl ColumnInserter<'_> {
         node.map(|node| self.catalog.paths().shape(node))
     }
 
-    /// Inserts a column at the path of its keys. Returns false if JSON has no form for its type.
+    /// Inserts a column at the path that consists of `keys`. Returns false if JSON cannot represent the type of the column.
     fn insert(
         &mut self,
         members: &mut Vec<Member>,
@@ -250,7 +251,7 @@ impl ColumnInserter<'_> {
         Ok(inserted)
     }
 
-    /// Adds a member, or merges a struct column with flat columns of the same path.
+    /// Adds a member. If there are already flat columns with the same path, merges the struct column with them.
     fn place(&self, members: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Error> {
         let Some(found) = members.iter_mut().find(|member| *member.key == *key) else {
             members.push(member(key, node));
@@ -279,7 +280,7 @@ impl ColumnInserter<'_> {
         )
     }
 
-    /// Returns the kind of node for a column of this type, or `None` if JSON has no form for it.
+    /// Returns the kind of node for a column of this type. Returns `None` if JSON cannot represent the type.
     fn kind(&mut self, kind: &DataType, node: Option<usize>) -> Result<Option<Kind>, Error> {
         if *kind == DataType::Null {
             return Ok(None);

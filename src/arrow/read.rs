@@ -1,4 +1,4 @@
-//! Imports the rows of a Parquet file or of record batches.
+//! Imports the rows of a Parquet file or of Arrow record batches into an engine.
 
 use std::collections::HashSet;
 use std::iter;
@@ -15,19 +15,19 @@ use crate::engine::{Cases, Import, ImportError, RowBound, RowGroup};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
-/// The maximum size of the buffers of a group in bytes, not counting the last batch.
+/// The maximum size of the buffers of a group, in bytes. The last batch of the group may exceed it.
 const GROUP_BYTES: usize = 1 << 27;
 
-/// The maximum ratio of the size of all documents to the size of their file.
+/// The maximum size of all documents, as a multiple of the size of their file.
 const MAX_EXPANSION: u64 = 1000;
 
-/// The total size of documents that every file may have, regardless of its own size, in bytes.
+/// The total size of documents that is allowed even for the smallest file, in bytes.
 const MIN_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// The number of bytes that are counted for a row in addition to its document.
+/// The number of bytes that are added to the size of the document, for each row.
 const ROW_BYTES: u64 = 64;
 
-/// Imports a whole Parquet file.
+/// Imports a complete Parquet file.
 pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), ImportError> {
     let max_bytes = reader.len().saturating_mul(MAX_EXPANSION).max(MIN_DOCUMENT_BYTES);
     let (plan, mut batches) = match open(reader, import.engine().catalog()) {
@@ -54,11 +54,11 @@ pub(super) fn read_batches(
         Ok(_) => Err(source.schema_mismatch()),
         Err(error) => Err(Error::new(ErrorKind::BadFile, 0, quote(&error.to_string()), "a record batch")),
     });
-    // No limit: the batches are in memory already, and their documents are not much larger.
+    // There is no limit: the batches are already in memory, and their documents are not much larger.
     read_all(import, &source, batches, u64::MAX)
 }
 
-/// Imports batches until the first error. Rejects a source whose documents have more than `max_bytes`.
+/// Imports batches until the first error. Rejects the source if the total size of its documents exceeds `max_bytes`.
 fn read_all(
     import: &mut Import<'_>,
     source: &BatchSource<'_>,
@@ -71,17 +71,17 @@ fn read_all(
     import.push_rows(groups, bound, |group, line, cases| source.take(group, line, cases))
 }
 
-/// A group of consecutive record batches that one thread imports. Not a Parquet row group.
+/// A group of consecutive record batches that one thread imports. It is not a row group of Parquet.
 struct Group {
     batches: Vec<RecordBatch>,
-    /// The error of the reader after these batches, if there was one.
+    /// The error that the reader returned after these batches, if there was one.
     failed: Option<Error>,
 }
 
 /// An iterator that collects batches into groups.
 struct GroupedBatches<I> {
     batches: I,
-    /// The number of rows in a group.
+    /// The number of rows after which a group is complete.
     rows: usize,
     has_ended: bool,
 }
@@ -92,7 +92,7 @@ impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for GroupedBatches
     fn next(&mut self) -> Option<RowGroup<Group>> {
         let mut group = Group { batches: Vec::new(), failed: None };
         let (mut rows, mut bytes, mut seen) = (0_usize, 0_usize, HashSet::new());
-        // A reader is not used again after an error.
+        // After an error, the reader is not called again.
         while !self.has_ended && rows < self.rows && bytes < GROUP_BYTES {
             match self.batches.next() {
                 None => self.has_ended = true,
@@ -111,7 +111,8 @@ impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for GroupedBatches
     }
 }
 
-/// Returns the size of the buffers of a batch that are not in `seen`, because batches share dictionaries.
+/// Returns the size in bytes of the buffers of a batch that are not in `seen`, and adds their addresses to `seen`. Batches can
+/// share dictionaries, so each buffer is counted once.
 fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
     let mut open: Vec<_> = batch.columns().iter().map(Array::to_data).collect();
     let mut bytes = 0_usize;
@@ -126,15 +127,15 @@ fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
     bytes
 }
 
-/// The plan that all batches of a source are read with.
+/// A source of record batches, with the plan by which all its batches are read.
 struct BatchSource<'p> {
     plan: &'p Plan,
-    /// The expected schema, in the words of the error for a batch with another schema.
+    /// The description of the expected schema, for the error about a batch with a different schema.
     expected: &'static str,
 }
 
 impl BatchSource<'_> {
-    /// Imports the cases of a group. `line` is the line of its first row.
+    /// Imports the cases of a group. `line` is the line of the first row of the group.
     fn take(&self, group: Group, mut line: u64, cases: &mut dyn Cases) -> Result<(), ImportError> {
         for batch in &group.batches {
             let Some(case) = bind(&self.plan.members, batch) else {

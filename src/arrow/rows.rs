@@ -1,4 +1,4 @@
-//! Reads one case from a bound batch: its values as a row, and its document as JSON.
+//! Reads one case from a record batch: its values as a row, and its document as JSON.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::catalog::{Catalog, Field, FieldId, TimestampForm};
 use crate::error::{Error, ErrorKind};
 use crate::value::{Number, Timestamp};
 
-/// A reader of cases that reuses its buffers.
+/// A reader of cases. It reuses its buffers for each case.
 pub(super) struct RowReader<'b, 'c> {
     pub(super) row: Row<'b>,
-    /// The document of the last case.
+    /// The document of the case that was read last.
     pub(super) text: String,
-    /// The fields with a rejected value.
+    /// The fields that have an invalid value.
     pub(super) rejected: Vec<FieldId>,
     catalog: &'c Catalog,
-    /// The maximum size of a document in bytes. Writing stops soon after it is exceeded.
+    /// The maximum size of a document in bytes. Soon after the document exceeds it, writing stops.
     limit: usize,
     is_too_large: bool,
 }
@@ -55,7 +55,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         self.is_too_large || self.text.len() > self.limit
     }
 
-    /// Writes an object. Returns false, without writing, if it is absent and all its members are absent.
+    /// Writes an object. If the object and all its members are absent, returns false and writes nothing.
     fn object(&mut self, object: &'b Object<'b>, at: usize, is_present: bool) -> bool {
         let start = self.text.len();
         let mut mark = '{';
@@ -83,7 +83,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         mark == ',' || is_present
     }
 
-    /// Writes a node of a case. Returns false, without writing, if it is absent.
+    /// Writes a node of a case. If the node is absent, returns false and writes nothing.
     fn part(&mut self, part: &'b BoundNode<'b>, at: usize) -> bool {
         let is_null = part.nulls.is_some_and(|nulls| nulls.is_null(at));
         match &part.kind {
@@ -99,7 +99,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         }
     }
 
-    /// Writes an array by calling `element` for each index. An absent element is `null`.
+    /// Writes an array. Calls `element` for each index. If an element is absent, writes `null`.
     fn list(&mut self, range: std::ops::Range<usize>, mut element: impl FnMut(&mut Self, usize) -> bool) {
         let mut mark = '[';
         for at in range {
@@ -149,7 +149,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         true
     }
 
-    /// Writes a value and adds it to the row. Returns false if JSON has no form for it.
+    /// Writes a value to the document and adds it to the row. Returns false if JSON cannot represent the value.
     fn value(&mut self, field: Option<FieldId>, values: &'b Values<'b>, at: usize) -> bool {
         let known = field.map(|id| (id, self.catalog.field(id)));
         let is_written = self.write_value(known.map(|(_, field)| field), values, at);
@@ -168,7 +168,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
     }
 
     fn write_value(&mut self, field: Option<&Field>, values: &Values<'_>, at: usize) -> bool {
-        // Unix milliseconds in integer columns are strings in documents.
+        // Unix milliseconds from integer columns are written as strings.
         let is_quoted = field.is_some_and(Field::is_unix_millis);
         match values {
             Values::Text(texts) => {
@@ -209,7 +209,8 @@ impl<'b, 'c> RowReader<'b, 'c> {
         true
     }
 
-    /// Appends an instant in a form of documents. Returns false, and appends nothing, if it does not have that form.
+    /// Appends an instant in the form that documents use. If the instant cannot be written in this form, returns false and appends
+    /// nothing.
     fn write_instant(&mut self, form: TimestampForm, instant: Timestamp) -> bool {
         let text = match form {
             TimestampForm::Interface => {

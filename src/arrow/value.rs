@@ -1,6 +1,6 @@
-//! Maps column types to field types, and column values to field values.
+//! Converts the values of Arrow columns to field values, and defines which column types each field type accepts.
 //!
-//! To add a field type or a column type, change this file and, for writing, [`leaf`](super::leaf).
+//! To add a field type or a column type, change this file. For writing, also change [`leaf`](super::leaf).
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub(super) enum ScalarKind {
     Instant,
 }
 
-/// Returns the kind of values in a column of this type, or `None` if JSON has no form for them.
+/// Returns the kind of values in a column of this type. Returns `None` if JSON cannot represent these values.
 pub(super) fn scalar_kind(kind: &DataType) -> Option<ScalarKind> {
     match kind {
         DataType::Utf8View => Some(ScalarKind::Text),
@@ -39,7 +39,7 @@ pub(super) fn scalar_kind(kind: &DataType) -> Option<ScalarKind> {
     }
 }
 
-/// Returns true if a column of this type can hold values of the field.
+/// Returns true if a column of this type can contain values of the field.
 pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
     match (field.field_type(), scalar_kind(kind)) {
         (FieldType::String, Some(ScalarKind::Text))
@@ -52,7 +52,7 @@ pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
     }
 }
 
-/// Returns the allowed column types of a field, for messages.
+/// Returns a description of the column types that a field accepts, for error messages.
 pub(super) fn allowed(field: &Field) -> &'static str {
     match field.field_type() {
         FieldType::String => "strings",
@@ -72,10 +72,10 @@ pub(super) fn allowed(field: &Field) -> &'static str {
     }
 }
 
-/// Returns the value at an index that is not null. The type of the column [fits] the field.
+/// Returns the value at an index that is not null. The type of the column must [fit](fits) the field.
 ///
 /// # Errors
-/// Returns an error if the field cannot have the value.
+/// Returns an error if the value is invalid for the field.
 pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> Result<Value<'b>, Error> {
     let number = |number: f64| {
         let bad = || Error::new(ErrorKind::BadNumber, 0, number.to_string(), "a finite number");
@@ -116,11 +116,11 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
         Values::Decimals(decimals, precision, scale) => {
             let decimal = values::at(decimals, at);
             let text = Decimal128Type::format_decimal(decimal, *precision, *scale);
-            // Digits with at most one point and one sign always parse as a double.
+            // A text of digits with at most one point and one sign can always be parsed as a double.
             number(text.parse().unwrap_or_default())
         }
         Values::Instants(instants) => match instants.millis(at).map(Timestamp::from_millis) {
-            // Truncated like the document, so that the field has the same value.
+            // The instant is truncated as in the JSON document, so that the value of the field equals the value in the document.
             Some(instant) if !field.form().is_text() || instant.is_in_years() => {
                 Ok(Value::Timestamp(in_form(instant, field.form())))
             }
@@ -135,7 +135,7 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
     }
 }
 
-/// Returns a remark if the value may differ from what the author of the file meant.
+/// Returns a remark if the value may differ from the value that the author of the file meant.
 pub(super) fn remark_on<'b>(
     id: FieldId,
     field: &Field,
@@ -161,7 +161,7 @@ pub(super) fn remark_on<'b>(
         (Value::Number(number), Values::Unsigned(integers)) => rounded(id, *number, values::at(integers, at)),
         (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
             let decimal = values::at(decimals, at);
-            // A double represents every decimal of 15 digits.
+            // A double can represent every decimal of up to 15 digits.
             if decimal.unsigned_abs() < 1_000_000_000_000_000 {
                 return None;
             }
@@ -175,7 +175,7 @@ pub(super) fn remark_on<'b>(
 /// Returns a remark if a double cannot represent the integer exactly.
 fn rounded<'b>(id: FieldId, number: Number, integer: impl Into<i128> + Copy) -> Option<Remark<'b>> {
     let integer: i128 = integer.into();
-    // All integers up to 2^53 are exact.
+    // Doubles represent all integers up to 2^53 exactly.
     if integer.unsigned_abs() <= 1 << 53 {
         return None;
     }
@@ -183,7 +183,8 @@ fn rounded<'b>(id: FieldId, number: Number, integer: impl Into<i128> + Copy) -> 
     number.is_rounded_from(&text).then_some(Remark::Rounded(id, Cow::Owned(text)))
 }
 
-/// Returns the instant of an integer in a field of Unix seconds or milliseconds. Returns `None` if it is out of range.
+/// Converts an integer in Unix seconds or milliseconds to a timestamp, by the form of the field. Returns `None` if the result is
+/// out of range.
 fn unix_time(field: &Field, integer: i64) -> Option<Value<'static>> {
     let millis = match field.form() {
         TimestampForm::UnixSeconds => integer.checked_mul(1000)?,
@@ -192,7 +193,7 @@ fn unix_time(field: &Field, integer: i64) -> Option<Value<'static>> {
     Some(Value::Timestamp(Timestamp::from_millis(millis)))
 }
 
-/// Truncates an instant to what documents can have in this form.
+/// Truncates an instant to the precision that documents have in this form.
 pub(super) fn in_form(instant: Timestamp, form: TimestampForm) -> Timestamp {
     match form {
         TimestampForm::Interface | TimestampForm::UnixSeconds => instant.whole_seconds(),

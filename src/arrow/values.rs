@@ -1,4 +1,4 @@
-//! The values of a scalar column, with the type dispatch done once per column instead of once per row.
+//! Gives access to the values of a scalar column by type. The type is matched once per column instead of once per row.
 
 use std::borrow::Cow;
 
@@ -15,19 +15,20 @@ use arrow_schema::{DataType, TimeUnit};
 
 /// Returns the value at an index.
 ///
-/// The index is always in range: it is a row of the batch, or between offsets that Arrow has checked. The default only avoids
-/// a panic.
+/// The index is always in range: it is a row of the batch, or it lies between offsets that Arrow has checked. The default value
+/// only prevents a panic.
 pub(super) fn at<T: Copy + Default>(values: &[T], index: usize) -> T {
     values.get(index).copied().unwrap_or_default()
 }
 
-/// Returns the start and the end of a list's elements. Arrow has checked that the offsets ascend and are not negative.
+/// Returns the indexes at which the elements of a list start and end. Arrow has checked that the offsets are ascending and not
+/// negative.
 pub(super) fn list_range(offsets: &[i32], list: usize) -> (usize, usize) {
     let offset = |index: usize| usize::try_from(at(offsets, index)).unwrap_or_default();
     (offset(list), offset(list.saturating_add(1)))
 }
 
-/// The values of a scalar column. The values of null rows are undefined.
+/// The values of a scalar column. In null rows, the values are undefined.
 pub(super) enum Values<'b> {
     Text(&'b StringViewArray),
     Integers(Cow<'b, [i64]>),
@@ -38,18 +39,18 @@ pub(super) enum Values<'b> {
     Instants(Instants<'b>),
 }
 
-/// Timestamps or dates in any unit.
+/// The values of a timestamp or date column, in any unit.
 pub(super) struct Instants<'b> {
     ticks: Cow<'b, [i64]>,
-    /// A tick is `multiplier / divisor` milliseconds.
+    /// One tick is `multiplier / divisor` milliseconds.
     multiplier: i64,
     divisor: i64,
-    /// True if the column has no time zone. Its values count as UTC.
+    /// True if the column has no time zone. Its values are then treated as UTC.
     pub(super) is_local: bool,
 }
 
 impl Instants<'_> {
-    /// Returns milliseconds since the Unix epoch, rounded down, or `None` if they do not fit into 64 bits.
+    /// Returns the milliseconds since 1970-01-01 00:00:00 UTC, rounded down. Returns `None` if the result does not fit 64 bits.
     pub(super) fn millis(&self, at: usize) -> Option<i64> {
         self.ticks.get(at)?.checked_mul(self.multiplier)?.checked_div_euclid(self.divisor)
     }

@@ -1,9 +1,9 @@
-//! The fields of the Case resource, as a table: every filterable leaf of the interface document.
+//! The table of the fields of the Case resource: every filterable leaf of the interface document.
 
 use super::field::Field;
 use super::field_type::FieldType::{self, Boolean, Number, String, Timestamp};
 
-/// The path and type of each field. `[]` marks a key with an array.
+/// The path and type of each field. `[]` marks a key whose value is an array.
 const TABLE: &[(&str, FieldType)] = &[
     ("id", String),
     ("name", String),

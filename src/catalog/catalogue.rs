@@ -1,4 +1,4 @@
-//! [`Catalog`]: the fields of a kind of document.
+//! [`Catalog`]: the fields of one kind of document, and the methods that create, extend and search it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,30 +26,30 @@ pub struct Catalog {
 }
 
 pub(super) struct Inner {
-    /// All fields. Catalogues that were narrowed from this catalogue share them.
+    /// All fields. Shared by the catalogues that were narrowed from this catalogue.
     pub(super) fields: Arc<[Field]>,
     /// The names and aliases of the visible fields.
     names: Names,
-    /// The positions of the visible fields in a document.
+    /// The paths of the visible fields in a document.
     paths: Paths,
     /// For each field, true if requests may name it.
     pub(super) visible: Box<[bool]>,
     /// The visible fields with a default, and their default values.
     defaults: Box<[(FieldId, Box<str>)]>,
-    /// The catalogue at the start of a chain of narrowings. It was not narrowed itself.
+    /// The catalogue from which this catalogue was narrowed, perhaps in several steps. `None` if this catalogue was not narrowed.
     root: Option<Catalog>,
     /// The operators that JSON bodies may use.
     grammar: Grammar,
-    /// The fields of the latest [`MOST_ANCESTORS`] catalogues that this one grew from. They make checks of filters faster: an
-    /// address is compared instead of all fields.
+    /// The fields of the latest [`MOST_ANCESTORS`] catalogues from which this catalogue grew. They make it faster to check that a
+    /// filter is compatible: addresses are compared instead of all fields.
     pub(super) ancestors: Box<[Arc<[Field]>]>,
 }
 
-/// The number of ancestors that a catalogue remembers. For older ancestors, checks compare the fields.
+/// The maximum number of ancestors that a catalogue remembers. To check a filter of an older ancestor, the fields are compared.
 pub(super) const MOST_ANCESTORS: usize = 16;
 
 impl Catalog {
-    /// Returns the catalogue of the Case resource. It has every filterable leaf.
+    /// Returns the catalogue of the Case resource. It contains every filterable leaf.
     ///
     /// ```
     /// let catalog = casefilter::Catalog::cases();
@@ -70,7 +70,7 @@ impl Catalog {
             .clone()
     }
 
-    /// Creates a catalogue for documents of your own.
+    /// Creates a catalogue for your own kind of document.
     ///
     /// If `fields` does not contain `id`, it is added as the first field.
     ///
@@ -160,8 +160,8 @@ impl Catalog {
 
     /// Returns a grown catalogue: the fields of this catalogue, followed by `fields`.
     ///
-    /// Engines of the grown catalogue accept filters and orders of this catalogue, such as cached filters. Engines of this catalogue reject
-    /// filters of the grown catalogue. The file of a `Store` keeps the catalogue that it was created with; see
+    /// Engines of the grown catalogue accept filters and orders of this catalogue, such as cached filters. Engines of this
+    /// catalogue reject filters of the grown catalogue. The file of a `Store` keeps the catalogue with which it was created; see
     /// [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
     ///
     /// ```
@@ -174,7 +174,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Catalog::new`].
+    /// Returns the same errors as [`Catalog::new`].
     pub fn with(&self, fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         let mut all: Vec<Field> = self.inner.fields.to_vec();
         let mut visible = self.inner.visible.to_vec();
@@ -191,11 +191,12 @@ impl Catalog {
         Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect(), self.inner.grammar)
     }
 
-    /// Returns a catalogue with the same fields whose JSON bodies may use the [extended](crate::Operator::is_extended) operators too: `$not`,
-    /// `$exists`, `$startsWith`, `$substring` and `$match`.
+    /// Returns a catalogue with the same fields, in which JSON bodies may also use the [extended](crate::Operator::is_extended)
+    /// operators: `$not`, `$exists`, `$startsWith`, `$substring` and `$match`.
     ///
-    /// Without it, bodies have the operators of the interface document alone, and others are errors. The text syntax always has all
-    /// operators. Engines of either catalogue accept filters of both.
+    /// In a catalogue that is not extended, bodies may use only the operators of the interface document. Any other operator is an
+    /// error. Filters in the text syntax may always use all operators. An engine of either catalogue accepts filters of both
+    /// catalogues.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -229,7 +230,8 @@ impl Catalog {
         self.inner.grammar
     }
 
-    /// Returns a catalogue whose timestamp fields in the form of the interface take RFC 3339 too. Documents stay as they are.
+    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the
+    /// interface. Documents are not changed.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -256,7 +258,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the catalogue that this catalogue was narrowed from, or this catalogue if it was not narrowed.
+    /// Returns the catalogue from which this catalogue was narrowed, or this catalogue if it was not narrowed.
     pub(super) fn root(&self) -> &Self {
         self.inner.root.as_ref().unwrap_or(self)
     }
@@ -293,12 +295,12 @@ impl Catalog {
         &self.inner.fields
     }
 
-    /// Returns the numbers of all fields, including hidden fields, in order.
+    /// Returns the ids of all fields, including hidden fields, in order.
     pub(crate) fn field_ids(&self) -> impl Iterator<Item = FieldId> + use<> {
         (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }
 
-    /// Returns the field with this number, visible or hidden. Returns `None` if the number is of a catalogue with more fields.
+    /// Returns the field with this id, visible or hidden. Returns `None` if the id belongs to a catalogue with more fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};
@@ -313,7 +315,7 @@ impl Catalog {
         self.inner.fields.get(id.index())
     }
 
-    /// Returns the field with this number, which must be of this catalogue.
+    /// Returns the field with this id. The id must belong to this catalogue.
     #[expect(
         clippy::indexing_slicing,
         reason = "numbers come from this catalogue, or from requests that were checked against it"

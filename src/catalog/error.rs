@@ -1,4 +1,4 @@
-//! Errors of creating a catalogue.
+//! The errors that occur when a catalogue is created, grown or narrowed.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ pub enum CatalogError {
     DuplicateName(String),
     /// The path is empty, has an empty segment, or has `[]` elsewhere than at the end of a segment.
     BadPath(String),
-    /// The path conflicts with the path of another field: one field needs a value at a position at which the other needs an object or
-    /// array.
+    /// The path conflicts with the path of another field: at the same position in a document, one field needs a value, and the
+    /// other field needs an object or an array.
     PathConflict(String),
     /// A name in an allow-list (the first value) is not a field. The second value is the most similar field name, if there is one.
     UnknownField(String, Option<String>),
-    /// A setting that does not exist for fields of this type, or for fields with many values.
+    /// A setting that does not exist for fields of this type, or for multi-valued fields.
     NotForType {
         /// The name of the field.
         field: String,
@@ -28,10 +28,10 @@ pub enum CatalogError {
         expected: &'static str,
         /// The type of this field.
         kind: FieldType,
-        /// True if the field has many values.
+        /// True if the field is multi-valued.
         is_many: bool,
     },
-    /// The field `id` is not a plain string field: it has another type, many values or a setting.
+    /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting.
     BadIdField,
     /// There are more than 65,535 fields.
     TooManyFields,

@@ -1,4 +1,4 @@
-//! One field of a catalogue.
+//! [`Field`]: one field of a catalogue, with its path, type and settings.
 
 use super::error::CatalogError;
 use super::field_type::FieldType;
@@ -25,9 +25,10 @@ pub struct Field {
 }
 
 impl Field {
-    /// Creates a field at `path`: the keys, joined by dots, with `[]` after each key of an array.
+    /// Creates a field at `path`: the keys that lead to the value, joined by dots, with `[]` after each key whose value is an
+    /// array.
     ///
-    /// The name of the field is the path without `[]`. The field has many values if the path has `[]`.
+    /// The name of the field is the path without `[]`. The field is multi-valued if the path contains `[]`.
     #[must_use]
     pub fn new(path: &str, kind: FieldType) -> Self {
         Self {
@@ -42,10 +43,10 @@ impl Field {
         }
     }
 
-    /// Sets the known values, in their sorting order. Filters may use other values, but get a warning. Documents may have other values,
-    /// without a note. In ascending order they follow the known values, by code point.
+    /// Sets the known values, in their sorting order. A filter that uses any other value gets a warning. A document with any other
+    /// value is stored without a remark. In ascending order, other values follow the known values, sorted by code point.
     ///
-    /// Only for string fields with one value.
+    /// Only for single-valued string fields.
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
@@ -60,7 +61,7 @@ impl Field {
 
     /// Sets the default: the value of the field in documents that do not have it.
     ///
-    /// Only for string fields with one value.
+    /// Only for single-valued string fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
@@ -83,7 +84,7 @@ impl Field {
         self
     }
 
-    /// Sets the form in which documents have the timestamp.
+    /// Sets the form in which documents contain the timestamp.
     ///
     /// Only for timestamp fields.
     #[must_use]
@@ -92,8 +93,8 @@ impl Field {
         self
     }
 
-    /// Declares that documents have the timestamp in Unix milliseconds, as an integer or in a string. Criteria still use the text
-    /// form.
+    /// Declares that documents contain the timestamp in Unix milliseconds, as an integer or as a string that contains an integer.
+    /// Criteria still use the text form.
     ///
     /// Only for timestamp fields.
     ///
@@ -109,10 +110,10 @@ impl Field {
         self.with_form(TimestampForm::UnixMillis)
     }
 
-    /// Declares the field a key: most documents have different values, and filters test single values.
+    /// Declares that the field is a key: most documents have different values, and filters test for single values.
     ///
-    /// Engines keep an index from each value to its documents, which takes 8.5 bytes per document. Only for string fields with one
-    /// value.
+    /// Engines keep an index from each value to its documents, which takes 8.5 bytes per document. Only for single-valued string
+    /// fields.
     #[must_use]
     pub fn key(mut self) -> Self {
         self.key = true;
@@ -148,13 +149,13 @@ impl Field {
         self.path.len() != self.name.len()
     }
 
-    /// Returns the form in which documents have the timestamp. It has no meaning for fields of other types.
+    /// Returns the form in which documents contain the timestamp. It has no meaning for fields of other types.
     #[must_use]
     pub fn form(&self) -> TimestampForm {
         self.form
     }
 
-    /// Returns true if documents have the timestamp in Unix milliseconds.
+    /// Returns true if documents contain the timestamp in Unix milliseconds.
     #[must_use]
     pub fn is_unix_millis(&self) -> bool {
         self.form == TimestampForm::UnixMillis
@@ -166,18 +167,18 @@ impl Field {
         self.key
     }
 
-    /// Returns the known values in their sorting order. Empty if none were declared.
+    /// Returns the known values in their sorting order. Empty if no known values were declared.
     pub fn known_values(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.known.iter().map(Box::as_ref)
     }
 
-    /// Returns the index of a value among the known values.
+    /// Returns the index of a value among the known values, or `None` if it is not a known value.
     #[must_use]
     pub fn known_rank(&self, value: &str) -> Option<usize> {
         self.known.iter().position(|known| **known == *value)
     }
 
-    /// Returns the default: the value of the field in documents that do not have it.
+    /// Returns the default: the value of the field in documents that do not contain the field.
     #[must_use]
     pub fn default_value(&self) -> Option<&str> {
         self.default.as_deref()

@@ -1,15 +1,18 @@
-//! The types of fields.
+//! The types of fields: string, number, integer, timestamp and boolean.
 //!
 //! # How to add an ordered type
 //!
-//! These files change:
+//! To add an ordered type, change these files:
 //!
-//! - `catalog/field_type.rs`, and `value/{ordered,literal,convert}.rs`, with a new file for its text form such as `value/datetime.rs`;
-//! - `ingest/ordered_form.rs`: its JSON forms;
-//! - `predicate/lower.rs`, `filter/builder.rs` (`Holds`) and `criteria/advice.rs`;
+//! - `catalog/field_type.rs`: the enum below;
+//! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;
+//! - `ingest/ordered_form.rs`: the forms of the values in JSON;
+//! - `predicate/lower.rs`: the operands of filters;
+//! - `filter/builder.rs` (`Holds`) and `filter/completions.rs` (suggested values);
+//! - `criteria/advice.rs`: the advice for foreign spellings;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
-//! - `arrow/{value,leaf}.rs` and `sql/datum.rs`;
-//! - `batch/codec.rs` (`check_stored_batch`) and `tests/world`.
+//! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
+//! - `batch/codec.rs` (`check_stored_batch`) and `tests/world`: the tests.
 
 use std::fmt;
 
@@ -21,9 +24,9 @@ pub enum FieldType {
     String,
     /// Finite IEEE 754 doubles.
     Number,
-    /// Integers of 64 bits, all exact.
+    /// Integers of 64 bits. Every such integer is exact.
     Integer,
-    /// Instants in milliseconds.
+    /// Instants in milliseconds since 1970-01-01 00:00:00 UTC.
     Timestamp,
     /// `true` and `false`.
     Boolean,
@@ -35,7 +38,7 @@ impl FieldType {
     pub(super) const ALL: [Self; 5] =
         [Self::String, Self::Number, Self::Integer, Self::Timestamp, Self::Boolean];
 
-    /// Returns the name that messages and listings use.
+    /// Returns the name of the type in messages and listings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +50,7 @@ impl FieldType {
         }
     }
 
-    /// Returns true for the types that `>`, `>=`, `<` and `<=` apply to.
+    /// Returns true if the operators `>`, `>=`, `<` and `<=` apply to the type.
     #[cfg(feature = "sql")]
     pub(crate) fn is_ordered(self) -> bool {
         matches!(self, Self::Number | Self::Integer | Self::Timestamp)

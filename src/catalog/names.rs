@@ -1,12 +1,12 @@
-//! A hash table from the names of a catalogue to its fields.
+//! A hash table that maps the names and aliases of a catalogue to its fields.
 
 use hashbrown::HashTable;
 
 use super::id::FieldId;
 
-/// A hash table from names and aliases to fields.
+/// A hash table that maps names and aliases to fields.
 ///
-/// The host chooses the names, so requests cannot cause collisions in the table. It can therefore use a cheap hash function.
+/// The host chooses the names, so a request cannot cause collisions in the table. The table can therefore use a fast hash function.
 #[derive(Default)]
 pub(super) struct Names {
     table: HashTable<Entry>,
@@ -19,7 +19,7 @@ struct Entry {
 }
 
 impl Names {
-    /// Inserts a name. Returns false and changes nothing if the name exists.
+    /// Inserts a name. If the name already exists, returns false and changes nothing.
     pub(super) fn insert(&mut self, name: &str, field: FieldId) -> bool {
         if self.get(name).is_some() {
             return false;
@@ -36,7 +36,8 @@ impl Names {
     }
 }
 
-/// The hashed parts of a name: its length, its first eight bytes and its last eight bytes. Names that are equal in all three collide.
+/// The parts of a name that are hashed: its length, its first eight bytes and its last eight bytes. Two names with the same parts
+/// collide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ends {
     first: u64,
@@ -45,7 +46,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// The length up to which the ends contain the entire name.
+    /// The maximum length, in bytes, of a name that these parts contain completely.
     const WHOLE: usize = 16;
 
     fn of(name: &str) -> Self {

@@ -1,10 +1,10 @@
-//! A tree of keys (a trie) with the positions of the fields in a document.
+//! A tree of keys (a trie) that maps positions in a document to fields.
 
 use super::error::CatalogError;
 use super::field::Field;
 use super::id::FieldId;
 
-/// The kind of value that is required at a position in a document. It may also be `null` or absent.
+/// The kind of value that a document must have at a position, unless the value there is `null` or absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// An object. Its children are the keys that lead to fields.
@@ -20,32 +20,32 @@ pub(crate) type PathId = usize;
 
 #[derive(Clone, Debug)]
 struct Node {
-    /// The key and the node of each child. The child of an array has an empty key.
+    /// The key and the id of each child. The child of an array has an empty key.
     children: Vec<(Box<str>, PathId)>,
 }
 
-/// The properties of a node that the template reader needs.
+/// The properties of a node that the reader of document templates needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// The parent. The root is its own parent.
+    /// The id of the parent. The root is its own parent.
     pub(crate) parent: PathId,
-    /// The number of open brackets around the value.
+    /// The number of brackets that are open where the value starts.
     pub(crate) depth: usize,
     pub(crate) shape: Shape,
 }
 
-/// A tree of keys. Node 0, the root, is the document itself: an object.
+/// A tree of keys. Node 0, the root, represents the document itself, which is an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     nodes: Vec<Node>,
-    /// The properties of each node.
+    /// The properties of each node. The index is the id of the node.
     steps: Vec<Step>,
 }
 
 impl Paths {
     pub(crate) const ROOT: PathId = 0;
 
-    /// Returns the tree with only `id`. Every document must have it, even if the field is hidden.
+    /// Returns a tree that contains only `id`. Every document must have an `id`, even if the field is hidden.
     pub(super) fn identity() -> Self {
         let mut paths = Self { nodes: Vec::new(), steps: Vec::new() };
         paths.push(Self::ROOT, "", Shape::Object);
@@ -88,7 +88,7 @@ impl Paths {
         }
     }
 
-    /// Adds a node. The first node is its own parent.
+    /// Adds a node. For the first node, `parent` is the node itself.
     fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
         let child = self.nodes.len();
         let depth = self.steps.get(parent).map_or(0, |parent| parent.depth.saturating_add(1));
@@ -100,7 +100,7 @@ impl Paths {
         child
     }
 
-    /// Returns the key of a node in its parent; empty for the root and the elements of an array.
+    /// Returns the key of a node within its parent. Empty for the root and for the elements of an array.
     #[cfg(feature = "serde")]
     pub(crate) fn key(&self, node: PathId) -> &str {
         let parent = self.steps.get(node).and_then(|step| self.nodes.get(step.parent));
@@ -108,7 +108,7 @@ impl Paths {
         own.map_or("", |(key, _)| key)
     }
 
-    /// Finds the child of `node` with this key. Returns its index among the children and its id.
+    /// Finds the child of `node` with this key. Returns the child's index among the children, and its id.
     pub(crate) fn child(&self, node: PathId, key: &str) -> Option<(usize, PathId)> {
         let children = &self.nodes.get(node)?.children;
         children.iter().position(|(name, _)| **name == *key).and_then(|at| Some((at, children.get(at)?.1)))
@@ -140,12 +140,12 @@ impl Paths {
         Some(keys.join("."))
     }
 
-    /// Returns the node of the elements of an array.
+    /// Returns the id of the node that represents the elements of an array.
     pub(crate) fn element(&self, array: PathId) -> Option<PathId> {
         self.nodes.get(array)?.children.first().map(|(_, child)| *child)
     }
 
-    /// Returns the properties of the nodes, in the order of ids.
+    /// Returns the properties of all nodes. The index is the id of the node.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }

@@ -1,4 +1,4 @@
-//! Name resolution: fields by the names in requests and allow-lists, and suggestions for unknown names.
+//! Finds fields by the names in requests and allow-lists, and suggests fields for unknown names.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::id::FieldId;
 use crate::error::{Error, ErrorKind, Suggestion, nearest_two, quote, quote_all};
 
 impl Catalog {
-    /// Resolves a name in a request. The error has suggestions.
+    /// Finds the field that a request names. The error for an unknown name contains suggestions.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
             let suggestion = match self.meant_by(name).as_slice() {
@@ -24,10 +24,10 @@ impl Catalog {
         })
     }
 
-    /// Returns this catalogue narrowed to an allow-list of names or aliases.
+    /// Returns this catalogue narrowed to an allow-list of field names or aliases.
     ///
-    /// Requests that use another name get the same error as for a name that does not exist. Filters of a narrowed catalogue run on
-    /// engines of the original catalogue.
+    /// A request that uses a hidden field gets the same error as for a name that does not exist. Filters of a narrowed catalogue
+    /// run on engines of the original catalogue.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["caseReview.status", "createdAt"])?;
@@ -51,10 +51,13 @@ impl Catalog {
         Self::assemble(fields, visible.into(), root, ancestors, self.grammar())
     }
 
-    /// Suggests at most three fields for an unknown name (at most two by similarity).
+    /// Suggests at most three fields for an unknown name. Suggests at most two if the reason is a similar name.
     ///
-    /// Tries in this order: the fields in an object of that name, fields with a similar name, and fields whose last key contains the
-    /// name as a word.
+    /// Tries these in order, and stops at the first that finds a field:
+    ///
+    /// - the fields in an object of that name;
+    /// - fields with a similar name;
+    /// - fields whose last key contains `name` as a word.
     fn meant_by(&self, name: &str) -> Vec<&str> {
         const MOST: usize = 3;
         let is_inside = |field: &&str| {
@@ -67,7 +70,7 @@ impl Catalog {
             return inside;
         }
         let mut near = nearest_two(name, self.names()).to_vec();
-        // Do not suggest both a field and its alias.
+        // If a field and its alias are both similar, suggests only the more similar name.
         near.dedup_by_key(|name| self.find(name));
         if !near.is_empty() {
             return near;
@@ -77,7 +80,7 @@ impl Catalog {
             words_of(leaf).any(|word| word.eq_ignore_ascii_case(name))
         };
         let by_word: Vec<&str> = self.names().filter(has_word).collect();
-        // A word that occurs in many fields does not help.
+        // If the word occurs in many fields, suggesting them does not help the user.
         if by_word.len() > MOST { Vec::new() } else { by_word }
     }
 }

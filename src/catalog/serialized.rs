@@ -1,4 +1,4 @@
-//! Serialised forms of catalogues, so that they can be read from a configuration.
+//! Serialises and deserialises fields and catalogues, so that a configuration file can contain them.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ struct Form<'f> {
     key: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     form: TimestampForm,
-    /// True in a catalogue that was narrowed to other fields.
+    /// True if the catalogue was narrowed to a set of fields that does not contain this field.
     #[serde(default, skip_serializing_if = "is_false")]
     hidden: bool,
 }
@@ -102,7 +102,7 @@ impl<'f> Form<'f> {
     }
 }
 
-/// The members are `path`, `type`, and if they are set `aliases`, `known`, `default`, `key` and `form`.
+/// The members are `path` and `type`, and those of `aliases`, `known`, `default`, `key` and `form` that are set.
 ///
 /// ```
 /// use casefilter::{Field, FieldType};
@@ -118,7 +118,7 @@ impl Serialize for Field {
     }
 }
 
-/// Reads the members that the serialised form has.
+/// Reads the same members that the serialised form has.
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
@@ -138,7 +138,7 @@ impl Serialize for Catalog {
     }
 }
 
-/// Reads a list of fields, with the rules of [`Catalog::new`].
+/// Reads a list of fields. The rules of [`Catalog::new`] apply.
 ///
 /// ```
 /// use casefilter::{Catalog, FieldType};

@@ -1,4 +1,4 @@
-//! Stray members: members of documents that are not at the path of a field, but look like a misspelt field.
+//! Finds stray members: members of documents that are not fields, but look like a misspelt field.
 
 use super::catalogue::Catalog;
 use super::id::FieldId;
@@ -9,25 +9,25 @@ use super::paths::PathId;
 pub(crate) struct Stray {
     /// The path of the member: its keys, joined by dots.
     pub(crate) path: Box<str>,
-    /// The fields that the member looks like, one to three.
+    /// The fields that the member looks like. There are one to three.
     pub(crate) fields: Box<[FieldId]>,
 }
 
-/// The length in bytes up to which a path is compared, since the edit distance takes quadratic time.
+/// The maximum length of a path that is compared, in bytes. It is limited because the edit distance takes quadratic time.
 const LONGEST: usize = 64;
 /// The maximum number of fields that are listed for one member.
 const MOST_MEANT: usize = 3;
 
 impl Catalog {
-    /// Finds the fields that the member `key` of an object looks like. The member must not be a field itself.
+    /// Finds the fields that the member `key` of an object looks like. The member must not be a field.
     ///
-    /// A member looks like a field in these documents. Capitals and the marks between words are ignored.
+    /// A member looks like a field in these cases. The comparison ignores capitals and the punctuation between words.
     ///
-    /// - Its path is the name or an alias of the field, or the path of an object around it.
+    /// - Its path is the name or an alias of the field, or the path of an object that contains the field.
     /// - It is a member of the document itself, and its key is the last key of the field.
     /// - Its path is one typing error away from the name.
     ///
-    /// Returns `None` within arrays, whose objects may have different members.
+    /// Returns `None` if the object is within an array, because the objects in an array may have different members.
     pub(crate) fn stray(&self, object: PathId, key: &str) -> Option<Stray> {
         let path = self.paths().path_in_objects(object)?;
         let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };

@@ -1,4 +1,4 @@
-//! Tests of narrowing, growing, comparing and rejecting catalogues.
+//! Tests creating, narrowing, growing and comparing catalogues.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn a_grown_catalogue_accepts_the_filters_of_those_that_it_grew_from() {
         old = old.with([field(&format!("f{number}"))]).unwrap();
     }
     assert!(all.is_within(&old) && old.inner.ancestors.len() == MOST_ANCESTORS);
-    // Catalogues that grew from one catalogue by different fields are unrelated.
+    // Two catalogues that grew from the same catalogue by different fields are unrelated.
     let sibling = all.with([field("y")]).unwrap();
     assert!(!sibling.is_akin(&grown) && sibling.common(&grown).is_none());
     let error = sibling.check_within(&grown, "engine").unwrap_err();

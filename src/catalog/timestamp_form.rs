@@ -1,9 +1,9 @@
-//! The forms in which documents have timestamps.
+//! The forms in which documents may contain timestamps, such as RFC 3339 or Unix seconds.
 
-/// The form in which documents have the values of a timestamp field.
+/// The form in which documents contain the values of a timestamp field.
 ///
-/// The form affects documents only. In criteria, timestamps are always in the form of the interface, `yyyy-MM-dd HH:mm:ss` with an offset
-/// or without.
+/// The form affects only documents. In criteria, timestamps are always in the form of the interface, `yyyy-MM-dd HH:mm:ss` with or
+/// without an offset.
 ///
 /// ```
 /// use casefilter::{Catalog, Field, FieldType, Filter, TimestampForm};
@@ -15,18 +15,19 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TimestampForm {
-    /// The form of the interface document: a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset.
+    /// The form of the interface document: a string `yyyy-MM-dd HH:mm:ss`, optionally with an offset. Without an offset, the time
+    /// is in UTC.
     #[default]
     Interface,
-    /// RFC 3339, such as `2025-12-01T10:00:00Z`, with up to milliseconds. Finer fractions are errors.
+    /// RFC 3339, such as `2025-12-01T10:00:00Z`, with at most three digits of a fraction. More digits are an error.
     Rfc3339,
     /// Either of the two forms above.
     InterfaceOrRfc3339,
-    /// A date `yyyy-MM-dd`, which is midnight UTC at its start.
+    /// A date `yyyy-MM-dd`. Its value is the start of the day in UTC.
     Date,
-    /// Seconds since 1970-01-01 00:00:00 UTC, an integer or a string of one.
+    /// Seconds since 1970-01-01 00:00:00 UTC, as a JSON integer or as a string that contains an integer.
     UnixSeconds,
-    /// Milliseconds since 1970-01-01 00:00:00 UTC, an integer or a string of one.
+    /// Milliseconds since 1970-01-01 00:00:00 UTC, as a JSON integer or as a string that contains an integer.
     UnixMillis,
 }
 
@@ -42,7 +43,7 @@ impl TimestampForm {
         Self::UnixMillis,
     ];
 
-    /// Returns the name in catalogue files and in the description of a database, in snake case.
+    /// Returns the name of the form in catalogue files and in the description of a database, in snake case.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +56,7 @@ impl TimestampForm {
         }
     }
 
-    /// Returns the description of a valid value, for errors.
+    /// Returns a description of the valid values, for error messages.
     pub(crate) const fn expected(self) -> &'static str {
         match self {
             Self::Interface => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
@@ -71,7 +72,7 @@ impl TimestampForm {
         }
     }
 
-    /// Returns true if every value is a JSON string of a date and, except in dates alone, a time.
+    /// Returns true if every value is a JSON string that contains a date, and also a time unless the form is `Date`.
     pub(crate) const fn is_text(self) -> bool {
         !matches!(self, Self::UnixSeconds | Self::UnixMillis)
     }

@@ -1,4 +1,4 @@
-//! Compatibility of catalogues: checks whether filters of one catalogue run on engines of another.
+//! Compares catalogues: checks that an engine of one catalogue accepts the filters of another catalogue.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ impl Eq for Catalog {}
 impl Catalog {
     /// Returns true if filters of `self` run on engines of `other`.
     ///
-    /// This is the case if `self` is equal to `other`, was [narrowed](Self::allow) from it, or if `other` [grew](Self::with) from
-    /// `self`. Fields are compared by content, with all settings: two catalogues that were created from equal fields are equal. Another
-    /// list of known values or aliases makes another field.
+    /// This is true if `self` equals `other`, if `self` was [narrowed](Self::allow) from `other`, or if `other` [grew](Self::with)
+    /// from `self`. Fields are compared by content, with all settings: two catalogues that were created from equal fields are
+    /// equal. Fields with different known values or aliases are different fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};
@@ -34,7 +34,7 @@ impl Catalog {
     /// ```
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
-        // Usually both are the same catalogue.
+        // Usually, both are the same catalogue.
         if Arc::ptr_eq(&self.inner, &other.inner) {
             return true;
         }
@@ -42,7 +42,7 @@ impl Catalog {
         self.is_prefix_of(other) && visible().all(|(own, others)| !own || *others)
     }
 
-    /// Returns true if both catalogues have the same address.
+    /// Returns true if both are the same catalogue in memory.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -55,13 +55,13 @@ impl Catalog {
             || others.starts_with(own)
     }
 
-    /// Returns true if every field number that is valid in both catalogues denotes the same field in both.
+    /// Returns true if every field id that is valid in both catalogues denotes the same field in both.
     pub(crate) fn is_akin(&self, other: &Self) -> bool {
         self.is_prefix_of(other) || other.is_prefix_of(self)
     }
 
-    /// Returns a catalogue that contains the fields of both: the wider of the two, or the wider of their roots. Returns `None` if there is
-    /// none.
+    /// Returns a catalogue that contains the fields of both catalogues: the wider of the two, or the wider of their roots. Returns
+    /// `None` if neither contains the other.
     pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
         let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
             (true, _) => Some(b),
@@ -71,7 +71,8 @@ impl Catalog {
         wider(self, other).or_else(|| wider(self.root(), other.root()))
     }
 
-    /// Checks that filters of this catalogue run on the owner of `other`. `whose` names the owner in the message, such as `engine`.
+    /// Checks that the engine (or other owner) of the catalogue `other` accepts filters of this catalogue. `whose` is the word for
+    /// the owner in the error message, such as `engine`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`] if this catalogue is not [within](Self::is_within) `other`.
@@ -80,7 +81,7 @@ impl Catalog {
         if self.is_within(other) { Ok(()) } else { Err(self.mismatch(other, whose)) }
     }
 
-    /// Returns the error for a filter of this catalogue that is used with `other`.
+    /// Returns the error for a filter of this catalogue that is used with an owner of `other`.
     #[cold]
     pub(crate) fn mismatch(&self, other: &Self, whose: &str) -> Error {
         let (own, others) = (self.fields(), other.fields());

@@ -1,4 +1,4 @@
-//! A builder of columns, to which values are added row by row.
+//! Builds a column: collects values row by row, then seals them into a [`Column`].
 #![expect(
     clippy::indexing_slicing,
     reason = "every row with a value is less than the number of rows with which the column is sealed"
@@ -16,16 +16,16 @@ use crate::value::{OrderedType, Value, ValueClass};
 
 /// A builder of a [`Column`]. Values are added in ascending order of rows.
 ///
-/// Rows without a value take no memory beyond what was reserved.
+/// A row without a value takes no memory beyond the memory that was reserved.
 pub(crate) struct ColumnBuilder {
     many: bool,
-    /// The row of each value, in ascending order. Every value has one, since a branch on rows without a value would be
-    /// mispredicted.
+    /// The row of each value, in ascending order. A row is stored even if every row has exactly one value: testing for rows without
+    /// a value would need a branch, which the processor would often mispredict.
     rows: Vec<u16>,
     values: BuilderValues,
 }
 
-/// The values added so far, by the type of the field.
+/// The values that have been added, in a form that depends on the type of the field.
 enum BuilderValues {
     Strings { dictionary: DictionaryBuilder, codes: Vec<u32> },
     Ordered(OrderedType, Vec<i64>),
@@ -44,7 +44,7 @@ impl BuilderValues {
         }
     }
 
-    /// Reserves memory for `len` values in all.
+    /// Reserves memory, so that the total of `len` values fits without reallocation.
     fn reserve(&mut self, len: usize) {
         match self {
             Self::Strings { dictionary, codes } => {
@@ -56,7 +56,8 @@ impl BuilderValues {
         }
     }
 
-    /// Adds a value. Returns false if the value has another type than the column, which rows of this catalogue never have.
+    /// Adds a value. Returns false if the type of the value differs from the type of the column. This never happens for rows of the
+    /// same catalogue.
     #[inline(always)]
     fn push(&mut self, value: &Value<'_>) -> bool {
         match (self, value, value.ordinal()) {
@@ -84,20 +85,20 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns true if any value was added.
+    /// Returns true if at least one value has been added.
     pub(crate) fn has_values(&self) -> bool {
         !self.rows.is_empty()
     }
 
-    /// Reserves memory for `rows` rows in all, with one value each.
+    /// Reserves memory for a total of `rows` rows, with one value per row.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.rows.reserve(rows.saturating_sub(self.rows.len()));
         self.values.reserve(rows);
     }
 
-    /// Adds a value of `row`. Values of a later row must not have been added before. In a single-valued field, a second value
-    /// of a row is ignored.
-    // Inlined, since a call would save and restore more registers than most pushes use.
+    /// Adds a value of `row`. The caller must add the values in ascending order of rows. If the field is single-valued, further
+    /// values of the same row are ignored.
+    // Inlined, because a call would save and restore more registers than most pushes use.
     #[inline(always)]
     pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
         let row = u16::try_from(row).unwrap_or(u16::MAX);
@@ -109,8 +110,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the string of a row that was added, or `None` if the column has another type. Every row so far must have exactly
-    /// one value.
+    /// Returns the string of a row. Returns `None` if the column is not a string column. The row must have been added, and each row
+    /// so far must have exactly one value.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
             BuilderValues::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
@@ -118,7 +119,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Creates the column of `rows` rows, and empties the builder. The builder keeps the memory that the column does not need.
+    /// Creates a column of `rows` rows, and empties the builder. The builder keeps the memory that it does not pass to the column.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
         let layout = if self.rows.is_empty() {
             ColumnLayout::Single(Selection::None)
@@ -130,7 +131,7 @@ impl ColumnBuilder {
             let present = Bitmap::filled_by(rows, |words| set_rows(words, &self.rows));
             ColumnLayout::Single(Selection::from_bitmap(present))
         };
-        // If some rows have no value, they get fillers.
+        // If only some rows have a value, the other rows get fillers.
         let apart = match &layout {
             ColumnLayout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
             _ => None,
@@ -154,13 +155,14 @@ impl ColumnBuilder {
     }
 }
 
-/// Returns the end index of the values of each of `rows` rows. `rows_of_values` has the row of each value, in ascending order.
+/// Returns, for each of `rows` rows, the end index of its values. `rows_of_values` contains the row of each value, in ascending
+/// order.
 fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     let mut ends = vec![0; rows];
     for (end, row) in (1..).zip(rows_of_values) {
         ends[usize::from(*row)] = end;
     }
-    // A row without values has the same end as the previous row.
+    // A row without values has the same end index as the previous row.
     let mut last = 0;
     for end in &mut ends {
         last = last.max(*end);
@@ -169,8 +171,8 @@ fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     ends
 }
 
-/// Returns `values` with fillers for the rows without a value. `places` has the row of each value. Returns `values` unchanged
-/// if `places` is `None`.
+/// Returns `values` with fillers added for the rows without a value. `places` contains the row of each value. If `places` is
+/// `None`, every row has a value, and `values` is returned unchanged.
 fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'v [S]) -> Cow<'v, [S]> {
     let Some(places) = places else { return Cow::Borrowed(values) };
     let mut placed = vec![S::default(); rows];
@@ -180,7 +182,7 @@ fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'
     Cow::Owned(placed)
 }
 
-/// Returns the same as [`placed`], and empties `values`.
+/// Returns the same vector as [`placed`], and empties `values`.
 fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
     match placed(rows, places, values) {
         Cow::Owned(placed) => {
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn rows_without_a_value_are_told_from_those_with_one() {
         let field = Field::new("f", FieldType::Timestamp);
-        // Rows with a value: none, all, and edge cases.
+        // Rows that have a value: no row, all rows, and edge cases.
         let shapes: [(usize, &dyn Fn(usize) -> bool); 9] = [
             (300, &|_| false),
             (300, &|_| true),
@@ -215,7 +217,7 @@ mod tests {
         ];
         for (number, (rows, has_value)) in shapes.into_iter().enumerate() {
             let mut builder = ColumnBuilder::new(&field, 0);
-            // The builder is reused after sealing.
+            // The second round reuses the builder that was sealed in the first round.
             for _ in 0..2 {
                 for row in (0..rows).filter(|row| has_value(*row)) {
                     let value = |millis| Value::Timestamp(Timestamp::from_millis(millis));
@@ -243,7 +245,7 @@ mod tests {
         let texts = ["a", "b", "c", "d", "e", "f"];
         for counts in [&[0, 1, 0, 4, 5, 0, 0, 9, 2, 0][..], &[0, 3], &[3, 0], &[1], &[5], &[0, 0, 0]] {
             let mut builder = ColumnBuilder::new(tags, 0);
-            // The builder is reused after sealing.
+            // Each round after the first reuses the sealed builder.
             for rows in [counts.len(), 300, 1] {
                 let own =
                     |row: usize| (0..counts[row % counts.len()]).map(move |at| texts[(row + at * at) % 6]);

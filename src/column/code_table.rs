@@ -1,4 +1,4 @@
-//! A hash table from strings to their codes, optimized for short strings.
+//! A hash table that maps strings to their codes, optimised for short strings.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -8,32 +8,32 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-/// A hash table from strings to codes.
+/// A hash table that maps strings to codes.
 ///
-/// It uses linear probing, and at most half of its slots are used. A string of at most `N` words is stored in its slot, so that
-/// lookups and growing read no other memory.
+/// It uses linear probing, and at most half of its slots are used. A string that fits `N` words is stored in the slot itself. So a
+/// lookup of such a string, and growing the table, read only the slots.
 #[derive(Default)]
 pub(super) struct CodeTable<const N: usize> {
-    /// The slots. Their number is 0 or a power of two.
+    /// The slots. The table has no slots or a power of two of them.
     slots: Vec<CodeSlot<N>>,
-    /// The number of slots minus one, or 0 without slots.
+    /// The number of slots minus one, or 0 if there are no slots.
     mask: usize,
     used: usize,
     hasher: foldhash::quality::RandomState,
-    /// Random words for hashing, created with the first slots. They keep an attacker from choosing strings that collide.
+    /// Random words for hashing, created with the first slots. Because of them, an attacker cannot choose strings that collide.
     secret: [[u64; 2]; 2],
 }
 
-/// The key of a string: the string itself if it has at most `N` words, otherwise its length and a hash.
+/// The key of a string: the string itself if it fits `N` words, otherwise its length and a hash.
 #[derive(Clone, Copy)]
 pub(super) struct StringKey<const N: usize> {
-    /// The bytes of a string that fits, some of them possibly twice. For a longer string, its hash in the first word.
+    /// For a string that fits: its bytes, some of them possibly twice. For a longer string: its hash in the first word.
     pub(super) words: [u64; N],
     pub(super) len: u32,
 }
 
 impl StringKey<2> {
-    /// Returns the key of a string of at most sixteen bytes, or `None` for a longer string.
+    /// Returns the key of a string of at most sixteen bytes. Returns `None` for a longer string.
     #[inline(always)]
     pub(super) fn of_short(text: &[u8]) -> Option<Self> {
         let words = match (text.first_chunk(), text.last_chunk()) {
@@ -51,7 +51,7 @@ impl StringKey<2> {
 }
 
 impl StringKey<4> {
-    /// Returns the key of a string of 16 to 32 bytes, or `None` for any other string.
+    /// Returns the key of a string of 16 to 32 bytes. Returns `None` for any other string.
     #[inline(always)]
     fn of_long(text: &[u8]) -> Option<Self> {
         let halves = [text.first_chunk()?, text.last_chunk()?].map(|half| u128::from_le_bytes(*half));
@@ -63,23 +63,23 @@ impl StringKey<4> {
     }
 }
 
-/// A code and the [`StringKey`] of its string. The key is not nested, since a nested key would be padded, and make a slot up to
-/// a third larger.
+/// A code and the [`StringKey`] of its string. The fields of the key are repeated here, because a nested key would need padding,
+/// which would make a slot up to a third larger.
 #[derive(Clone, Copy)]
 struct CodeSlot<const N: usize> {
     words: [u64; N],
     len: u32,
-    /// The code plus one; 0 in a free slot.
+    /// The code plus one, or 0 if the slot is free.
     code: u32,
 }
 
 impl<const N: usize> CodeSlot<N> {
     const FREE: Self = Self { words: [0; N], len: 0, code: 0 };
 
-    /// Returns true if the slot has this key.
+    /// Returns true if the slot contains this key.
     ///
-    /// Compares word by word, since a new key is in registers. Comparing whole arrays would write the key to memory and read it
-    /// back in pieces of another size, which stalls the processor.
+    /// Compares word by word, because the words of a new key are in registers. To compare whole arrays, the compiler would write
+    /// the key to memory and read it back in pieces of another size, which stalls the processor.
     #[inline(always)]
     fn has(&self, key: &StringKey<N>) -> bool {
         let differing = |differing, (own, other): (&u64, &u64)| differing | (own ^ other);
@@ -88,14 +88,14 @@ impl<const N: usize> CodeSlot<N> {
 }
 
 impl CodeTable<4> {
-    /// Returns the key of a string of more than sixteen bytes.
+    /// Returns the key of a string that is longer than sixteen bytes.
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8]) -> StringKey<4> {
         StringKey::of_long(text).unwrap_or_else(|| self.key_of_longest(text))
     }
 
     #[inline(never)]
-    /// Returns the key of a string that is too long to be stored in the key.
+    /// Returns the key of a string that does not fit the words of the key: its length and a hash.
     fn key_of_longest(&self, text: &[u8]) -> StringKey<4> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);
@@ -120,8 +120,8 @@ impl<const N: usize> CodeTable<N> {
         hash & self.mask
     }
 
-    /// Returns the code of `key`, or `None` if the table does not have the key. For a key that is a hash, `is_it` returns true
-    /// if a code has the wanted string.
+    /// Returns the code of `key`, or `None` if the table does not contain the key. If the key is a hash, `is_it` must return true
+    /// only for the code of the wanted string: different strings can have the same hash.
     #[inline(always)]
     pub(super) fn find(&self, key: &StringKey<N>, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.place(key);
@@ -138,7 +138,7 @@ impl<const N: usize> CodeTable<N> {
         }
     }
 
-    /// Inserts a code. The table must not have the string of `key` yet.
+    /// Inserts a code. The table must not already contain the string of `key`.
     pub(super) fn insert(&mut self, key: StringKey<N>, code: u32) {
         self.used += 1;
         if self.used > self.slots.len() / 2 {
@@ -157,7 +157,7 @@ impl<const N: usize> CodeTable<N> {
         self.put(CodeSlot { words: key.words, len: key.len, code: code + 1 });
     }
 
-    /// Writes `entry` to the first free slot for its key.
+    /// Writes `entry` to the first free slot, starting at the slot where the search for its key starts.
     fn put(&mut self, entry: CodeSlot<N>) {
         let mut at = self.place(&StringKey { words: entry.words, len: entry.len });
         while self.slots[at].code != 0 {

@@ -1,4 +1,4 @@
-//! The distinct strings of a column, and the codes of its values.
+//! Stores the distinct strings of a column (the dictionary), and a code for each value.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -25,8 +25,8 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Creates a dictionary from strictly ascending strings. `size_bytes` is about their total size, for which memory is
-    /// reserved.
+    /// Creates a dictionary from strictly ascending strings. Reserves `size_bytes` of memory, which should be about the total size
+    /// of the strings.
     pub(super) fn from_ascending<'t>(size_bytes: usize, strings: impl Iterator<Item = &'t str>) -> Self {
         let mut text = String::with_capacity(size_bytes);
         let mut ends = Vec::with_capacity(strings.size_hint().0);
@@ -43,18 +43,18 @@ impl Dictionary {
         &self.text[span(&self.ends, code)]
     }
 
-    /// Returns the bytes of the string of `code`. Slightly faster than [`get`](Self::get).
+    /// Returns the bytes of the string of `code`. It is slightly faster than [`get`](Self::get).
     #[inline]
     pub(crate) fn bytes(&self, code: usize) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code)]
     }
 
-    /// Returns the end offset of each string in the text of all strings.
+    /// Returns, for each string, its end offset in the text of all strings.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// Returns the text of all strings, and the end offset of each string in it.
+    /// Returns the text of all strings, and the end offset of each string in the text.
     #[cfg(feature = "store")]
     pub(super) fn parts(&self) -> (&str, &[u32]) {
         (&self.text, &self.ends)
@@ -66,7 +66,8 @@ impl Dictionary {
         Self { text, ends: ends.into() }
     }
 
-    /// Returns the first code in `from..` whose string is not less than `text`, and true if the string equals `text`.
+    /// Returns the first code in `from..` whose string is not less than `text`. The second value is true if that string equals
+    /// `text`.
     fn seek(&self, from: usize, text: &str) -> (usize, bool) {
         let mut low = from;
         let mut high = self.len();
@@ -81,12 +82,12 @@ impl Dictionary {
         (low, false)
     }
 
-    /// Returns all strings, one after the other, as one text.
+    /// Returns the concatenation of all strings.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the codes of the strings that start with this one.
+    /// Returns the codes of the strings that start with `prefix`.
     pub(crate) fn starting_with(&self, prefix: &str) -> Range<usize> {
         let from = self.count_below(prefix);
         let (mut low, mut high) = (from, self.len());
@@ -106,9 +107,9 @@ impl Dictionary {
         self.seek(0, text).0
     }
 
-    /// Returns the codes of the `texts` that are in the dictionary, in ascending order. `texts` must be in ascending order.
+    /// Returns the codes of those `texts` that the dictionary contains, in ascending order. `texts` must be in ascending order.
     ///
-    /// Few texts are looked up by binary search; many texts are merged with the dictionary.
+    /// If there are few texts compared with the dictionary, each text is found by binary search. Otherwise, both lists are merged.
     pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> SmallVec<[u32; 4]> {
         let mut found = SmallVec::new();
         let walk = texts.len() >= self.len() / 8;
@@ -136,7 +137,7 @@ impl Dictionary {
         self.text.len() + size_of_val::<[u32]>(&self.ends)
     }
 
-    /// Checks that the ends fit the text, and that the strings are strictly ascending.
+    /// Checks that the end offsets fit the text, and that the strings are strictly ascending.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.ends.last().map_or(0, |end| *end as usize) != self.text.len() {
             return Err("a dictionary whose text does not end with its last string".into());
@@ -153,14 +154,14 @@ impl Dictionary {
     }
 }
 
-/// Returns the byte range of the string of `code` in the text of all strings. `ends` has the end offset of each string.
+/// Returns the byte range of the string of `code` in the text of all strings. `ends` contains the end offset of each string.
 #[inline]
 pub(super) fn span(ends: &[u32], code: usize) -> Range<usize> {
     let start = if code == 0 { 0 } else { ends[code - 1] };
     start as usize..ends[code] as usize
 }
 
-/// The code of each value of a column, in the smallest width for the number of distinct strings.
+/// The code of each value of a column, in the smallest integer type for the number of distinct strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Codes {
     U8(Slice<u8>),
@@ -169,7 +170,7 @@ pub(crate) enum Codes {
 }
 
 impl Codes {
-    /// Creates codes in the smallest width for `distinct` strings. Every code must be less than `distinct`.
+    /// Creates codes in the smallest integer type for `distinct` strings. Every code must be less than `distinct`.
     pub(super) fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
         #[expect(
             clippy::cast_possible_truncation,

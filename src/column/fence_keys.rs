@@ -1,4 +1,4 @@
-//! Fence keys: the value of every 64th sorted row, with a table that narrows the search for a value.
+//! Searches sorted rows for a value by fence keys: the value of every 64th sorted row, with a table of starting points.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -7,24 +7,25 @@
 
 use crate::slice::{Move, Slice};
 
-/// Fewer than 65,536 values in ascending order, with a table for searching them.
+/// Fewer than 65,536 values in ascending order, with a table that speeds up the search for a value.
 ///
-/// The range of the values is divided into equal parts, and the table has the index of the first value of each part. If the
-/// values are evenly distributed, as most timestamps are, a search reads the table and one or two values. A binary search would
-/// read ten values, each of which depends on the previous one. If the values are not evenly distributed, the search is a binary
-/// search in one part.
+/// The range between the smallest and the greatest value is divided into equal parts. The table contains the index of the first
+/// value of each part. If the values are evenly distributed, as most timestamps are, a search reads the table and one or two
+/// values. A binary search would read about ten values, and the choice of each depends on the previous value. If the values are not
+/// evenly distributed, the search is a binary search within one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FenceKeys {
     values: Slice<i64>,
-    /// For each part, the number of values before it; then the number of all values. Empty if there are few values.
+    /// For each part, the number of values before the part. The last entry is the number of values in total. Empty if there are few
+    /// values.
     starts: Slice<u16>,
     /// The binary logarithm of the width of a part.
     shift: u32,
 }
 
-/// The maximum number of parts; a power of two.
+/// The maximum number of parts. It must be a power of two.
 const PARTS: usize = 1 << 9;
-/// The number of values from which there is a table.
+/// The minimum number of values for which a table is built.
 const FEW: usize = 1 << 6;
 
 impl FenceKeys {
@@ -79,7 +80,7 @@ impl FenceKeys {
     }
 }
 
-/// Returns the index of the part that has `value`. `value` must not be less than `least`, the smallest value.
+/// Returns the index of the part that contains `value`. `value` must not be less than `least`, the smallest value.
 #[inline]
 fn part(value: i64, least: i64, shift: u32) -> usize {
     usize::try_from(value.abs_diff(least) >> shift).unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! Creation of the indexes of a column from its values: postings, sorted rows, zone maps, and the rows of each boolean.
+//! Computes the indexes of a column from its values: postings, sorted rows, zone maps, and the rows of `false` and of `true`.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -28,7 +28,8 @@ pub(super) fn strings(
     ColumnData::Strings { dictionary, codes, postings }
 }
 
-/// Creates the data of a column of the ordered type `kind`. If `order` is known, it is the argument of [`sorted`].
+/// Creates the data of a column of the ordered type `kind`. `order` is passed on to [`sorted`]; if it is `None`, all rows are
+/// sorted.
 pub(super) fn ordered(
     kind: OrderedType,
     values: Vec<i64>,
@@ -43,7 +44,7 @@ pub(super) fn ordered(
     ColumnData::Ordered { kind, values: ordinals(values, layout, zone), zone, sorted }
 }
 
-/// Encodes the values of a column in the narrowest form. `zone` has the smallest and the greatest value.
+/// Encodes the values of a column in the narrowest form. `zone` is the smallest and the greatest value.
 pub(super) fn ordinals(values: Vec<i64>, layout: &ColumnLayout, zone: Option<OrdinalRange>) -> Ordinals {
     Ordinals::new(values, zone.map(|(least, _)| least), |at| counts(layout, at))
 }
@@ -55,7 +56,7 @@ pub(super) fn booleans(rows: usize, layout: &ColumnLayout, values: &[bool]) -> C
     ColumnData::Booleans { values, holders }
 }
 
-/// Calls `take` with the index and the value of each value that is not a filler.
+/// Calls `take` with the index and the value of each value, except fillers.
 #[inline(always)]
 fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize, &S)) {
     match layout {
@@ -66,7 +67,7 @@ fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize
     }
 }
 
-/// Returns true if the value at index `at` is not a filler.
+/// Returns true if the value at index `at` is a value of a row, and not a filler.
 fn counts(layout: &ColumnLayout, at: usize) -> bool {
     match layout {
         ColumnLayout::Single(present) => present.contains(at),
@@ -74,19 +75,20 @@ fn counts(layout: &ColumnLayout, at: usize) -> bool {
     }
 }
 
-/// The minimum number of rows per distinct string for which a column gets postings.
+/// The minimum average number of rows per distinct string for which a column gets postings.
 ///
-/// If a column has fewer, scanning its codes is nearly as fast as postings, and postings would take more memory than the codes.
+/// With fewer rows per string, scanning the codes is nearly as fast as using postings, and postings take more memory than the
+/// codes.
 const ROWS_PER_STRING: usize = 16;
-/// The number of distinct strings up to which a column always gets postings.
+/// The maximum number of distinct strings for which a column always gets postings, even if it has few rows.
 const FEW_STRINGS: usize = 64;
 /// The maximum number of distinct strings for which a full batch gets postings.
 const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
-/// Returns true if a column with this number of rows, values and distinct strings gets postings.
+/// Returns true if a column with these numbers of rows, values and distinct strings gets postings.
 ///
-/// A small batch gets postings for as many strings as a full batch would, if the average string has at least two values. The
-/// reason: the index over all batches drops a field if one batch has no postings for it.
+/// If a string has at least two values on average, a small batch gets postings for as many strings as a full batch would. The
+/// reason: if one batch has no postings for a field, the index over all batches drops the field.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
     let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;
     are_few || (strings <= MOST_STRINGS && strings * 2 <= values)
@@ -107,7 +109,7 @@ pub(super) fn postings(
     }
 }
 
-/// Creates the [postings](postings) of a column row by row, for any layout and any width of the codes.
+/// Creates the [postings](postings) of a column row by row. Supports every layout and every width of the codes.
 pub(super) fn plain_postings(
     rows: usize,
     layout: &ColumnLayout,
@@ -122,8 +124,8 @@ pub(super) fn plain_postings(
     }
 }
 
-/// Creates postings, with a separate loop for each layout and width of the codes. Opening a store spends most of its time in
-/// these loops.
+/// Creates postings. Each combination of layout and code width has a loop of its own, because opening a store spends most of its
+/// time in these loops.
 fn postings_of<C>(
     rows: usize,
     layout: &ColumnLayout,
@@ -144,7 +146,7 @@ fn postings_of<C>(
     }
 }
 
-/// Returns the rows that have `false` among their values, and the rows that have `true`.
+/// Returns two sets of rows: the rows that have `false` among their values, and the rows that have `true`.
 pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [Selection; 2] {
     let bitmaps = match layout {
         ColumnLayout::Single(present) => [0, u64::MAX].map(|wanted| {
@@ -166,34 +168,34 @@ pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [S
     bitmaps.map(Selection::from_bitmap)
 }
 
-/// Returns the rows of a single-valued column that have a value, sorted by value, then by row. Returns `None` if every row has
-/// a value and the rows are already in this order, or if the column is many-valued.
+/// Returns the rows of a single-valued column that have a value, sorted by value and then by row. Returns `None` if the column is
+/// multi-valued, or if every row has a value and the rows are already in this order.
 ///
-/// `order` has the rows with a value in a few ascending runs.
+/// `order` contains the rows with a value, as a small number of ascending runs.
 fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
     }
-    // Each row has its value next to it, so that a comparison looks up no value.
+    // Each row is stored next to its value, so that a comparison does not need to look up the value.
     let mut keyed: Vec<(i64, u16)> = order.into_iter().map(|row| (values[usize::from(row)], row)).collect();
-    // The standard sort finds and merges ascending runs.
+    // The standard sort finds ascending runs and merges them.
     keyed.sort();
     sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Returns the [sorted rows](sorted) of `values`, which may be in any order. All values except fillers must be in `range`.
+/// Computes the same [sorted rows](sorted) for `values` in any order. All values except fillers must be in `range`.
 fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
     }
     let (low, high) = range.into_inner();
-    // The lowest bits of a word are the row. The other bits are the distance of the value from the smallest value, without its
-    // lowest bits if the distance is too long.
+    // The lowest bits of a word contain the row. The other bits contain the distance of the value from the smallest value. If the
+    // distance is too long, its lowest bits are left out.
     let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
     let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
     let mut words: Vec<u64> = Vec::with_capacity(values.len());
     each_value(values, layout, |row, value| {
-        // Every row of a batch fits 16 bits.
+        // Every row number of a batch fits 16 bits.
         words.extend(u16::try_from(row).map(|row| distance(*value) >> shift << ROW_BITS | u64::from(row)));
     });
     sort_from_bit(&mut words, ROW_BITS);
@@ -210,7 +212,8 @@ fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>
     sorted_rows(values, words.iter().map(row_of).collect())
 }
 
-/// Creates sorted rows from rows in order. Returns `None` if every row has a value and the rows are stored in this order.
+/// Creates sorted rows from rows in order of value. Returns `None` if every row has a value and the rows are already stored in this
+/// order.
 fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
     (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values[row]))
@@ -228,7 +231,7 @@ pub(super) fn pack(bits: &[bool]) -> Bitmap {
     })
 }
 
-/// Returns the smallest and the greatest value, or `None` if there are no values.
+/// Returns the smallest and the greatest value. Returns `None` if there are no values.
 fn zone(values: &[i64], layout: &ColumnLayout) -> Option<OrdinalRange> {
     let mut zone = None;
     each_value(values, layout, |_, value| {

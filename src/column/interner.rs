@@ -1,4 +1,5 @@
-//! A builder of dictionaries. It assigns codes to strings while a column is built, and sorts the strings when it is sealed.
+//! Builds the dictionary of a string column: assigns a code to each string while rows are added, and sorts the strings when the
+//! column is sealed.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -11,10 +12,10 @@ use super::code_table::{CodeTable, StringKey};
 use super::dictionary::{Codes, Dictionary, span};
 use super::order::ascending;
 
-/// A builder of a [`Dictionary`]. Codes are in order of first occurrence until [`seal`](Self::seal).
+/// A builder of a [`Dictionary`]. Until [`seal`](Self::seal), codes are in the order in which the strings first occurred.
 ///
-/// If the strings of a column hardly ever recur, as ids do, the builder stops looking strings up, since each lookup costs a
-/// cache miss. Then every value gets a new code, and sealing removes duplicates.
+/// In some columns, such as ids, strings hardly ever recur. For such a column, the builder stops looking up strings, because each
+/// lookup costs a cache miss. Then every value gets a new code, and `seal` removes the duplicates.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
     text: String,
@@ -23,43 +24,43 @@ pub(super) struct DictionaryBuilder {
     short: CodeTable<2>,
     /// The codes of longer strings.
     long: Box<CodeTable<4>>,
-    /// The number of strings for which the first string reserves memory.
+    /// The number of strings for which memory is reserved when the first string is added.
     expected: usize,
     /// The number of values since the builder last checked how often strings recur.
     values: usize,
-    /// Set if strings are no longer looked up. A string may then have several codes.
+    /// True if the builder no longer looks up strings. Then a string may have several codes.
     is_loose: bool,
 }
 
-/// The expected size of a string in bytes, before any string is known.
+/// The assumed size of a string in bytes, until the first string is known.
 const STRING_BYTES: usize = 16;
-/// The maximum average size of a string in bytes for which [`reserve`](DictionaryBuilder::reserve) reserves memory.
+/// The maximum average size of a string, in bytes, for which [`reserve`](DictionaryBuilder::reserve) reserves memory.
 const LONGEST_EXPECTED: usize = 64;
-/// The number of new strings after which the builder checks how many values were added.
+/// The number of new strings after which the builder checks how often strings recur.
 const LOOK_STRINGS: usize = 1 << 11;
-/// The number of values per [`LOOK_STRINGS`] new strings up to which lookups do not pay.
+/// The maximum number of values per [`LOOK_STRINGS`] new strings for which the builder stops looking up strings.
 const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {
-    /// Creates an empty builder. Its first string reserves memory for `strings` strings.
+    /// Creates an empty builder. When its first string is added, it reserves memory for `strings` strings.
     pub(super) fn expecting(strings: usize) -> Self {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// Expects at least `strings` strings in all. Reserves memory for them if strings hardly ever recur.
+    /// Expects at least `strings` strings in total. Reserves memory for them if strings hardly ever recur.
     pub(super) fn reserve(&mut self, strings: usize) {
         self.expected = self.expected.max(strings);
         // In any other column, the number of distinct strings usually stays small.
         if self.is_loose {
-            // `ends` is not empty: lookups stop only after thousands of strings.
+            // `ends` is not empty, because lookups stop only after thousands of strings.
             let likely_bytes = (self.text.len() / self.ends.len() + 1).min(LONGEST_EXPECTED) * strings;
             self.ends.reserve(strings.saturating_sub(self.ends.len()));
             self.text.reserve(likely_bytes.saturating_sub(self.text.len()));
         }
     }
 
-    /// Adds a value, and returns the code of its string. Adds the string if it is new.
-    // Inlined, so that a known short string, the most frequent case, is found without a call.
+    /// Adds a value, and returns the code of its string. Adds the string to the dictionary if it is new.
+    // Inlined, so that a known short string, the most frequent case, needs no call.
     #[inline(always)]
     pub(super) fn code(&mut self, text: &str) -> u32 {
         if !self.is_loose
@@ -91,7 +92,7 @@ impl DictionaryBuilder {
         }
     }
 
-    /// Appends a new string and returns its code. `note` inserts the code into a code table.
+    /// Appends a new string and returns its code. Calls `note`, which inserts the code into a code table.
     #[inline(never)]
     fn add(&mut self, text: &str, note: impl FnOnce(&mut Self, u32)) -> u32 {
         if self.ends.is_empty() {
@@ -120,12 +121,12 @@ impl DictionaryBuilder {
         &self.text[span(&self.ends, code as usize)]
     }
 
-    /// Returns the bytes of the string of `code`. Slightly faster than [`get`](Self::get).
+    /// Returns the bytes of the string of `code`. It is slightly faster than [`get`](Self::get).
     fn bytes(&self, code: u32) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code as usize)]
     }
 
-    /// Removes all strings. Keeps the expected number of strings and the memory of the text.
+    /// Removes all strings. Keeps the expected number of strings, and the memory of the text and of the end offsets.
     pub(super) fn clear(&mut self) {
         let (text, ends) = (take(&mut self.text), take(&mut self.ends));
         *self = Self { text, ends, expected: self.expected, ..Self::default() };
@@ -133,14 +134,14 @@ impl DictionaryBuilder {
         self.ends.clear();
     }
 
-    /// Returns the dictionary, and `codes` converted to codes of the dictionary.
+    /// Returns the dictionary, and `codes` converted to codes of that dictionary.
     pub(super) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
         let strings = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let mut order = ascending(strings, |code| self.bytes(code));
         let mut ranks = vec![0_u32; order.len()];
         let mut distinct = 0_u32;
         order.retain(|ranked| {
-            // The first string is not a repetition, so `distinct` is at least 1.
+            // The first string is never marked as repeated, so `distinct` is at least 1 here.
             distinct += u32::from(!ranked.is_repeated);
             ranks[ranked.number as usize] = distinct - 1;
             !ranked.is_repeated
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn strings_that_hardly_ever_occur_again_are_told_apart_when_sealed() {
         let text = |n: u32| format!("{:05}", n.wrapping_mul(7919) % 100_000);
-        // Enough values to stop lookups, some of them twice; then one value a thousand times, and 3,000 different values.
+        // Enough values to stop lookups, some of which occur twice. Then one value a thousand times, and 3,000 different values.
         let few =
             (0..LOOK_STRINGS as u32).flat_map(|n| std::iter::repeat_n(n, if n % 30 == 0 { 2 } else { 1 }));
         let values: Vec<u32> = few.chain([5; 1000]).chain(0..3000).collect();
@@ -247,7 +248,7 @@ mod tests {
         let mut builder = DictionaryBuilder::default();
         for _ in 0..2 {
             for (code, text) in texts.iter().enumerate() {
-                // Each string is added twice, so that the builder keeps looking strings up.
+                // Each string is added twice, so that the builder continues to look up strings.
                 assert_eq!([builder.code(text), builder.code(text)], [code as u32; 2], "{text:?}");
             }
         }
@@ -259,7 +260,7 @@ mod tests {
         let text = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b9));
         for round in 0..2 {
             for n in 0..5000 {
-                // Each string is added twice, so that the builder keeps looking strings up.
+                // Each string is added twice, so that the builder continues to look up strings.
                 assert_eq!([builder.code(&text(n)), builder.code(&text(n))], [n; 2], "round {round}");
             }
         }

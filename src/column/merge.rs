@@ -1,4 +1,4 @@
-//! Merging the columns of several batches. Dictionaries and sorted rows are merged, not rebuilt.
+//! Merges the columns of several batches into one column. Dictionaries and sorted rows are merged instead of computed again.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -19,14 +19,14 @@ use crate::value::{OrderedType, ValueClass};
 
 /// The rows of several batches that a merge copies, in the order of the merged batch.
 pub(crate) struct Picks {
-    /// For each merged row: the index of its batch, and its row in that batch.
+    /// For each merged row: the index of the batch from which it is copied, and its row in that batch.
     rows: Vec<(u16, u16)>,
-    /// For each batch and row: the merged row, or `None` if the row is not picked.
+    /// For each batch and each of its rows: the merged row, or `None` if the row is not copied.
     targets: Vec<Vec<Option<u16>>>,
 }
 
 impl Picks {
-    /// Creates picks of at most 65,536 rows, without duplicates. `sizes` has the number of rows of each batch.
+    /// Creates picks from at most 65,536 rows, without duplicates. `sizes` contains the number of rows of each batch.
     pub(crate) fn new(rows: Vec<(u16, u16)>, sizes: impl IntoIterator<Item = usize>) -> Self {
         let mut targets: Vec<Vec<Option<u16>>> = sizes.into_iter().map(|size| vec![None; size]).collect();
         for (to, (batch, row)) in (0..=u16::MAX).zip(&rows) {
@@ -41,11 +41,11 @@ impl Picks {
 }
 
 impl Column {
-    /// Creates the column of `field` in the merged batch from the picked rows. `columns` has the column of each batch, or
-    /// `None` if the batch has none.
+    /// Creates the column of `field` in the merged batch from the picked rows. `columns` contains the column of each batch, or
+    /// `None` if the batch has no column of the field.
     ///
     /// # Complexity
-    /// Linear in rows and values, plus merging sorted runs of strings and rows.
+    /// Linear in rows and values, plus the time to merge sorted runs of strings and rows.
     pub(crate) fn merged(field: &Field, columns: &[Option<&Self>], picks: &Picks) -> Self {
         let sources = MergeInput { columns, picks, is_many: field.is_many() };
         let rows = picks.rows.len();
@@ -76,7 +76,8 @@ struct MergeInput<'s> {
 }
 
 impl<'s> MergeInput<'s> {
-    /// Returns for each merged row the index of its batch, the column of that batch, and the index range of its values.
+    /// Returns for each merged row the index of its batch, the column of that batch, and the index range of its values in the
+    /// column.
     fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
         self.picks.rows.iter().map(|(batch, row)| {
             let batch = usize::from(*batch);
@@ -99,7 +100,7 @@ impl<'s> MergeInput<'s> {
         }
     }
 
-    /// Returns the values of all merged rows. `get` reads a value, given the index of the batch, the data of the column and the
+    /// Returns the values of all merged rows. `get` reads a value, given the index of the batch, the data of the column, and the
     /// index of the value. `absent` is the filler.
     fn gather<T: Copy>(
         &self,
@@ -134,7 +135,7 @@ impl<'s> MergeInput<'s> {
 
     /// Returns the merged dictionary, and the code of each value.
     fn strings(&self, layout: &ColumnLayout) -> (Dictionary, Codes) {
-        /// The new code of a string that no picked row has.
+        /// The new code of a string that does not occur in a picked row.
         const UNUSED: u32 = u32::MAX;
         let dictionaries: Vec<Option<(&Dictionary, &Codes)>> = self
             .columns
@@ -144,7 +145,8 @@ impl<'s> MergeInput<'s> {
                 _ => None,
             })
             .collect();
-        // For each batch and code: the code in the merged dictionary. At first, 0 marks each code that a picked row has.
+        // For each batch and each code: the code in the merged dictionary. Until the dictionary is merged, 0 marks the codes that
+        // occur in a picked row.
         let mut new_codes: Vec<Vec<u32>> = dictionaries
             .iter()
             .map(|strings| vec![UNUSED; strings.map_or(0, |(dictionary, _)| dictionary.len())])
@@ -161,7 +163,7 @@ impl<'s> MergeInput<'s> {
             let seen = seen.iter().enumerate().filter(|(_, code)| **code != UNUSED);
             strings.extend(seen.map(|(code, _)| (dictionary.get(code), batch, code)));
         }
-        // The strings of each batch are an ascending run, and this sort merges runs.
+        // The strings of each batch are an ascending run, and this sort merges such runs.
         let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
         let order = ascending(count, |at| strings[at as usize].0.as_bytes());
         let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());
@@ -170,7 +172,7 @@ impl<'s> MergeInput<'s> {
             if !ranked.is_repeated {
                 distinct.push(text);
             }
-            // The first string is not a repetition, so `distinct` is not empty.
+            // The first string is never marked as repeated, so `distinct` is not empty.
             new_codes[batch][old] = u32::try_from(distinct.len() - 1).unwrap_or(UNUSED);
         }
         let size_bytes = distinct.iter().map(|text| text.len()).sum();
@@ -183,7 +185,7 @@ impl<'s> MergeInput<'s> {
         (dictionary, codes)
     }
 
-    /// Returns the merged rows that have a value, batch by batch. The rows of each batch are in order of value.
+    /// Returns the merged rows that have a value, batch by batch. Within each batch, the rows are in order of value.
     fn order(&self) -> Vec<u16> {
         let mut order = Vec::with_capacity(self.picks.rows.len());
         for (column, targets) in self.columns.iter().zip(&self.picks.targets) {
@@ -208,7 +210,7 @@ mod tests {
     use crate::catalog::{Catalog, FieldType};
     use crate::value::{Number, Timestamp, Value};
 
-    /// Returns a value of type `kind`. Different numbers often give equal values.
+    /// Returns a value of the type `kind`. Different `number`s often give equal values.
     fn value(kind: FieldType, number: u8) -> Value<'static> {
         match kind {
             FieldType::String => {
@@ -242,7 +244,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let catalog = Catalog::cases();
-            // A random selection of all rows, in stored or in random order.
+            // A random selection of all rows, in stored order or in random order.
             let mut rows: Vec<(u16, u16)> = Vec::new();
             for (batch, own) in batches.iter().enumerate() {
                 rows.extend((0..own.as_ref().map_or(3, Vec::len)).map(|row| (batch as u16, row as u16)));
@@ -276,8 +278,8 @@ mod tests {
                 for row in 0..rows.len() {
                     prop_assert!(merged.values(row).eq(built.values(row)));
                 }
-                // `validate` has checked that the indexes fit the values, so the indexes are equal too. Their sizes must be
-                // equal as well.
+                // `validate` has verified that the indexes agree with the values, so the indexes of both columns are equal. Their
+                // sizes must also be equal.
                 prop_assert_eq!(merged.index_bytes(), built.index_bytes());
                 prop_assert_eq!(merged.data_bytes(), built.data_bytes());
             }

@@ -1,19 +1,20 @@
-//! Columns: the values of one field in the rows of a batch, with indexes from values to rows.
+//! Columns. A column stores the values of one field in the rows of a batch, with indexes from values to rows.
 //!
-//! A [`ColumnBuilder`] collects values row by row, and seals them into an immutable [`Column`]. A column keeps its values in
-//! one of three forms, each with its own index:
+//! A [`ColumnBuilder`] collects values row by row, and seals them into an immutable [`Column`]. A column stores its values in one
+//! of three forms, which depends on the type of the field. Each form has its own index:
 //!
 //! | type of the field | values | index |
 //! |---|---|---|
 //! | string | a [`Dictionary`] of distinct strings, and a code for each value | [`Postings`]: the rows of each code |
-//! | number, timestamp | [`Ordinals`], and their smallest and greatest value (zone) | [`SortedRows`]: the rows in order of value |
+//! | number, integer, timestamp | [`Ordinals`], and their smallest and greatest value (zone) | [`SortedRows`]: the rows in order of value |
 //! | boolean | a bitmap of the values | the rows that have `false`, and the rows that have `true` |
 //!
 //! Terms:
 //!
-//! - The *code* of a string is its index in the sorted dictionary. So codes have the order of their strings.
-//! - The *ordinal* of a value is an `i64` with the same order as the values; see [`OrderedType`](crate::value::OrderedType).
-//! - A *filler* is stored for a row without a value, so that the value of row `r` has the index `r`. It has no meaning.
+//! - The *code* of a string is its index in the sorted dictionary. So codes are in the same order as their strings.
+//! - The *ordinal* of a value is an `i64`. Ordinals are in the same order as the values; see
+//!   [`OrderedType`](crate::value::OrderedType).
+//! - A *filler* is a meaningless value, stored for a row without a value. With fillers, the value of row `r` is at index `r`.
 
 mod builder;
 mod code_table;

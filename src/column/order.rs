@@ -1,4 +1,4 @@
-//! A sort of strings that compares eight bytes at a time.
+//! Sorts strings by comparing eight bytes at a time.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -7,26 +7,26 @@
 
 use super::radix::sort_from_bit;
 
-/// A string, given by its number, in a sorted list of strings.
+/// An element of a sorted list of strings. It refers to a string by its index in the input.
 #[derive(Clone, Copy)]
 pub(super) struct Ranked {
     pub(super) number: u32,
-    /// Set if the string equals the previous string of the sorted list.
+    /// True if the string equals the previous string of the sorted list.
     pub(super) is_repeated: bool,
-    /// The eight bytes of the string that are currently compared, as a big-endian number.
+    /// The eight bytes of the string that are compared at present, as a big-endian integer.
     eight: u64,
 }
 
-/// Sorts `count` strings by their bytes. `bytes` returns the bytes of the string with a number in `0..count`. The sort is
-/// stable.
+/// Sorts `count` strings by their bytes. `bytes` returns the bytes of the string at an index in `0..count`. The sort is stable.
 ///
-/// It compares eight bytes at a time, after the prefix that all strings of a range share, so that most comparisons read no
-/// string. If the input consists of ascending runs, the runs are merged.
+/// For each range that it sorts, it skips the prefix that all strings of the range share. It copies the next eight bytes of each
+/// string next to the string's index. Most comparisons need only these eight bytes and do not read the string. If the input
+/// consists of ascending runs, the runs are merged.
 pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<Ranked> {
     let bytes = |ranked: &Ranked| bytes(ranked.number);
     let unranked = |number| Ranked { number, is_repeated: false, eight: 0 };
     let mut order: Vec<Ranked> = (0..count).map(unranked).collect();
-    // Ranges that are not sorted yet, each with the length of the prefix that its strings share.
+    // The ranges that have not been sorted yet. Each is stored with the length of the prefix that its strings share.
     let mut open = vec![(0..order.len(), shared_len(order.iter().map(bytes)))];
     while let Some((range, shared)) = open.pop() {
         let from = range.start;
@@ -41,7 +41,7 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
             let end = start + run.len();
             match run {
                 [] | [_] => {}
-                // Trailing zeros may be bytes of the string or padding, so this run is sorted by whole strings.
+                // Trailing zeros may be bytes of the string or padding, so the complete strings are compared in this run.
                 [first, ..] if first.eight & 0xff == 0 => {
                     run.sort_by(|a, b| bytes(a).cmp(bytes(b)));
                     let mut before = None;
@@ -60,14 +60,14 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
     order
 }
 
-/// The number of strings from which the radix sort is faster than the standard sort.
+/// The minimum number of strings for which the radix sort is faster than the standard sort.
 const MANY: usize = 512;
-/// The average length of ascending runs from which the standard sort is faster.
+/// The minimum average length of ascending runs for which the standard sort is faster than the radix sort.
 const RUN: usize = 8;
-/// The number of low bits of a sort word. They hold the index of the string; the other bits are the upper bits of
+/// The number of low bits of a sort word. They contain the index of a string within its range. The other bits are the upper bits of
 /// [`Ranked::eight`].
 const PLACE_BITS: u32 = u16::BITS;
-/// The number of low bits of [`Ranked::eight`] that the radix sort ignores. The other bits usually distinguish nearly all
+/// The number of low bits of [`Ranked::eight`] that the radix sort ignores. The remaining bits usually distinguish nearly all
 /// strings.
 const LOW_BITS: u32 = 20;
 
@@ -100,7 +100,7 @@ fn shared_len<'t>(mut strings: impl Iterator<Item = &'t [u8]>) -> usize {
     })
 }
 
-/// Returns the first eight bytes as a big-endian number. Zeros replace missing bytes.
+/// Returns the first eight bytes as a big-endian integer. If there are fewer bytes, pads them with zeros.
 #[inline]
 fn eight_bytes(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {

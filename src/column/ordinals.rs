@@ -1,4 +1,4 @@
-//! The ordinals of the values of a column, in full width or delta-encoded.
+//! Stores the ordinals of the values of a column, in full width or delta-encoded.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -9,10 +9,11 @@
 use crate::slice::{Move, Slice};
 use std::borrow::Cow;
 
-/// The [ordinals](crate::value::OrderedType) of a column, one for each value.
+/// The [ordinals](crate::value::OrderedType) of a column, one ordinal for each value.
 ///
-/// Delta encoding: if every value is the smallest value plus less than 2^32 whole steps, `Steps` stores the numbers of steps. A
-/// step is 1,000 (one second) or 1. The timestamps of one batch are usually within some years, and often in whole seconds.
+/// `Steps` is a delta encoding. It is used if the distance of every value from the smallest value is a whole number of steps, less
+/// than 2^32. It stores this number for each value. A step is 1,000 (one second for timestamps) or 1. The timestamps of one batch
+/// are usually within a few years, and often in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinals {
     Wide(Slice<i64>),
@@ -20,12 +21,13 @@ pub(crate) enum Ordinals {
 }
 
 impl Ordinals {
-    /// Encodes `values` in the narrowest form. No value may be less than `base`; without a base, the values stay as they are.
+    /// Encodes `values` in the narrowest form. No value may be less than `base`. If `base` is `None`, the values are stored in full
+    /// width.
     ///
-    /// `counts` returns false for the index of a filler. Fillers may have any value, and may change.
+    /// `counts` returns false for the index of a filler. A filler may have any value, and its value may change.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
         let Some(base) = base else { return Self::Wide(values.into()) };
-        // The steps are constants, so that the compiler replaces the division.
+        // The step is a constant, so that the compiler can replace the division by a multiplication.
         let steps = steps_from::<1000>(&values, base, &counts).map(|steps| (1000, steps));
         match steps.or_else(|| Some((1, steps_from::<1>(&values, base, &counts)?))) {
             Some((step, steps)) => Self::Steps { base, step, steps: steps.into() },
@@ -72,15 +74,15 @@ impl Ordinals {
     }
 }
 
-/// Returns the number of steps from `base` to each value. Returns `None` if, for a value that is not a filler, the number is
-/// not whole or does not fit 32 bits.
+/// Returns the number of steps from `base` to each value. Returns `None` if the distance of a value from `base` is not a whole
+/// number of steps. Also returns `None` if the number does not fit 32 bits. Fillers are ignored.
 fn steps_from<const STEP: u64>(
     values: &[i64],
     base: i64,
     counts: impl Fn(usize) -> bool,
 ) -> Option<Vec<u32>> {
     let steps = values.iter().enumerate().map(|(at, value)| {
-        // Correct even if the distance does not fit an `i64`, since the value is not less than `base`.
+        // The result is correct even if the distance does not fit an `i64`, because the value is not less than `base`.
         let distance = value.wrapping_sub(base).cast_unsigned();
         match u32::try_from(distance / STEP) {
             Ok(steps) if distance.is_multiple_of(STEP) => Some(steps),

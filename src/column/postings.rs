@@ -1,4 +1,4 @@
-//! Postings: an index from each code of a string column to the rows that have the code.
+//! Postings: map each code of a string column to the rows that have the code.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -14,29 +14,30 @@ use wide::u8x16;
 use crate::rows::{LANES, MAX_ROWS, RowSet, Selection, ones_of_word};
 use crate::slice::{Move, Slice};
 
-/// The rows of each code of a string column, in one of three forms:
+/// The rows of each code of a string column. The form depends on how many rows have the code:
 ///
-/// - a code of many rows: a bitmap;
-/// - a code of few rows: a list of the rows;
-/// - a code that every row has: nothing is stored.
+/// - many rows: a bitmap;
+/// - few rows: a list of the rows;
+/// - all rows: nothing is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postings {
     rows: usize,
-    /// For each code: the number of its rows, and the index of its first word in `words` or of its first row in `lists`.
+    /// For each code: the number of its rows, and a start index. The index is that of the code's first word in `words` or of its
+    /// first row in `lists`.
     codes: Slice<[u32; 2]>,
     words: Slice<u64>,
     lists: Slice<u16>,
 }
 
-/// The rows of a code are stored as a bitmap if at least one row in this many has the code.
+/// The rows of a code are stored as a bitmap if at least 1/`DENSE_FRACTION` of the rows of the batch have the code.
 ///
-/// A value of 16 would take the least memory, since a listed row takes 16 bits. But bitmaps are faster to combine
+/// 16 would take the least memory, because a row in a list takes 16 bits. But bitmaps are faster to combine
 /// (`benches/evaluate.rs`).
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {
-    /// Creates the postings of `distinct` codes. `occurrences` returns pairs of a row and its code, without duplicates and in
-    /// ascending order of rows. It is called twice.
+    /// Creates the postings of `distinct` codes. `occurrences` is called twice. It returns pairs of a row and a code, without
+    /// duplicates and in ascending order of rows.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
         rows: usize,
         distinct: usize,
@@ -46,7 +47,8 @@ impl Postings {
         occurrences().for_each(|(_, code)| counts[code as usize] += 1);
         let dense_from = rows.div_ceil(DENSE_FRACTION);
         let Memory { codes, mut words, mut lists } = Memory::of(rows, &counts);
-        // For each code: the number of its rows, and the index in `lists` or `words` for its next row.
+        // For each code: the number of its rows, and the index of the next write position in `lists`, or of the first word in
+        // `words`.
         let mut next = codes.clone();
         occurrences().for_each(|(row, code)| {
             let [count, start] = &mut next[code as usize];
@@ -61,11 +63,12 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Creates the postings of a single-valued column with codes of one byte, 64 rows at a time. `present` selects the rows
+    /// Creates the postings of a single-valued column with one-byte codes. Processes 64 rows at a time. `present` selects the rows
     /// with a value.
     pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
         let rows = values.len();
-        // Returns for each 64 rows their index, their codes, and a word with a bit for each row that exists and has a value.
+        // Returns for each group of 64 rows: its index, its codes, and a word. A bit of the word is set if its row exists and has a
+        // value.
         let (chunks, rest) = values.as_chunks::<LANES>();
         let mut last = [0; LANES];
         for (slot, value) in last.iter_mut().zip(rest) {
@@ -89,8 +92,8 @@ impl Postings {
         }
         let counts = &counts[..distinct];
         let Memory { codes, mut words, mut lists } = Memory::of(rows, counts);
-        // The codes that are stored as bitmaps, each with the index of its first word. For any other code, `next` has the index
-        // in `lists` for its next row.
+        // The codes whose rows are stored as bitmaps, each with the index of its first word. For every other code, `next` contains
+        // the index in `lists` at which the code's next row is written.
         let mut dense: SmallVec<[(u8, usize); DENSE_FRACTION]> = SmallVec::new();
         let mut next = codes.clone();
         for (code, [count, start]) in (0..=u8::MAX).zip(&codes) {
@@ -100,7 +103,7 @@ impl Postings {
             }
         }
         if counts.iter().any(|count| *count as usize == rows) {
-            // If every row has the same code, nothing is stored for it, and no other code has rows.
+            // If every row has the same code, no rows are stored: the other codes have no rows.
             return Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() };
         }
         for (at, chunk, word) in chunks() {
@@ -119,7 +122,7 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Creates the postings of a many-valued column, in which a row may have a value more than once. `ends` has the end index
+    /// Creates the postings of a multi-valued column. A row may have the same value more than once. `ends` contains the end index
     /// of the values of each row. `code` returns the code of a value.
     pub(crate) fn of_many<C>(distinct: usize, ends: &[u32], values: &[C], code: impl Fn(&C) -> u32) -> Self {
         let mut last_rows = vec![u32::MAX; distinct];
@@ -143,7 +146,7 @@ impl Postings {
         }
     }
 
-    /// Returns the bitmap of `code` without copying it, or `None` if its rows are not stored as a bitmap.
+    /// Returns the bitmap of `code` without copying it. Returns `None` if the rows of `code` are not stored as a bitmap.
     pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
         match self.get(code) {
             RowSet::Bitmap(_) => self.words.part(self.words_from(self.entry(code).1)),
@@ -151,14 +154,14 @@ impl Postings {
         }
     }
 
-    /// Returns the number of rows of `code`, and the index of its first word or of its first listed row.
+    /// Returns the number of rows of `code`, and its start index: that of its first word in `words` or of its first row in `lists`.
     #[inline]
     fn entry(&self, code: u32) -> (usize, usize) {
         let [count, start] = self.codes[code as usize];
         (count as usize, start as usize)
     }
 
-    /// Returns the range in `words` of the bitmap that starts at `start`.
+    /// Returns the index range in `words` of the bitmap that starts at `start`.
     fn words_from(&self, start: usize) -> Range<usize> {
         start..start + self.rows.div_ceil(LANES)
     }
@@ -193,15 +196,15 @@ fn row_number(row: usize) -> u16 {
     row as u16
 }
 
-/// Returns true if the rows of a code with `count` rows are stored as a bitmap.
+/// Returns true if the rows of a code are stored as a bitmap. `count` is the number of rows that have the code.
 fn is_dense(count: usize, rows: usize) -> bool {
     count * DENSE_FRACTION >= rows
 }
 
-/// Returns the row of each value. `ends` has the end index of the values of each row, and `values` is the number of values.
+/// Returns the row of each value. `ends` contains the end index of the values of each row. `values` is the number of values.
 fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
-    /// The number of entries that are written for each row, even if it has fewer values. A branch on the number of values would
-    /// be mispredicted.
+    /// The number of entries that are written for each row, even if the row has fewer values. A loop over the exact number of
+    /// values would need a branch, which the processor would often mispredict.
     const AT_ONCE: usize = 4;
     let mut rows = vec![0; values + AT_ONCE];
     let mut start = 0;
@@ -217,16 +220,16 @@ fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
     rows
 }
 
-/// Zeroed buffers for the bitmaps and row lists of all codes.
+/// Zeroed buffers that the bitmaps and row lists of all codes share.
 struct Memory {
-    /// For each code: the number of its rows, and the index of its first word or of its first listed row.
+    /// For each code: the number of its rows, and its start index in `words` or `lists`.
     codes: Vec<[u32; 2]>,
     words: Vec<u64>,
     lists: Vec<u16>,
 }
 
 impl Memory {
-    /// Allocates buffers for codes in a batch of `rows` rows. `counts` has the number of rows of each code.
+    /// Allocates buffers for codes in a batch of `rows` rows. `counts` contains the number of rows of each code.
     fn of(rows: usize, counts: &[u32]) -> Self {
         let (mut words, mut lists) = (0_usize, 0_usize);
         let place = |count: &u32| {
@@ -263,7 +266,7 @@ mod tests {
     use super::*;
     use crate::rows::Bitmap;
 
-    /// Returns test columns: the number of distinct codes, the code of each row, and the rows with a value.
+    /// Returns test columns. Each consists of the number of distinct codes, the code of each row, and the rows that have a value.
     fn columns_of_bytes() -> Vec<(usize, Vec<u8>, Selection)> {
         let mut columns = Vec::new();
         for rows in [0_usize, 1, 63, 64, 65, 127, 1000, 65_536] {
@@ -313,7 +316,7 @@ mod tests {
     #[test]
     fn rows_of_each_code_come_back_whatever_their_number() {
         for rows in [1_usize, 63, 64, 65, 1000, 65_536] {
-            // Every row has code 0, every other row has code 1 twice, every 500th row has code 2, and no row has code 3.
+            // Every row has code 0. Every second row has code 1, twice. Every 500th row has code 2. Code 3 does not occur.
             let all: Vec<(u32, u32)> = (0..rows as u32)
                 .flat_map(|row| {
                     let mut codes = vec![(row, 0)];

@@ -1,16 +1,16 @@
-//! A radix sort of words by their upper bits.
+//! Sorts 64-bit words by their upper bits, with a radix sort.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     reason = "fewer than 2^32 words, each of which was counted under its digit, so that each index is that of a word"
 )]
 
-/// The number of words from which the radix sort is faster than the standard sort.
+/// The minimum number of words for which the radix sort is faster than the standard sort.
 const FEW: usize = 512;
 const DIGIT_BITS: u32 = 11;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Sorts words by the bits from `from` upwards. Words that are equal in these bits must already be in ascending order.
+/// Sorts words by the bits from `from` upwards. If words are equal in these bits, they must already be in ascending order.
 ///
 /// # Complexity
 /// Linear: one pass for every eleven bits in which the words differ, starting at bit `from`.

@@ -1,4 +1,4 @@
-//! An immutable column, as the builder seals it: the values, their layout, and the indexes from values to rows.
+//! An immutable column: the values, their layout, and the indexes from values to rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -22,10 +22,10 @@ use crate::value::{OrderedType, OrdinalRange, Value};
 /// The values of one field in the rows of a batch.
 ///
 /// Invariants:
-/// - A single-valued column has one value for each row, which is a filler if the row has no value. It has no values at all if
-///   no row has a value.
-/// - In a many-valued column, row `r` has the values `ends[r - 1]..ends[r]`, and row 0 starts at 0. If no row has a value, the
-///   layout is that of a single-valued column.
+/// - A single-valued column stores one value for each row. For a row without a value, it stores a filler. If no row has a value,
+///   the column stores no values at all.
+/// - In a multi-valued column, the values of row `r` have the indexes `ends[r - 1]..ends[r]`. Row 0 starts at index 0. If no row
+///   has a value, the layout is that of a single-valued column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(super) rows: usize,
@@ -33,17 +33,17 @@ pub(crate) struct Column {
     pub(crate) data: ColumnData,
 }
 
-/// The layout of a column: which values belong to a row.
+/// The layout of a column: determines which values belong to a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnLayout {
-    /// One value for each row. The rows in the selection have a value; the others have a filler.
+    /// One value for each row. A row in the selection has a value. Any other row has a filler.
     Single(Selection),
-    /// Any number of values for each row, and at least one value in all. Contains the end index of the values of each row.
+    /// Any number of values for each row, and at least one value in total. Contains the end index of the values of each row.
     Many(Slice<u32>),
 }
 
 impl ColumnLayout {
-    /// Returns the layout of a many-valued column. `ends` has the end index of the values of each row.
+    /// Returns the layout of a multi-valued column. `ends` contains the end index of the values of each row.
     pub(super) fn many(ends: Vec<u32>) -> Self {
         match ends.last() {
             None | Some(0) => Self::Single(Selection::None),
@@ -55,12 +55,12 @@ impl ColumnLayout {
 /// The values of a column, and the indexes from values to rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnData {
-    /// `postings` has the rows of each code. It is `None` if the strings hardly ever recur.
+    /// `postings` contains the rows of each code. It is `None` if most strings occur in only a few rows.
     Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
-    /// `zone` is the smallest and the greatest value. `sorted` is `None` if the column is many-valued, or if its rows are
-    /// already in order of value; see [`Sorted::new`](super::sorted::Sorted::new).
+    /// `zone` is the smallest and the greatest value. `sorted` is `None` if the column is multi-valued, or if its rows are already
+    /// in order of value; see [`Sorted::new`](super::sorted::Sorted::new).
     Ordered { kind: OrderedType, values: Ordinals, zone: Option<OrdinalRange>, sorted: Option<SortedRows> },
-    /// `holders` has the rows that have `false` among their values, and the rows that have `true`.
+    /// `holders` contains two sets of rows: the rows that have `false` among their values, and the rows that have `true`.
     Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
 }
 
@@ -75,8 +75,8 @@ impl ColumnData {
     }
 }
 
-/// Copies the values and indexes of the columns of a batch next to each other, into large pages of memory if they fill one; see
-/// [`slice::pack`](crate::slice::pack).
+/// Copies the values and indexes of the columns of a batch next to each other in memory. If they fill a large memory page, uses
+/// large pages; see [`slice::pack`](crate::slice::pack).
 pub(crate) fn pack<'c>(columns: impl Iterator<Item = &'c mut Column>) {
     let mut slices = Vec::new();
     columns.for_each(|column| column.slices(&mut slices));
@@ -98,8 +98,8 @@ impl Column {
         self.code(row).map(|(dictionary, code)| dictionary.get(code))
     }
 
-    /// Returns the dictionary, and the code of each row, or `None` if the column is not a single-valued string column. The code
-    /// of a row without a value is a filler. If no row has a value, there are no codes.
+    /// Returns the dictionary, and the code of each row. Returns `None` if the column is not a single-valued string column. The
+    /// code of a row without a value is a filler. If no row has a value, there are no codes.
     pub(crate) fn dictionary(&self) -> Option<(&Dictionary, &Codes)> {
         match (&self.layout, &self.data) {
             (ColumnLayout::Single(_), ColumnData::Strings { dictionary, codes, .. }) => {
@@ -109,8 +109,8 @@ impl Column {
         }
     }
 
-    /// Returns the dictionary and the code of the string of a row, or `None` if the row has no value. Returns `None` for any
-    /// column that is not a single-valued string column.
+    /// Returns the dictionary and the code of a row's string. Returns `None` if the row has no value, or if the column is not a
+    /// single-valued string column.
     #[inline]
     pub(crate) fn code(&self, row: usize) -> Option<(&Dictionary, usize)> {
         match (&self.layout, &self.data) {
@@ -123,7 +123,7 @@ impl Column {
         }
     }
 
-    /// Returns the number of distinct strings, or `None` if the column is not a string column.
+    /// Returns the number of distinct strings. Returns `None` if the column is not a string column.
     pub(crate) fn strings(&self) -> Option<usize> {
         match &self.data {
             ColumnData::Strings { dictionary, .. } => Some(dictionary.len()),
@@ -131,7 +131,7 @@ impl Column {
         }
     }
 
-    /// Adds one to the count of each distinct code of `row`. `counts` has a count for each code. Does nothing if the values are
+    /// Increments the count of each distinct code of `row`. `counts` contains a count for each code. Does nothing if the values are
     /// not strings.
     pub(crate) fn count_codes(&self, row: usize, counts: &mut [u32]) {
         let ColumnData::Strings { codes, .. } = &self.data else { return };
@@ -163,7 +163,7 @@ impl Column {
         })
     }
 
-    /// Returns the ordinal of the value of `row`, or `None` if the type is not ordered. The column must be single-valued, and
+    /// Returns the ordinal of the value of `row`. Returns `None` if the type is not ordered. The column must be single-valued, and
     /// the row must have a value.
     pub(super) fn ordinal(&self, row: usize) -> Option<i64> {
         match &self.data {
@@ -195,7 +195,7 @@ impl Column {
         }
     }
 
-    /// Appends all slices of the column to `all`, starting with the slices that searches read most.
+    /// Appends all slices of the column to `all`, ordered by how much searches read them: the most-read slices come first.
     fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         match &mut self.data {
             ColumnData::Strings { codes, postings, .. } => {

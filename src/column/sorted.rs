@@ -1,4 +1,4 @@
-//! The rows of a column in order of value: as they are stored, or as a list.
+//! Finds rows by value in the sorted rows of a column. The sorted rows are a list, or the rows in stored order.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "indexes of sorted rows of one batch, at most 65,536, and of fence keys"
@@ -11,17 +11,18 @@ use smallvec::SmallVec;
 use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted_rows::{KEY_STEP, SortedRows};
 
-/// The rows of a single-valued column of an ordered type that have a value, sorted by value, then by row.
+/// The rows of a single-valued column of an ordered type that have a value, sorted by value and then by row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sorted<'c> {
-    /// The rows as they are stored. Contains their number: all rows of the batch have a value, or none has.
+    /// The rows are in order of value as they are stored. Contains the number of sorted rows: all rows of the batch, or 0 if no row
+    /// has a value.
     AsStored(usize),
     Listed(&'c SortedRows),
 }
 
 impl<'c> Sorted<'c> {
-    /// Returns the sorted rows of a column, or `None` if the column is many-valued. `list` is the field `sorted` of its
-    /// [`ColumnData::Ordered`].
+    /// Returns the sorted rows of a column. Returns `None` if the column is multi-valued. `list` is the field `sorted` of the
+    /// column's [`ColumnData::Ordered`].
     pub(crate) fn new(list: &'c Option<SortedRows>, column: &Column) -> Option<Self> {
         match (list, &column.layout) {
             (_, ColumnLayout::Many(_)) => None,
@@ -45,15 +46,15 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// Converts a range of steps to an index range of the sorted rows. Steps count from the first row, or from the last row
-    /// backwards if `descending`.
+    /// Converts a range of steps to an index range of the sorted rows. Step 0 is the first sorted row. If `descending`, step 0 is
+    /// the last sorted row, and steps count backwards.
     pub(crate) fn places(self, steps: Range<usize>, descending: bool) -> Range<usize> {
         let len = self.len();
         let steps = steps.start.min(len)..steps.end.min(len);
         if descending { len - steps.end..len - steps.start } else { steps }
     }
 
-    /// Returns the index ranges of the sorted rows whose ordinals are in `ranges`, without empty index ranges. `ranges` are
+    /// Returns the index ranges of the sorted rows whose ordinals are in `ranges`. Empty index ranges are left out. `ranges` are
     /// closed, ascending and disjoint. `zone` is the smallest and the greatest ordinal.
     pub(crate) fn parts(
         self,
@@ -76,8 +77,8 @@ impl<'c> Sorted<'c> {
         parts
     }
 
-    /// Returns the first index in `from..` whose row has an ordinal of at least `bound`, or the number of sorted rows if there
-    /// is none.
+    /// Returns the first index in `from..` whose row has an ordinal of at least `bound`. If there is no such index, returns the
+    /// number of sorted rows.
     fn first_from(self, from: usize, ordinal: impl Fn(usize) -> i64, bound: i64) -> usize {
         let passes = |at| self.get(at).is_some_and(|row| ordinal(row) < bound);
         let (mut low, mut high) = (from, self.len());
@@ -87,8 +88,8 @@ impl<'c> Sorted<'c> {
             let behind = if near { first } else { list.keys.below(bound) };
             high = (behind * KEY_STEP).min(high);
             if near {
-                // Exponential search: if no fence key is between the start and the end of a range, the end is usually close to
-                // the start.
+                // Exponential search: if there is no fence key between the start and the end of a range, the end is usually close
+                // to the start.
                 let mut step = 1;
                 while let next = low + step
                     && next <= high
@@ -114,13 +115,13 @@ impl<'c> Sorted<'c> {
     }
 }
 
-/// Returns `number + 1`, or `None` for `i64::MAX`.
+/// Returns the next integer, or `None` for `i64::MAX`.
 fn behind(number: i64) -> Option<i64> {
     (number < i64::MAX).then(|| number + 1)
 }
 
-/// Checks that `sorted` has exactly the `present` rows, sorted by value, then by row, and that its bitmaps and fence keys are
-/// correct. Accepts `None`.
+/// Checks that `sorted` contains exactly the `present` rows, sorted by value and then by row, and that its bitmaps and fence keys
+/// are correct. Returns `Ok` if `sorted` is `None`.
 pub(super) fn is_exact(
     sorted: Option<Sorted<'_>>,
     present: impl Iterator<Item = usize>,
@@ -143,8 +144,8 @@ pub(super) fn is_exact(
 }
 
 impl Column {
-    /// Returns the ordinal and the row of each row with a value, in ascending or descending order of value. Returns `None` if
-    /// the column has no sorted rows.
+    /// Returns the ordinal and the row of each row with a value, in ascending or descending order of value. Returns `None` if the
+    /// column has no sorted rows.
     pub(crate) fn in_order(&self, descending: bool) -> Option<impl Iterator<Item = (i64, usize)>> {
         let ColumnData::Ordered { sorted, .. } = &self.data else { return None };
         let sorted = Sorted::new(sorted, self)?;
@@ -192,7 +193,7 @@ mod tests {
                         let expected: &[Range<usize>] =
                             if part.is_empty() { &[] } else { std::slice::from_ref(&part) };
                         assert_eq!(&*found, expected, "{low}..={high}");
-                        // The search for a second range starts at the end of the first.
+                        // The search for a second range starts at the end of the first range.
                         for from in ends.iter().step_by(5).filter(|from| *from > high) {
                             for to in [*from, i64::MAX] {
                                 let behind = values.partition_point(|value| value < from)

@@ -1,4 +1,4 @@
-//! The rows of a column sorted by value, with bitmaps of prefixes of the sorted rows.
+//! Stores the rows of a column sorted by value, with bitmaps that speed up range tests.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -11,31 +11,32 @@ use super::fence_keys::FenceKeys;
 use crate::rows::{LANES, RowSet, set_rows};
 use crate::slice::{Move, Slice};
 
-/// The rows of a column that have a value, sorted by value, then by row, and bitmaps of prefixes of the sorted rows.
+/// The rows of a column that have a value, sorted by value and then by row, with bitmaps of prefixes of the sorted rows.
 ///
-/// A prefix ends at a fence. There is a fence before the first sorted row, after every [`FENCE`] sorted rows, and after the
-/// last one. The rows of any range of values are the difference of two bitmaps, corrected by at most [`FENCE`] rows. These are
-/// the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). They take four bytes per row, and the sorted rows take two.
+/// A prefix ends at a fence. There is a fence before the first sorted row, after every [`FENCE`] sorted rows, and after the last
+/// sorted row. To get the rows of a range of values, two bitmaps are subtracted, and at most [`FENCE`] rows are corrected. These
+/// are the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). They take four bytes per row, and the sorted rows take two bytes
+/// per row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
     pub(super) rows: Slice<u16>,
     /// The fence keys: the ordinal of every [`KEY_STEP`]th sorted row.
     pub(super) keys: FenceKeys,
-    /// For each fence but the first: the bitmap of the sorted rows before it.
+    /// For each fence except the first: the bitmap of the sorted rows before the fence.
     prefixes: Slice<u64>,
-    /// The number of rows of the batch, with or without a value.
+    /// The number of all rows of the batch, including rows without a value.
     pub(super) batch_rows: usize,
 }
 
-/// The number of sorted rows between two fences. With 2,048, a full batch has 32 bitmaps of one bit per row.
+/// The number of sorted rows between two fences. With 2,048, a full batch has 32 bitmaps with one bit per row.
 const FENCE: usize = 1 << 11;
-/// The number of sorted rows per fence key. Fence keys are contiguous in memory, so a search among them causes few cache
-/// misses. Each step of a search among the rows causes two.
+/// The number of sorted rows per fence key. Fence keys are contiguous in memory, so a search among them causes few cache misses.
+/// Each step of a search among the sorted rows causes two cache misses.
 pub(super) const KEY_STEP: usize = 1 << 6;
 
 impl SortedRows {
-    /// Creates sorted rows from `rows`, which are in order of value, then of row. The batch has `batch_rows` rows, and
-    /// `ordinal` returns the value of a row.
+    /// Creates sorted rows from `rows`, which are sorted by value and then by row. The batch has `batch_rows` rows, and `ordinal`
+    /// returns the value of a row.
     pub(crate) fn new(rows: Vec<u16>, batch_rows: usize, ordinal: impl Fn(usize) -> i64) -> Self {
         let words = batch_rows.div_ceil(LANES);
         let mut prefix = vec![0; words];
@@ -52,14 +53,14 @@ impl SortedRows {
         &self.rows
     }
 
-    /// Returns for each fence but the first the number of sorted rows before it, and their bitmap.
+    /// Returns, for each fence except the first, the number of sorted rows before the fence and the bitmap of these rows.
     pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
         let len = self.rows.len();
         let places = (1_usize..).map(move |number| (number * FENCE).min(len));
         places.zip(self.prefixes.chunks_exact(self.words().max(1)))
     }
 
-    /// Returns the number of words of a bitmap of the batch.
+    /// Returns the length of a bitmap of the batch, in words.
     fn words(&self) -> usize {
         self.batch_rows.div_ceil(LANES)
     }
@@ -85,11 +86,12 @@ impl SortedRows {
         (fence, before)
     }
 
-    /// Returns two sets of rows, each with a list of rows. The rows of `part`, an index range of the sorted rows, are the first
-    /// set without the second. The bit of each listed row must then be inverted.
+    /// Returns the rows of `part`, an index range of the sorted rows, as two pieces. Each piece is a set of rows and a list of
+    /// rows. To get the rows of `part`, subtract the second set from the first, then invert the bit of each listed row.
     ///
-    /// The first set has the sorted rows before the fence nearest to the end of `part`. The second set has the sorted rows
-    /// before the fence nearest to its start. If `part` is short, both sets are empty, and the first list has its rows.
+    /// The first set contains the sorted rows before the fence nearest to the end of `part`. The second set contains the sorted
+    /// rows before the fence nearest to the start of `part`. If `part` is short, both sets are empty, and the first list contains
+    /// the rows of `part`.
     pub(crate) fn pieces(&self, part: Range<usize>) -> [(RowSet<'_>, &[u16]); 2] {
         let rows = |places: Range<usize>| &self.rows[places];
         if part.len() <= Self::LISTED {
@@ -101,10 +103,10 @@ impl SortedRows {
         })
     }
 
-    /// The maximum length of an index range whose rows are returned as a list instead of as the difference of two bitmaps.
+    /// The maximum length of an index range whose rows are returned as a list, instead of as the difference of two bitmaps.
     pub(crate) const LISTED: usize = FENCE / 2;
 
-    /// Returns the rows of `parts` in order of value, or `None` unless `parts` is one index range of at most
+    /// Returns the rows of `parts` in order of value. Returns `None` unless `parts` is exactly one index range of at most
     /// [`LISTED`](Self::LISTED) rows.
     pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
         match parts {
@@ -113,7 +115,7 @@ impl SortedRows {
         }
     }
 
-    /// Returns the total length of the lists of [`pieces`](Self::pieces) for all `parts`.
+    /// Returns the total length of the lists that [`pieces`](Self::pieces) returns for all `parts`.
     pub(crate) fn touched(&self, parts: &[Range<usize>]) -> usize {
         parts.iter().flat_map(|part| self.pieces(part.clone())).map(|(_, list)| list.len()).sum()
     }

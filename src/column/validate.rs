@@ -1,4 +1,4 @@
-//! The check of the invariants of a column.
+//! Checks the invariants of a column.
 
 use super::index_values;
 use super::sealed::{Column, ColumnData, ColumnLayout};
@@ -6,7 +6,7 @@ use super::sorted::{Sorted, is_exact};
 use crate::rows::Selection;
 
 impl Column {
-    /// Checks the invariants by reading the whole column. Returns a description of the first one that does not hold.
+    /// Checks the invariants by reading the complete column. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let values = self.data.len();
         match &self.layout {

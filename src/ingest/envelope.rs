@@ -1,11 +1,11 @@
-//! Detection of envelopes: objects other than search answers that contain cases in an array, such as a page written by another system.
+//! Detects envelopes: objects that are not search answers, but contain cases in an array, such as a page that another system wrote.
 
 use crate::json::{JsonType, Reader};
 
-/// Common names for the array of a page in other systems.
+/// Common names of the array in the pages of other systems.
 const NAMES: [&str; 7] = ["items", "data", "results", "cases", "records", "value", "list"];
 
-/// Returns the name of the first member that has a common name and contains an array of objects. The text may be only the start of an
+/// Returns the name of the first member that has a common name and contains an array of objects. `text` may be only the start of an
 /// object.
 pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
     if !text.trim_start().starts_with('{') {
@@ -19,12 +19,12 @@ pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the expected text in an error for an envelope: a case, with the command that extracts the cases.
+/// Returns the `expected …` text of the error for an envelope: a document, with the command that extracts the cases.
 pub(crate) fn expected_case(name: &str) -> String {
     format!("a document; extract those in `{name}` with `jq -c '.{name}[]'`")
 }
 
-/// Calls `find` with the key of each member and a reader at its value. Returns the first result that is not `None`.
+/// Calls `find` for each member, with its key and a reader at its value. Returns the first result that is not `None`.
 pub(crate) fn first_member<T>(text: &str, find: impl Fn(&str, &mut Reader<'_>) -> Option<T>) -> Option<T> {
     let mut reader = Reader::new(text);
     reader.peek().ok()?;

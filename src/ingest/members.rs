@@ -1,30 +1,30 @@
-//! Unknown members of documents with names that are similar to the name of a field.
+//! Finds unknown members of documents whose names are similar to the name of a field, to warn about misspelt fields.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, PathId, Stray};
 
-/// The maximum number of unknown names that are compared with the fields. Further names get no remark, so that a document with many names
-/// costs little.
+/// The maximum number of unknown names that are compared with the fields. Any further names get no remark, so that a document with
+/// a large number of names takes little time.
 const MOST_COMPARED: usize = 256;
 /// The maximum length of a name that is compared, in bytes.
 const LONGEST_KEY: usize = 64;
 
-/// The object that contains a key, and the similar field, if any.
+/// The object that contains a key, and the field that the key resembles, if any.
 type Compared = (PathId, Option<Arc<Stray>>);
 
-/// The unknown members found so far. Each was compared with the fields once.
+/// The unknown members that have been found so far. Each has been compared with the fields once.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    /// The results by key, one for each object that has the key.
+    /// The results by key. For each key: one result for each object in which the key was found.
     compared: HashMap<Box<str>, Vec<Compared>>,
     count: usize,
 }
 
 impl Members {
-    /// Returns the field that an unknown member resembles. Returns `None` if there is no such field, or if too many names were compared
-    /// already.
+    /// Returns the field that an unknown member resembles. Returns `None` if there is no such field, or if the maximum number of
+    /// names has already been compared.
     pub(super) fn similar_field(
         &mut self,
         catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! Reads the bytes of case files into rows.
+//! Reads case files: splits a file into documents, and parses each document into a row.
 
 mod envelope;
 mod members;

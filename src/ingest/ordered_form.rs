@@ -1,7 +1,7 @@
-//! The JSON forms of ordered types (numbers and timestamps).
+//! Parses the values of ordered types (numbers, integers and timestamps) in documents.
 //!
-//! The template reader, the strict parser and the Arrow reader parse ordered values only here. Each JSON form of an ordered type is a
-//! variant of [`OrderedForm`].
+//! The template reader, the strict parser and the Arrow reader all parse ordered values here. Each form that an ordered value can
+//! have in JSON is a variant of [`OrderedForm`].
 
 use std::borrow::Cow;
 
@@ -12,19 +12,19 @@ use crate::error::{Error, ErrorKind, quote};
 use crate::json::JsonType;
 use crate::value::{Number, ParseTimestampError, Timestamp, Value, parse_integer};
 
-/// The form of an ordered field's values in documents.
+/// The form of an ordered field's values in JSON documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OrderedForm {
     /// A JSON number.
     Number,
-    /// A JSON number without fraction and exponent, of 64 bits.
+    /// A JSON number that is an integer of 64 bits, without a fraction and an exponent.
     Integer,
-    /// A timestamp.
+    /// A timestamp in the given form.
     Timestamp(TimestampForm),
 }
 
 impl OrderedForm {
-    /// Returns the form of a field's values; `None` for a string or boolean field.
+    /// Returns the form of a field's values. Returns `None` for a string or boolean field.
     pub(crate) fn of(field: &Field) -> Option<Self> {
         match field.field_type() {
             FieldType::Number => Some(Self::Number),
@@ -34,7 +34,7 @@ impl OrderedForm {
         }
     }
 
-    /// Returns the name of the form in errors.
+    /// Returns the name of the form in error messages.
     pub(super) const fn expected(self) -> &'static str {
         match self {
             Self::Number => "a number",
@@ -48,7 +48,8 @@ impl OrderedForm {
         matches!(self, Self::Timestamp(form) if form.is_text())
     }
 
-    /// Returns true if [`parse`](Self::parse) accepts values of this JSON type. Any other type is an error of kind `wrong_type`.
+    /// Returns true if [`parse`](Self::parse) accepts values of this JSON type. For any other type, the caller reports the error
+    /// `wrong_type`.
     pub(super) fn takes(self, found: JsonType) -> bool {
         match self {
             Self::Number | Self::Integer => found == JsonType::Number,
@@ -59,7 +60,7 @@ impl OrderedForm {
     /// Parses the text of a JSON string or number.
     ///
     /// # Errors
-    /// Returns an error at `offset` if the text does not have this form.
+    /// Returns an error at `offset` if the text is not in this form.
     pub(crate) fn parse(
         self,
         found: JsonType,
@@ -89,7 +90,7 @@ impl OrderedForm {
         }
     }
 
-    /// Returns a remark if the text may have meant another value, for example if a number was rounded.
+    /// Returns a remark if the text may have been meant as another value, for example if a number was rounded.
     #[inline]
     pub(super) fn remark<'a>(
         self,
@@ -111,14 +112,14 @@ impl OrderedForm {
         }
     }
 
-    /// Reads the value at the start of a text into the row, and returns the text after it. The caller has already read the
-    /// opening quote of a [quoted](Self::is_quoted) value.
+    /// Reads the value at the start of `text`, adds it to the row, and returns the text after the value. If the form is
+    /// [quoted](Self::is_quoted), the caller has already read the opening quote.
     #[inline(always)]
     pub(super) fn read<'a>(self, field: FieldId, text: &'a str, row: &mut Row<'a>) -> Option<&'a str> {
         let (value, own, rest) = match self {
             Self::Number => match Number::plain_at_front(text.as_bytes()) {
                 Some((number, len)) => {
-                    // A number with this few digits is exact, and needs no remark.
+                    // This function accepts only so few digits that the number is exact and needs no remark.
                     row.push(field, Value::Number(number));
                     return text.get(len..);
                 }
@@ -153,7 +154,7 @@ impl OrderedForm {
     }
 }
 
-/// Parses a timestamp in one of its forms.
+/// Parses a timestamp in the given form.
 pub(crate) fn parse_instant(form: TimestampForm, text: &str) -> Option<Timestamp> {
     match form {
         TimestampForm::Interface => Timestamp::parse(text).ok(),

@@ -1,4 +1,4 @@
-//! Rules that every reader applies to a case: its maximum size, its `id` and its defaults.
+//! The rules that every reader applies to a case: its maximum size, its `id` and its defaults.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,14 @@ use crate::error::{Error, ErrorKind, Found};
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The maximum length of an `id`, in bytes of UTF-8.
+/// The maximum length of an `id` in UTF-8, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// Completes a row after its last value: fields with a rejected value become absent, and absent fields get their default.
+/// Completes a row after its last value has been read. Removes the values of the fields in `rejected`, which have an invalid value.
+/// Then adds the defaults of absent fields.
 ///
 /// # Errors
-/// Returns an error if the row has no usable `id`. The position of the error is `id_offset` if the `id` has a value.
+/// Returns an error if the row has no valid `id`. The position of the error is `id_offset` if the `id` has a value.
 pub(crate) fn complete(
     row: &mut Row<'_>,
     rejected: &[FieldId],
@@ -35,12 +36,12 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// Returns the maximum size of a case in bytes: the host's limit, or the largest offset in a batch if that is smaller.
+/// Returns the maximum size of a case, in bytes. It is the host's limit, but at most the largest offset in a batch.
 pub(crate) fn case_limit(limits: &Limits) -> usize {
     limits.document_bytes.min(MAX_DOCUMENT_BYTES)
 }
 
-/// Checks the `id`. The reader has already recorded an `id` of a wrong type as a fault.
+/// Checks the `id`. If the `id` has the wrong type, the reader has already recorded this as a fault.
 fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
     match row.values(FieldId::ID).next() {
         Some(Value::String(id)) => check_identity(Some(id.len()), offset),
@@ -52,7 +53,7 @@ fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
     }
 }
 
-/// Checks the length in bytes of an `id` at `offset`; `None` if the document has none.
+/// Checks the length of an `id` at `offset`, in bytes. `len` is `None` if the document has no `id`.
 pub(super) fn check_identity(len: Option<usize>, offset: usize) -> Result<(), Error> {
     match len {
         Some(0) => Err(bad_id(offset, "an empty `id`")),
@@ -66,7 +67,7 @@ fn bad_id(offset: usize, found: impl Into<Found>) -> Error {
     Error::new(ErrorKind::BadId, offset, found, format!("a string of 1 to {MAX_ID_BYTES} bytes"))
 }
 
-/// Returns the name of the JSON type of a field's values, for errors.
+/// Returns the name of the type or form of a field's values, for error messages.
 pub(crate) fn expected_value(field: &Field) -> &'static str {
     match (OrderedForm::of(field), field.field_type()) {
         (Some(form), _) => form.expected(),

@@ -1,6 +1,7 @@
-//! Scanners of the template reader: each reads one token or value at the start of a text.
+//! Reads single tokens and values for the template reader.
 //!
-//! Each returns the value and the text after it. It returns `None` for any other text, which the strict parser then reads.
+//! Each function reads one token or value at the start of `text`, and returns it with the text after it. If the text does not start
+//! with such a token, the function returns `None`, and the strict parser reads the document.
 
 use std::borrow::Cow;
 
@@ -14,18 +15,18 @@ const MAX_SKIPPED_DEPTH: usize = 16;
 /// The maximum number of keys in one object of a skipped value.
 const MAX_SKIPPED_KEYS: usize = 16;
 
-/// Reads the next key of an object and its colon. Returns the key and the text after the colon.
+/// Reads the next key of an object, and its colon. Returns the key and the text after the colon.
 pub(super) fn key(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let (key, rest) = string(skip_space(text).strip_prefix('"')?)?;
     Some((key, skip_space(rest).strip_prefix(':')?))
 }
 
-/// Returns the part of a text before `rest`, which is its end.
+/// Returns the part of `text` before `rest`. `rest` must be the end of `text`.
 pub(super) fn before<'t>(text: &'t str, rest: &str) -> Option<&'t str> {
     text.get(..text.len().checked_sub(rest.len())?)
 }
 
-/// Returns the text without leading whitespace.
+/// Returns the text without its leading whitespace.
 #[inline(always)]
 pub(super) fn skip_space(text: &str) -> &str {
     match text.as_bytes().first() {
@@ -69,17 +70,17 @@ pub(super) fn any_number(text: &str) -> Option<(Number, &str)> {
     Some((Number::new(number.parse().ok()?)?, rest))
 }
 
-/// Returns the text of a JSON number.
+/// Reads a JSON number. Returns its text, and the text after it.
 pub(super) fn number_text(text: &str) -> Option<(&str, &str)> {
     let text = skip_space(text);
-    // The reader would build a long error for any other text.
+    // For any other text, `Reader::number` would spend time on building an error.
     let (b'-' | b'0'..=b'9') = text.as_bytes().first()? else { return None };
     let mut reader = Reader::new(text);
     let number = reader.number().ok()?;
     Some((number, text.get(reader.offset()..)?))
 }
 
-/// Reads a number, or a string without escapes, and returns its text.
+/// Reads a number, or a string without escapes. Returns its text, and the text after it.
 pub(super) fn number_or_string(text: &str) -> Option<(&str, &str)> {
     match skip_space(text).strip_prefix('"') {
         Some(text) => plain_string(text),
@@ -100,18 +101,18 @@ pub(super) fn boolean(text: &str) -> Option<(bool, &str)> {
 struct Open {
     is_object: bool,
     is_first: bool,
-    /// The index of its first key in the list of all open objects' keys.
+    /// The index of this object's first key in the list of the keys of all open objects.
     keys_start: usize,
 }
 
-/// Skips a value of any type. Returns `None` if it is nested more deeply than `depth_limit`, or if an object repeats a key.
+/// Skips a value of any type. Returns `None` if the value is nested more deeply than `depth_limit`, or if an object repeats a key.
 #[inline(never)]
 pub(super) fn skip_value(text: &str, depth_limit: usize) -> Option<&str> {
     let mut reader = Reader::new(text);
     let mut open: SmallVec<[Open; MAX_SKIPPED_DEPTH]> = SmallVec::new();
     let mut keys: SmallVec<[Cow<'_, str>; MAX_SKIPPED_KEYS]> = SmallVec::new();
     loop {
-        // The reader is before a value.
+        // The reader is at the start of a value.
         match reader.peek().ok()? {
             kind @ (JsonType::Object | JsonType::Array) => {
                 if open.len() >= depth_limit.min(MAX_SKIPPED_DEPTH) {

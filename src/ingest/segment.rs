@@ -1,4 +1,4 @@
-//! A segment: the fixed text between two values of a document, and the value that follows it.
+//! A segment of a document template: the fixed text between two values, and the form of the second value.
 
 use wide::u8x16;
 
@@ -9,9 +9,9 @@ use crate::catalog::{Field, FieldId, FieldType};
 /// The form of the value that follows a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A string. Its opening quote belongs to the segment.
+    /// A string. Its opening quote is part of the segment.
     String(FieldId),
-    /// A value of an ordered type. The opening quote of a quoted form belongs to the segment.
+    /// A value of an ordered type. If the form is quoted, the opening quote is part of the segment.
     Ordered(OrderedForm, FieldId),
     Boolean(FieldId),
     /// A value of an unknown member.
@@ -30,7 +30,7 @@ impl Form {
         }
     }
 
-    /// Returns true if the opening quote of the value belongs to the segment.
+    /// Returns true if the opening quote of the value is part of the segment.
     pub(super) fn is_quoted(self) -> bool {
         match self {
             Self::String(_) => true,
@@ -40,32 +40,32 @@ impl Form {
     }
 }
 
-/// A fixed text from the end of one value to the next value, or to the end of the document.
+/// The fixed text from the end of one value to the start of the next value, or to the end of the document.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     /// The first sixteen bytes, padded with zeros.
     front: [u8; 16],
-    /// The last sixteen bytes; zeros in a shorter text.
+    /// The last sixteen bytes. All zeros if the text is shorter than sixteen bytes.
     back: [u8; 16],
-    /// The whole text, if it is longer than `front` and `back` together.
+    /// The complete text, if it is longer than `front` and `back` together.
     whole: Option<Box<[u8]>>,
     /// A mask of the padding bytes of `front`, which always match.
     beyond: u32,
-    /// The number of matches. It only orders segments, so it may wrap.
+    /// The number of matches. It is used only to sort segments, so it may wrap.
     pub(super) hits: u32,
     pub(super) len: usize,
     /// The keys in the text.
     pub(super) keys: Keys,
-    /// The keys of the array elements that end in the text. The next element may have them again.
+    /// The keys of the array elements that end in the text. The next element may contain these keys again.
     pub(super) ended: Option<Keys>,
     pub(super) to: SlotIndex,
     pub(super) form: Form,
 }
 
-/// The mask of all sixteen bytes.
+/// A mask in which the bits of all sixteen bytes are set.
 const ALL_BYTES: u32 = 0xffff;
 
-/// Returns a mask of the bytes that are equal.
+/// Compares two blocks byte by byte. In the returned mask, the bit of a byte is set if the bytes are equal.
 #[inline(always)]
 fn equal_bytes(one: &[u8; 16], other: &[u8; 16]) -> u32 {
     u8x16::new(*one).simd_eq(u8x16::new(*other)).to_bitmask()
@@ -100,7 +100,7 @@ impl Segment {
             && (self.len <= front.len() || self.back_matches(text))
     }
 
-    /// Returns true if the bytes after the first 16 match. The caller has compared the first 16.
+    /// Returns true if the bytes after the first sixteen match. The caller has already compared the first sixteen.
     #[inline(always)]
     fn back_matches(&self, text: &[u8]) -> bool {
         let Some(back) = text.get(..self.len).and_then(<[u8]>::last_chunk) else { return false };
@@ -108,7 +108,7 @@ impl Segment {
             && self.whole.as_ref().is_none_or(|whole| text.starts_with(whole))
     }
 
-    /// Returns true if `text`, which is shorter than sixteen bytes, starts with this segment.
+    /// Returns true if `text` starts with this segment. `text` is shorter than sixteen bytes.
     fn is_prefix_of_short(&self, text: &[u8]) -> bool {
         self.front.get(..self.len).is_some_and(|own| text.starts_with(own))
     }

@@ -1,7 +1,8 @@
-//! The template of documents: the segments that earlier documents had between their values.
+//! The learned part of a document template: the segments that followed each value in earlier documents.
 //!
 //! Documents of one source repeat the same text between two values: a comma, a key and its colon, closing and opening brackets. A
-//! slot determines which brackets are open. So a segment always leads from one slot to the same next slot.
+//! *slot* is a position at which a document can have a value; it determines which brackets are open. So a segment after one slot
+//! always leads to the same next slot.
 
 use std::sync::Arc;
 
@@ -15,45 +16,46 @@ const MAX_TEXT_BYTES: usize = 256;
 /// The maximum number of segments that start at one slot.
 const MAX_SEGMENTS: usize = 16;
 
-/// The number of keys without a slot after which the template is discarded: it was probably learned from documents of another
-/// source.
+/// The number of keys without a slot after which the template is discarded. A template with this number of such keys was probably
+/// learned from documents of another source.
 const MANY_STRAYS: u32 = 1 << 10;
 
-/// A position in documents where a value can be, with the segments that follow it.
+/// A position in documents at which a value can occur, with the segments that have followed the value.
 #[derive(Debug)]
 struct Slot {
-    /// The slot of the object or array that contains the slot.
+    /// The slot of the object or array that contains this slot.
     parent: SlotIndex,
-    /// The key of the slot. Empty for the elements of an array, and if there are too many keys.
+    /// The key of the slot. Empty for the elements of an array, and if the maximum number of keys is exceeded.
     key: Keys,
-    /// The keys of all slots below the slot.
+    /// The keys of all slots inside this slot.
     below: Keys,
-    /// The segments that followed the slot. A match moves a segment before a segment with fewer matches.
+    /// The segments that have followed the value of the slot. After a match, a segment changes places with the segment before it if
+    /// that segment has fewer matches.
     segments: Vec<Segment>,
 }
 
-/// The learned segments. All come from documents read with one catalogue and one depth limit.
+/// The learned segments. All documents from which they were learned were read with the same catalogue and the same depth limit.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
-    /// The slots by [`SlotIndex`].
+    /// The slots. The index is a [`SlotIndex`].
     slots: Vec<Slot>,
-    /// The number of slots that are nodes of the catalogue; the slots of unknown keys follow them.
+    /// The number of slots that are nodes of the catalogue. The slots of unknown keys come after them.
     nodes: usize,
     depth_limit: usize,
-    /// The keys of the slots after the nodes.
+    /// The keys of the slots that come after the nodes.
     unknown_keys: Vec<Box<str>>,
     /// The number of slots that have a key.
     keys: usize,
-    /// The number of keys found without a slot.
+    /// The number of keys that were found and have no slot.
     strays: u32,
-    /// The unknown keys that resemble a field, each with the field.
+    /// The unknown keys that resemble a field, each with the field that it resembles.
     similar: Vec<(Keys, Arc<Stray>)>,
     similar_keys: Keys,
 }
 
 impl Segments {
-    /// Creates the slots of the catalogue, if necessary: before the first document, after a change of the depth limit, and after too many
-    /// keys without a slot.
+    /// Creates the slots of the catalogue if this is necessary: before the first document, after a change of the depth limit, and
+    /// if too many keys without a slot were found.
     pub(super) fn prepare(&mut self, paths: &Paths, depth_limit: usize) {
         let nodes = paths.steps().len();
         if (self.nodes, self.depth_limit) == (nodes, depth_limit) && self.strays < MANY_STRAYS {
@@ -82,7 +84,7 @@ impl Segments {
         slot
     }
 
-    /// Returns the segment of slot `from` that is a prefix of `text`, and counts the hit.
+    /// Returns the segment after slot `from` that is a prefix of `text`, and counts the match.
     #[inline(always)]
     pub(super) fn follow(&mut self, from: SlotIndex, text: &[u8]) -> Option<&Segment> {
         let segments = self.slots.get_mut(from)?.segments.as_mut_slice();
@@ -94,8 +96,8 @@ impl Segments {
         Some(segment)
     }
 
-    /// Adds a new segment to a slot. If the slot is full, its last segment is dropped. The new segment is inserted in the middle, so that
-    /// the next new segment does not replace it.
+    /// Adds a new segment to a slot. If the slot is full, the last segment of the slot is dropped. The new segment is inserted in
+    /// the middle, so that the next new segment does not replace it.
     pub(super) fn learn(
         &mut self,
         from: SlotIndex,
@@ -119,12 +121,12 @@ impl Segments {
         self.slots.len()
     }
 
-    /// Returns the slot of the object or array that contains a slot.
+    /// Returns the slot of the object or array that contains `slot`.
     pub(super) fn parent(&self, slot: SlotIndex) -> Option<SlotIndex> {
         self.slots.get(slot).map(|slot| slot.parent)
     }
 
-    /// Returns the key of a slot, if it has one.
+    /// Returns the key of a slot. Returns `None` if the slot has no key.
     pub(super) fn key(&self, slot: SlotIndex) -> Option<Keys> {
         self.slots.get(slot).map(|slot| slot.key).filter(|key| *key != Keys::default())
     }
@@ -144,13 +146,13 @@ impl Segments {
         similar.iter().filter(move |(key, _)| keys.has_any(*key)).map(|(_, stray)| stray)
     }
 
-    /// Returns all keys below a slot.
+    /// Returns all keys inside a slot.
     pub(super) fn below(&self, slot: SlotIndex) -> Keys {
         self.slots.get(slot).map_or(Keys::default(), |slot| slot.below)
     }
 
-    /// Returns the slot of an unknown key in an object, and adds a slot if needed. Returns `None` if there are too many slots, or if the
-    /// key is too long.
+    /// Returns the slot of an unknown key in an object. Adds a slot if the key has no slot yet. Returns `None` if no slot can be
+    /// added, because there are too many slots or the key is too long.
     pub(super) fn unknown_key(&mut self, object: SlotIndex, key: &str) -> Option<SlotIndex> {
         let mut others = self.slots.iter().skip(self.nodes).zip(&self.unknown_keys);
         if let Some(number) = others.position(|(slot, other)| slot.parent == object && **other == *key) {
@@ -160,14 +162,14 @@ impl Segments {
             self.strays = self.strays.saturating_add(1);
             return None;
         }
-        // The learned segments do not know the new key.
+        // The segments that have been learned do not contain the new key, so they are discarded.
         self.slots.iter_mut().for_each(|slot| slot.segments.clear());
         self.unknown_keys.push(key.into());
         Some(self.push(object, true))
     }
 }
 
-/// Finds a segment that is not the first of its slot.
+/// Finds the segment among those after the first segment of a slot. Counts the match.
 #[inline(never)]
 fn find_later<'l>(segments: &'l mut [Segment], text: &[u8]) -> Option<&'l Segment> {
     let at = segments.iter().position(|segment| segment.is_prefix_of(text))?;
@@ -190,7 +192,7 @@ mod tests {
 
     use crate::catalog::Catalog;
 
-    /// Returns true if slot 1 has this segment.
+    /// Returns true if slot 1 has a segment with this text.
     fn is_known(segments: &mut Segments, text: &str) -> bool {
         segments.follow(1, text.as_bytes()).is_some_and(|segment| segment.len == text.len())
     }
@@ -212,14 +214,14 @@ mod tests {
                 assert!(is_known(&mut segments, text));
             }
         }
-        // The segment of key0 matched only once.
+        // The segment of `key0` had matched only once.
         learn(&mut segments, "\"new\":");
         assert!(!is_known(&mut segments, &texts[0]));
         assert!(
             texts.iter().skip(1).all(|text| is_known(&mut segments, text))
                 && is_known(&mut segments, "\"new\":")
         );
-        // Two new segments that alternate stay, although the other segments have more matches.
+        // If two new segments alternate, both are kept, although the other segments have more matches.
         let mut missed = 0;
         for text in ["\"one\":", "\"two\":"].iter().cycle().take(100) {
             if !is_known(&mut segments, text) {

@@ -1,6 +1,6 @@
-//! Reads a document from a value that can be serialised, without a text between.
+//! Reads a document from a Rust value that implements `Serialize`, without writing it as text.
 //!
-//! The result is that of [`read_case`](super::read_case) on the JSON that `serde_json` makes of the value.
+//! The result is the same as that of [`read_case`](super::read_case) on the JSON that `serde_json` writes for the value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,10 +17,10 @@ use crate::json::JsonType;
 use crate::limits::Limits;
 use crate::value::{Number, Value};
 
-/// Reads a document. Absent fields get their default.
+/// Reads a document from `value`. Absent fields get their default.
 ///
 /// # Errors
-/// Returns the errors of a strict import, with paths and without offsets; ten at most.
+/// Returns at most ten of the errors that a strict import would report. They have paths, but no offsets.
 pub(crate) fn read_serialized<T: Serialize + ?Sized>(
     value: &T,
     catalog: &Catalog,
@@ -43,12 +43,12 @@ pub(crate) fn read_serialized<T: Serialize + ?Sized>(
     reader.finish()
 }
 
-/// A step of the path to the value that is being read.
+/// A segment of the path to the value that is being read.
 #[derive(Clone, Copy, Debug)]
 enum Segment {
-    /// A node of the catalogue's paths, whose key it is.
+    /// A key that is a node of the catalogue's paths.
     Node(PathId),
-    /// A key that leads to no field.
+    /// A key that does not lead to a field.
     Other,
     Index(usize),
 }
@@ -57,18 +57,18 @@ struct ValueReader<'c> {
     catalog: &'c Catalog,
     limits: &'c Limits,
     row: OwnedRow,
-    /// The length of the `id` in bytes, once it was read.
+    /// The length of the `id` in bytes. `None` until the `id` has been read.
     id: Option<usize>,
     faults: Vec<Error>,
     path: Vec<Segment>,
-    /// The node of the next value; `None` if there is no field below it.
+    /// The node of the next value in the catalogue's paths. `None` if there is no field at or below the value.
     node: Option<PathId>,
     depth: usize,
-    /// True once the outermost object was entered.
+    /// True after the outermost object has been entered.
     is_object: bool,
 }
 
-/// An error that ends reading.
+/// An error that stops the reading of the document.
 #[derive(Debug)]
 struct Stop(Box<Error>);
 
@@ -87,7 +87,7 @@ impl ser::Error for Stop {
     }
 }
 
-/// A scalar of the value.
+/// A scalar that is being read.
 #[derive(Clone, Copy)]
 enum Scalar<'v> {
     Text(&'v str),
@@ -128,7 +128,7 @@ impl ValueReader<'_> {
         Ok(self.row)
     }
 
-    /// Records an error of a value, at its path.
+    /// Records an error of the current value, with the path of the value.
     fn fault(&mut self, error: Error) {
         if self.faults.len() < REPORTED_ERRORS {
             let path = self.path();
@@ -180,7 +180,7 @@ impl ValueReader<'_> {
                 return self.row.push_text(field, text);
             }
             (FieldType::Boolean, Scalar::Boolean(boolean)) => Value::Boolean(boolean),
-            // Rounded to the nearest double, as the digits would be.
+            // The integer is rounded to the nearest double, as a parser would round its digits.
             (FieldType::Number, Scalar::Signed(integer)) => return self.number(field, integer as f64),
             (FieldType::Number, Scalar::Unsigned(integer)) => return self.number(field, integer as f64),
             (FieldType::Number, Scalar::Double(double)) => return self.number(field, double),
@@ -201,13 +201,13 @@ impl ValueReader<'_> {
     }
 
     fn number(&mut self, field: FieldId, double: f64) {
-        // Infinities and NaN are `null` in JSON, which is no value.
+        // Infinities and NaN are written as `null` in JSON, which means that there is no value.
         if let Some(number) = Number::new(double) {
             self.row.push(field, &Value::Number(number));
         }
     }
 
-    /// Records that the value at a node of the catalogue's paths has another JSON type than it needs.
+    /// Records the fault that the value at a node of the catalogue's paths has a JSON type that the node does not accept.
     fn mismatch(&mut self, node: PathId, found: JsonType) {
         let shape = self.catalog.paths().shape(node);
         let expected = match shape {
@@ -249,25 +249,25 @@ impl ValueReader<'_> {
     }
 }
 
-/// Returns the error of a value that is not an object.
+/// Returns the error for a value that is not an object.
 fn no_object(found: JsonType) -> Error {
     Error::new(ErrorKind::WrongType, 0, found.name(), "a document, which is an object")
 }
 
 /// An open array or object.
 struct Open {
-    /// The node in the catalogue's paths; `None` if there is no field below it.
+    /// The node in the catalogue's paths. `None` if there is no field below the array or object.
     node: Option<PathId>,
-    /// The index of the child that is expected next, since values keep the order of their members.
+    /// The index of the child that is expected next. Values usually have their members in the same order.
     likely: usize,
-    /// A bit for each of the node's first 64 children that was read.
+    /// A bit for each of the node's first 64 children. The bit is set if the child has been read.
     seen: u64,
     /// The index of the next element.
     index: usize,
 }
 
 impl Open {
-    /// Finds the node of a member.
+    /// Finds the node of a member by its key.
     fn member(&mut self, reader: &ValueReader<'_>, key: &str) -> Result<Option<PathId>, Stop> {
         let Some((place, child)) =
             self.node.and_then(|node| reader.catalog.paths().child_near(node, key, self.likely))
@@ -291,9 +291,10 @@ impl Open {
 struct Compound<'r, 'c> {
     reader: &'r mut ValueReader<'c>,
     open: Open,
-    /// The node of the member whose key was read.
+    /// The node of the member whose key has been read.
     member: Option<PathId>,
-    /// Brackets around it that end with it: that of an enum variant with data.
+    /// The number of brackets that are closed together with this array or object. It is 1 for the data of an enum variant, which
+    /// JSON writes inside an object.
     extra: usize,
 }
 
@@ -339,7 +340,7 @@ impl<'c> ValueReader<'c> {
         Ok(Compound { reader: self, open, member: None, extra: 0 })
     }
 
-    /// Enters the value of an enum variant with data: an object whose only key is the variant.
+    /// Enters the data of an enum variant. JSON writes it as an object whose only key is the name of the variant.
     fn variant<'r>(&'r mut self, variant: &str, kind: JsonType) -> Result<Compound<'r, 'c>, Stop> {
         let mut outer = self.open(JsonType::Object)?;
         let node = outer.member(self, variant)?;
@@ -398,7 +399,7 @@ impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
     }
 
     fn serialize_f32(self, v: f32) -> Result<(), Stop> {
-        // The shortest digits that mean this `f32`, as in JSON: 0.1, and not 0.10000000149011612.
+        // Converts the fewest digits that identify this `f32`, which JSON would contain: 0.1 instead of 0.10000000149011612.
         let double = v.to_string().parse().unwrap_or(f64::from(v));
         self.serialize_f64(double)
     }
@@ -601,7 +602,7 @@ impl ser::SerializeMap for Compound<'_, '_> {
     }
 }
 
-/// Reads a key of a map, and returns its node in the catalogue's paths.
+/// A reader of the keys of a map. It returns the node of a key in the catalogue's paths.
 struct KeyReader<'r, 'c> {
     reader: &'r ValueReader<'c>,
     open: &'r mut Open,
@@ -770,7 +771,7 @@ impl Serializer for KeyReader<'_, '_> {
     }
 }
 
-/// Returns the text that a scalar has in JSON, without quotes.
+/// Returns the text of a scalar in JSON. A string has no quotes.
 fn text_of(scalar: Scalar<'_>) -> Cow<'_, str> {
     match scalar {
         Scalar::Text(text) => Cow::Borrowed(text),
@@ -808,7 +809,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Returns the values of all fields, or the kinds and paths of the errors.
+    /// Reads `value`. Returns the values of all fields, or the kinds and paths of the errors.
     fn of_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<String>, Vec<(ErrorKind, String)>> {
         let catalog = catalog();
         let of = |row: OwnedRow| {

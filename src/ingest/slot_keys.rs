@@ -1,14 +1,14 @@
-//! Sets of document keys, as bits.
+//! Sets of document keys, stored as bits.
 
-/// The index of a slot: a node of the catalogue's paths or, after the nodes, an unknown key in an object of the paths.
+/// The index of a slot. The first slots are the nodes of the catalogue's paths. The slots of unknown keys come after them.
 pub(super) type SlotIndex = usize;
 
-/// A set of keys, one bit per slot that has a key. Two words are faster here than one `u128`.
+/// A set of keys, with one bit for each slot that has a key. Two words are faster here than one `u128`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Keys([u64; 2]);
 
 impl Keys {
-    /// Returns the set of one key by its number; empty if the number is too large.
+    /// Returns the set that contains the key with this number. Returns the empty set if the number is too large.
     pub(super) fn numbered(number: usize) -> Self {
         let bit = |start: usize| {
             let shift = number.checked_sub(start).and_then(|shift| u32::try_from(shift).ok());

@@ -1,4 +1,5 @@
-//! Splits a file of any layout into its documents.
+//! Splits a file of cases into documents, after detecting its layout: one document per line, documents over several lines, arrays
+//! or search answers.
 
 mod array;
 mod bound;
@@ -29,51 +30,54 @@ use crate::limits::Limits;
 pub(crate) use piece::{FileFault, Piece, Sink};
 pub use start::check_text;
 
-/// A splitter of files into documents, for input in chunks of any size.
+/// A splitter of files into documents. It accepts input in chunks of any size.
 ///
-/// A file has one of three layouts. The first line determines it, or the start of the first line if that is longer than a case. If the
-/// first line is only the start of an object, the rest of the object determines it:
+/// A file has one of three layouts. The first line of the file determines the layout. If the first line is longer than a case may
+/// be, only its start is used. If the first line ends inside an object, the rest of the object determines the layout:
 ///
-/// - NDJSON: each line is a document, passed on at the end of the line.
-/// - Documents of several lines, one after another, each passed on at its end.
+/// - NDJSON: each line is a document. It is passed on at the end of the line.
+/// - Documents over several lines, one after another. Each is passed on at its end.
 /// - JSON arrays and search answers, one after another. Each element is passed on at its end.
 ///
-/// The splitter keeps at most `limit + 1` bytes: an unfinished document, or the text before or after the array of an answer.
+/// The splitter buffers at most `limit + 1` bytes. This is an unfinished document, or the text before or after the array of a
+/// search answer.
 pub(crate) struct Splitter {
     layout: Layout,
-    /// The start of an object whose layout is not known yet.
+    /// The start of an object whose layout has not been detected yet.
     held: Vec<u8>,
-    /// The position of `held`, or of the next byte. Some layouts count their own.
+    /// The position of `held`, or of the next byte if `held` is empty. Some layouts count their own position.
     position: Position,
-    /// The maximum length of a document that is passed on, with whitespace around it, in bytes.
+    /// The maximum length of a document that is passed on, including the whitespace around it, in bytes.
     limit: usize,
 }
 
 enum Layout {
-    /// The first bytes and their number, up to the number that [`start::check`] needs.
+    /// The first bytes of the file, and how many of them have arrived. [`start::check`] needs a fixed number of bytes.
     Start([u8; start::LONGEST], usize),
-    /// Only whitespace so far.
+    /// There has been only whitespace so far.
     Unknown,
-    /// The first line, which starts with an object and has not ended yet.
+    /// The first line, which starts with `{` and has not ended yet.
     FirstLine,
-    /// An object that the first line does not end. It is a search answer or a document. The layout is tested again when `look`
-    /// bytes of it are held.
+    /// An object that does not end in the first line. It is a search answer or a document. When `look` bytes of it are buffered,
+    /// the splitter tries again to detect the layout.
     Object { look: usize },
     /// Each line is a document.
     Lines(Lines),
-    /// Documents of several lines.
+    /// Documents over several lines.
     Documents(Documents),
     /// The elements of an array.
     ArrayElements(ArrayElements),
-    /// The text after the array.
+    /// The text between the end of an array and the end of its search answer.
     Trailer(Trailer),
-    /// The space after an array or an answer.
+    /// The whitespace after an array or a search answer.
     AfterArray,
-    /// An object after an array or an answer, tested again when `look` bytes of it are held.
+    /// An object after an array or a search answer. When `look` bytes of it are buffered, the splitter tries again to detect the
+    /// layout.
     NextObject { look: usize },
 }
 
-/// The number of bytes of an object after another answer that are held before the first test for the array of an answer.
+/// The number of bytes of an object after an array or a search answer that are buffered before the splitter first looks for
+/// `list.items`.
 const FIRST_LOOK: usize = 64;
 
 impl Splitter {
@@ -87,7 +91,7 @@ impl Splitter {
     /// Adds the next bytes of the file.
     ///
     /// # Complexity
-    /// Linear in the file, for chunks of any size.
+    /// Linear in the size of the file, for chunks of any size.
     pub(crate) fn push<E: From<FileFault>>(
         &mut self,
         mut bytes: &[u8],
@@ -162,7 +166,7 @@ impl Splitter {
         Ok(())
     }
 
-    /// Detects the layout of an object in the kept bytes and these bytes. Returns the bytes that are not consumed yet.
+    /// Detects the layout of an object from the buffered bytes and `bytes`. Returns the bytes that have not been consumed yet.
     fn hold_object<'b, E: From<FileFault>>(
         &mut self,
         bytes: &'b [u8],
@@ -178,7 +182,7 @@ impl Splitter {
         let line_end = memchr::memchr(b'\n', more).filter(|_| is_first_line);
         let len = line_end.map_or(more.len(), |end| end.saturating_add(1));
         let (more, after) = bytes.split_at(len.min(bytes.len()));
-        // Usually the first chunk decides.
+        // Usually, the first chunk is enough to detect the layout.
         if self.held.is_empty() {
             if let Some(taken) = self.detect(more, false, sink)? {
                 return Ok(bytes.get(taken..).unwrap_or_default());
@@ -197,8 +201,8 @@ impl Splitter {
         Ok(after)
     }
 
-    /// Detects the layout of an object that starts with these bytes. Returns the number of bytes consumed, or `None` if it needs
-    /// more.
+    /// Detects the layout of an object that starts with `bytes`. Returns the number of consumed bytes, or `None` if more bytes are
+    /// needed.
     fn detect<E: From<FileFault>>(
         &mut self,
         bytes: &[u8],
@@ -239,7 +243,8 @@ impl Splitter {
                 let next_line = line.len().saturating_add(1);
                 let next = trim_start(bytes.get(next_line..).unwrap_or_default());
                 let reads_on = at > bytes.len().saturating_sub(next.len());
-                // The parser also continues after a first line that was cut off, into a next line that is a separate document.
+                // If the first line was cut off, the parser also continues in the next line, although that line is a separate
+                // document.
                 let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
                 if let Head::Open { .. } = head
                     && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start))
@@ -264,32 +269,33 @@ impl Splitter {
         }
     }
 
-    /// Starts the array of documents in these bytes.
+    /// Starts reading the array of documents at `start` in `bytes`.
     fn begin(&mut self, start: &Start, bytes: &[u8]) {
         self.position.pass(bytes.get(..start.offset).unwrap_or_default());
         self.layout = Layout::ArrayElements(ArrayElements::new(start.objects, self.position, self.limit));
     }
 
-    /// Returns the layout of lines from the current position.
+    /// Returns a splitter of lines that starts at the current position.
     fn lines(&self) -> Lines {
         Lines::new(self.position.line, self.limit)
     }
 
-    /// Checks the first bytes of the file. Returns the length of their byte-order mark.
+    /// Checks the first bytes of the file. Returns the length of their byte-order mark, or 0 if there is none.
     fn begin_file(&mut self, start: &[u8]) -> Result<usize, FileFault> {
         self.layout = Layout::Unknown;
         start::check(start).map_err(|error| FileFault { line: self.position.line, error })?;
         Ok(start::mark_len(start))
     }
 
-    /// Ends the file.
+    /// Handles the end of the file.
     pub(crate) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         if let Layout::Start(seen, len) = self.layout {
             let seen = seen.get(..len).unwrap_or_default();
             let mark = self.begin_file(seen)?;
             self.push(seen.get(mark..).unwrap_or_default(), sink)?;
         }
-        // After the head of an answer, its text may end and the text of the next answer may start.
+        // Detecting an answer consumes only its head. The rest of the buffered bytes may contain the end of the answer and the
+        // start of the next answer.
         while let Layout::FirstLine | Layout::Object { .. } | Layout::NextObject { .. } = self.layout {
             let held = std::mem::take(&mut self.held);
             let Some(taken) = self.detect(&held, true, sink)? else { break };

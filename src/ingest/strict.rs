@@ -1,4 +1,4 @@
-//! The strict parser: reads one case document into a [`Row`], or reports the errors in it.
+//! The strict parser: reads one case document into a [`Row`], or reports the errors in the document.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,17 +17,19 @@ use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The maximum number of keys of an object that are compared one by one. More keys are looked up by hash.
+/// The maximum number of keys of an object that are compared one by one. If there are more keys, a hash set is used.
 const FEW_KEYS: usize = 16;
 
 /// Reads a case into `row`, which is cleared first.
 ///
-/// A field value of the wrong type is recorded in [`Row::faults`], and its field is absent. Absent fields get their default.
-/// Linear in the length of `text`, without recursion.
+/// If the value of a field has the wrong type, this is recorded in [`Row::faults`], and the field is absent. Absent fields get
+/// their default.
+///
+/// Complexity: linear in the length of `text`, without recursion.
 ///
 /// # Errors
-/// Returns an error if the document cannot be used: not JSON, not an object, without a usable `id`, with a repeated key at any level, too
-/// deep or too large. The error has its path.
+/// Returns an error if the document is not JSON, is not an object, or has no valid `id`. Also returns an error if an object repeats
+/// a key, or if the document is too deep or too large. The error contains its path in the document.
 pub(crate) fn read_case<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -37,7 +39,7 @@ pub(crate) fn read_case<'a>(
     read_case_with(text, catalog, limits, row, None)
 }
 
-/// Like [`read_case`]. With `members`, it also adds remarks on members that resemble fields.
+/// Does the same as [`read_case`]. If `members` is given, also adds remarks on members that resemble fields.
 pub(super) fn read_case_with<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -79,7 +81,7 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// Adds a hint to the error of an object without an `id`, if it looks like an envelope of cases.
+/// If an object without an `id` looks like an envelope of cases, adds a hint to its error.
 fn with_envelope_hint(mut error: Error, text: &str) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
@@ -94,11 +96,11 @@ struct Walk<'a, 'w> {
     limits: &'w Limits,
     row: &'w mut Row<'a>,
     open: SmallVec<[Open<'a>; 8]>,
-    /// The keys of all open objects, innermost last, except keys that lead to fields.
+    /// The keys of all open objects, except keys that lead to fields. The keys of the innermost object are last.
     keys: Vec<Cow<'a, str>>,
-    /// Fields with a value of the wrong type.
+    /// The fields that have a value of the wrong type.
     rejected: Vec<FieldId>,
-    /// The offset of the value of `id`; 0 until it is read.
+    /// The offset of the value of `id`, or 0 until the value has been read.
     id_offset: usize,
     members: Option<&'w mut Members>,
 }
@@ -107,15 +109,15 @@ struct Walk<'a, 'w> {
 struct Open<'a> {
     is_object: bool,
     first: bool,
-    /// The node in the catalogue's paths; `None` if there is no field below it.
+    /// The node in the catalogue's paths. `None` if there is no field below the array or object.
     node: Option<usize>,
-    /// A bit for each of the node's first 64 children that was read.
+    /// A bit for each of the node's first 64 children. The bit is set if the child has been read.
     seen: u64,
     /// The index of the object's first key in `keys`.
     keys_start: usize,
-    /// The index of the child that is expected next, since documents tend to keep an order.
+    /// The index of the child that is expected next. Documents of one source usually have their members in the same order.
     likely: usize,
-    /// The keys of the object, if there are more than [`FEW_KEYS`].
+    /// The keys of the object if there are more than [`FEW_KEYS`]. They are then not in `keys`.
     many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 
@@ -176,7 +178,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Checks a key of the innermost object, and returns its node.
+    /// Checks that the innermost object does not repeat a key. Returns the node of the key in the catalogue's paths.
     fn key(&mut self, key: Cow<'a, str>, at: usize, node: Option<usize>) -> json::Result<Option<usize>> {
         let repeated = |key: &str| {
             Error::new(ErrorKind::DuplicateKey, at, format!("{} again", quote(key)), "each key at most once")
@@ -217,7 +219,7 @@ impl<'a> Walk<'a, '_> {
         Ok(child.map(|(_, child)| child))
     }
 
-    /// Reads the next value, which is at `node` of the catalogue's paths.
+    /// Reads the next value. `node` is the value's position in the catalogue's paths.
     fn value(&mut self, node: Option<usize>) -> json::Result<()> {
         let kind = self.reader.peek()?;
         let at = self.reader.offset();

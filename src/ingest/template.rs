@@ -1,12 +1,12 @@
-//! The fast path: reads one case document into a [`Row`] by a template learned from earlier documents.
+//! The fast path: reads one case document into a [`Row`] with a template that was learned from earlier documents.
 //!
-//! Documents of one source tend to have the same members in the same order, written in the same way. The text between two values
-//! is compared with the [segments](super::segments) of earlier documents. A new segment is parsed byte by byte and learned. If
-//! the document does not match the template or the catalogue, [`read_case`](super::read_case) reads it from its start and reports
-//! its errors.
+//! Documents of one source usually have the same members in the same order, written in the same way. The text between two values is
+//! compared with the [segments](super::segments) of earlier documents. A new segment is parsed byte by byte and learned. If the
+//! document does not match the template or the catalogue, [`read_case`](super::read_case) reads it again from its start, and
+//! reports its errors.
 //!
-//! Comparing whole segments, and reading plain numbers in one pass, reduced the instructions for a sample case from 18,840 to
-//! 15,570 (`benches/HISTORY.md`).
+//! The reader compares complete segments, and reads plain numbers in one pass. This reduced the number of instructions for a sample
+//! case from 18,840 to 15,570 (`benches/HISTORY.md`).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,20 +24,21 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The maximum number of keys of a document that have no slot.
+/// The maximum number of keys without a slot in one document.
 const MAX_UNSLOTTED_KEYS: usize = 16;
 
-/// The template of earlier documents. All must have been read with the same catalogue.
+/// The template learned from earlier documents. All these documents must have been read with the same catalogue.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentTemplate {
     segments: Segments,
     members: Members,
 }
 
-/// Reads a case by the template, or with the strict parser. The outcome is the same as from [`read_case`](super::read_case).
+/// Reads a case with the template, or else with the strict parser. The result is the same as that of
+/// [`read_case`](super::read_case).
 ///
 /// # Errors
-/// Returns the errors of [`read_case`](super::read_case).
+/// Returns the same errors as [`read_case`](super::read_case).
 pub(crate) fn read_by_template<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -51,7 +52,7 @@ pub(crate) fn read_by_template<'a>(
     read_case_with(text, catalog, limits, row, Some(&mut template.members))
 }
 
-/// Returns true if the document matches the template; the row then has its values.
+/// Returns true if the document matches the template. The row then contains the values of the document.
 fn matches_template<'a>(
     text: &'a str,
     catalog: &Catalog,
@@ -80,18 +81,18 @@ struct Walk<'a, 'w> {
     seen: Seen<'a>,
 }
 
-/// The keys of a document that were read so far.
+/// The keys of the document that have been read so far.
 #[derive(Default)]
 struct Seen<'a> {
-    /// The keys that have a slot. Keys of earlier elements of an array are removed.
+    /// The keys that have a slot. The keys of earlier elements of an array have been removed.
     keys: Keys,
-    /// The keys without a slot, each with its object. Keys of array elements stay; at worst, a valid document then falls back to
-    /// the strict parser.
+    /// The keys without a slot, each with its object. The keys of array elements are not removed. So a valid document may seem to
+    /// repeat a key; then the strict parser reads it.
     strays: Vec<(SlotIndex, Cow<'a, str>)>,
 }
 
 impl<'a> Seen<'a> {
-    /// Adds keys. Returns `None` if one of them is a repetition.
+    /// Adds keys. Returns `None` if one of the keys has already been read.
     #[inline(always)]
     fn note(&mut self, keys: Keys) -> Option<()> {
         if self.keys.has_any(keys) {
@@ -101,7 +102,7 @@ impl<'a> Seen<'a> {
         Some(())
     }
 
-    /// Adds a key without a slot. Returns `None` if it is a repetition, or if there are too many.
+    /// Adds a key without a slot. Returns `None` if the key has already been read, or if there are too many keys without a slot.
     fn note_stray(&mut self, object: SlotIndex, key: Cow<'a, str>) -> Option<()> {
         let stray = (object, key);
         if self.strays.len() >= MAX_UNSLOTTED_KEYS || self.strays.contains(&stray) {
@@ -118,7 +119,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Every function returns `None` if the document does not match the template, for any reason.
+/// Every method returns `None` if the document does not match the template. This can have any reason, including an error in the
+/// document.
 impl<'a> Walk<'a, '_> {
     fn document(mut self, text: &'a str) -> Option<()> {
         let mut rest = skip_space(text).strip_prefix('{').filter(|_| self.depth_limit > 0)?;
@@ -172,8 +174,8 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Parses the text up to the next value or the end, and learns it as a segment after the slot `from`. Returns the text after
-    /// it, and the form and slot of the value.
+    /// Parses the text up to the next value or the end of the document, and learns it as a segment after the slot `from`. Returns
+    /// the text after the segment, and the form and the slot of the next value.
     #[inline(never)]
     fn learn_segment(&mut self, text: &'a str, from: SlotIndex) -> Option<(&'a str, Form, SlotIndex)> {
         let mut rest = text;
@@ -181,7 +183,7 @@ impl<'a> Walk<'a, '_> {
         // True if `ended` and `keys` describe the segment completely.
         let mut is_plain = true;
         let slots = self.segments.len();
-        // The innermost open object or array. `from` is an object or array only if it is the root.
+        // The innermost open object or array. `from` is itself an object or array only if it is the root.
         let mut is_first = from == Paths::ROOT;
         let mut open = if is_first { from } else { self.segments.parent(from)? };
         let (form, to) = loop {
@@ -243,7 +245,7 @@ impl<'a> Walk<'a, '_> {
                         return None;
                     }
                     if is_inner_object && !is_object {
-                        // Each object of an array has its own keys.
+                        // Each object in an array has its own keys.
                         let below = self.segments.below(slot);
                         is_plain &= !keys.has_any(below);
                         self.seen.forget(below);
@@ -266,7 +268,7 @@ impl<'a> Walk<'a, '_> {
         Some((rest, form, to))
     }
 
-    /// Skips a missing value: `null`, or the end of an empty array. Returns the text after it, and the slot that it ends.
+    /// Skips a missing value: `null`, or the end of an empty array. Returns the text after it, and the slot that has been read.
     #[cold]
     fn skip_missing(&self, text: &str, rest: &'a str, slot: SlotIndex) -> Option<(&'a str, SlotIndex)> {
         let next = skip_space(rest);
@@ -279,7 +281,7 @@ impl<'a> Walk<'a, '_> {
         Some((next.strip_prefix(']').filter(|_| is_empty)?, array))
     }
 
-    /// Skips the next value, which belongs to a key of `object`.
+    /// Skips the next value. It is the value of a key of `object`.
     fn skip_value(&self, text: &'a str, object: SlotIndex) -> Option<&'a str> {
         let open = self.paths.steps().get(object)?.depth.saturating_add(1);
         skip_value(text, self.depth_limit.saturating_sub(open))

@@ -1,12 +1,12 @@
-//! The columns of a table.
+//! A column of the SQL table: its name, its type, and the field whose values it contains.
 
 use super::datum::ColumnType;
 use crate::catalog::FieldId;
 
 /// A column of a [`Table`](super::Table).
 ///
-/// A column is nullable only if it is not a list column and its field has no default. A folded column has the strings of a field
-/// without case and accents, for `$match`.
+/// A column is nullable only if it is not a list column and its field has no default. A folded column contains the strings of a
+/// field after folding (without case and accents), for `$match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub(super) name: String,
@@ -18,7 +18,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Creates a column that is not of a field.
+    /// Creates a column that does not contain a field: `place` or `document`.
     pub(super) fn plain(name: &str, kind: ColumnType) -> Self {
         Self {
             name: name.to_owned(),
@@ -30,39 +30,39 @@ impl Column {
         }
     }
 
-    /// Returns the name: letters `a` to `z`, digits and `_`.
+    /// Returns the column name, which consists of the letters `a` to `z`, digits and `_`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the type of the values.
+    /// Returns the type of the column's values. For a list column, returns the type of the elements.
     #[must_use]
     pub fn kind(&self) -> ColumnType {
         self.kind
     }
 
-    /// Returns true if each case has a list of values. It may be empty, but not null.
+    /// Returns true for a list column. The list of a case may be empty, but is never null.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.is_list
     }
 
-    /// Returns true if a case without the field has a null.
+    /// Returns true if the column is null for a case that does not have the field.
     #[must_use]
     pub fn is_nullable(&self) -> bool {
         self.is_nullable
     }
 
-    /// Returns the field of the column; `None` for the columns `place` and `document`.
+    /// Returns the field whose values the column contains. Returns `None` for the columns `place` and `document`.
     ///
-    /// A field can have two columns: its values, and its [folded](Self::is_folded) values.
+    /// A field can have two columns: one for its values, and one for its [folded](Self::is_folded) values.
     #[must_use]
     pub fn field(&self) -> Option<FieldId> {
         self.field
     }
 
-    /// Returns true if the values are the folded strings of the field.
+    /// Returns true if the column contains the folded strings of the field.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Datum, Table}};

@@ -1,8 +1,8 @@
-//! Writes predicates as SQL conditions.
+//! Writes the predicate of a filter as an SQL condition, for `WHERE`.
 //!
-//! A test may be null if its column is null, provided that no absent field passes the test. Conditions are combined by `AND` and `OR` only,
-//! so a null acts as false wherever it occurs. A test that an absent field passes includes `IS NULL`. `NOT` is written only before a
-//! condition that cannot be null, or whose null is handled beside it.
+//! A test may be null only if its column is null and a case without the field fails the test. `AND` and `OR` are the only operators
+//! that combine conditions, so null acts as false everywhere. If a case without the field passes a test, the test includes `IS
+//! NULL`. `NOT` is written only before a condition that is never null, or together with a separate test for null.
 
 use super::column::Column;
 use super::datum::Datum;
@@ -16,7 +16,7 @@ use crate::operator::{Connective, Operator};
 use crate::predicate::{Leaf, Node, Set, Test, TextPattern, Tree, bound};
 use crate::value::{OrdinalRange, Value};
 
-/// An item still to be written. The last item of the stack is written next.
+/// An item on the stack of the writer. The last item is written next.
 enum Step {
     Node(usize, bool),
     Text(&'static str),
@@ -25,7 +25,7 @@ enum Step {
 /// Appends the condition of a predicate, without recursion.
 ///
 /// # Errors
-/// Returns [`ErrorKind::NoFoldedColumn`] if the predicate has words, and the table has no folded column for their field.
+/// Returns [`ErrorKind::NoFoldedColumn`] if the predicate uses `$match` on a field that has no folded column in the table.
 pub(super) fn write_predicate(
     tree: &Tree<Leaf>,
     table: &Table,
@@ -68,7 +68,7 @@ pub(super) fn write_predicate(
     Ok(())
 }
 
-/// Returns the column that a test reads: the folded column for words. Returns `None` if the catalogue hides the field.
+/// Returns the column that a test reads. For `$match`, this is the folded column. Returns `None` if the catalogue hides the field.
 fn column_of<'t>(leaf: &Leaf, table: &'t Table) -> Result<Option<&'t Column>, Error> {
     let has_words =
         matches!(leaf.test.set(), Set::Matching(pattern) if matches!(**pattern, TextPattern::Words(_)));
@@ -96,7 +96,7 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
             let points = storable_points(set, statement);
             let is_negated = test.is_negated();
             if points.len() < set.len() {
-                // The column cannot hold one of the values.
+                // The column cannot store one of the values.
                 statement.push(if is_negated { "TRUE" } else { "FALSE" });
             } else {
                 statement.push(if is_negated { "NOT (" } else { "" });
@@ -107,7 +107,7 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     }
 }
 
-/// Returns the points of a set that the column can store.
+/// Returns the values of a set that the column can store.
 fn storable_points(set: &Set, statement: &Statement) -> Vec<Value<'static>> {
     let syntax = statement.syntax();
     let mut points = set.points();
@@ -115,13 +115,13 @@ fn storable_points(set: &Set, statement: &Statement) -> Vec<Value<'static>> {
     points
 }
 
-/// A set of values without those that the column cannot store.
+/// The set of values that a test accepts, without values that the column cannot store.
 enum Wanted {
-    /// No value that the column can store.
+    /// The empty set: the column can store none of the values.
     Nothing,
     /// Every value.
     Everything,
-    /// One value or more.
+    /// A list of one or more values.
     Points(Vec<Value<'static>>),
     Ranges {
         points: Vec<Value<'static>>,
@@ -130,7 +130,7 @@ enum Wanted {
     Pattern(PatternTests),
 }
 
-/// A range: the operator and the value of each bound that it has.
+/// A range. For each bound that it has: the comparison operator and the value.
 type Range = Vec<(&'static str, Value<'static>)>;
 
 impl Wanted {
@@ -163,7 +163,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the length of the longest list of which the test of one value may require a member.
+    /// Returns the length of the longest list that the test of one value may use as the operand of `IN`.
     fn longest(&self) -> usize {
         match self {
             Self::Nothing | Self::Everything => 0,
@@ -173,7 +173,8 @@ impl Wanted {
     }
 }
 
-/// Writes a condition that is true if the value, or an element of the list, is wanted. It may be null if the column is.
+/// Writes a condition that is true if the column's value, or at least one element of its list, is in `wanted`. The condition may be
+/// null if the column is.
 fn write_any(wanted: Wanted, name: &str, column: &Column, statement: &mut Statement) {
     match wanted {
         Wanted::Nothing => statement.push("FALSE"),
@@ -195,7 +196,8 @@ fn write_any(wanted: Wanted, name: &str, column: &Column, statement: &mut Statem
     }
 }
 
-/// Writes a condition that is true if there is no value, or it is not wanted, or no element is. It is never null.
+/// Writes a condition that is true if neither the column's value nor any element of its list is in `wanted`. It is also true if
+/// there is no value. It is never null.
 fn write_none(wanted: Wanted, name: &str, column: &Column, statement: &mut Statement) {
     let or_null = if column.is_nullable() { format!("({name} IS NULL OR ") } else { String::new() };
     match wanted {
@@ -228,7 +230,7 @@ fn write_none(wanted: Wanted, name: &str, column: &Column, statement: &mut State
     }
 }
 
-/// Writes a condition that is true if a value is wanted. It is null only if the value is.
+/// Writes a condition that is true if a single value is in `wanted`. The condition is null only if the value is.
 fn write_value(wanted: Wanted, name: &str, in_parentheses: bool, statement: &mut Statement) {
     match wanted {
         Wanted::Nothing => statement.push("FALSE"),
@@ -239,7 +241,7 @@ fn write_value(wanted: Wanted, name: &str, in_parentheses: bool, statement: &mut
     }
 }
 
-/// Writes a condition that is true if a value is one of `points`.
+/// Writes a condition that is true if a value equals one of `points`.
 fn write_member(points: Vec<Value<'static>>, name: &str, statement: &mut Statement) {
     match points.as_slice() {
         [point] => {
@@ -250,13 +252,13 @@ fn write_member(points: Vec<Value<'static>>, name: &str, statement: &mut Stateme
     }
 }
 
-/// Writes a test against a list of points. Splits it into several tests if the dialect limits the length of lists.
+/// Writes a test of a column against a list of points. Splits it into several tests if the dialect limits the length of lists.
 fn write_points(test: OperandTest, name: &str, points: Vec<Value<'static>>, statement: &mut Statement) {
     let lists = split(points.iter().map(Datum::of), usize::MAX, statement);
     write_lists(test, name, lists, statement);
 }
 
-/// Writes a condition that is true if the value or a list element is in one of the ranges or equals one of the points.
+/// Writes a condition that is true if the value is in one of the ranges or equals one of the points.
 fn write_ranges(
     points: Vec<Value<'static>>,
     ranges: &[Range],

@@ -1,10 +1,10 @@
-//! Rows in the text format of PostgreSQL's `COPY`.
+//! Writes rows of the export in the text format of PostgreSQL's `COPY`.
 
 use super::datum::Datum;
 use super::table::Table;
 use crate::error::{Error, ErrorKind};
 
-/// Appends a row of `table` in the text format of `COPY`, including its line feed.
+/// Appends a row of `table` in the text format of `COPY`, with a line feed at the end.
 ///
 /// ```
 /// use casefilter::{Catalog, sql::{Table, write_copy}};
@@ -16,7 +16,8 @@ use crate::error::{Error, ErrorKind};
 /// ```
 ///
 /// # Errors
-/// Returns an error, and appends nothing, if a string contains U+0000, which PostgreSQL cannot store. The error has the path of the field.
+/// Returns an error, and appends nothing, if a string contains U+0000, which PostgreSQL cannot store. The error names the path of
+/// the field.
 pub fn write_copy(table: &Table, row: &[Datum<'_>], out: &mut String) -> Result<(), Error> {
     let start = out.len();
     for (at, (column, datum)) in table.columns().iter().zip(row).enumerate() {
@@ -55,7 +56,8 @@ fn push_plain(scalar: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// Appends a list in braces, with its strings in quotes.
+/// Appends a list as a PostgreSQL array literal: in braces, with strings in double quotes. Returns false if a string contains
+/// U+0000.
 fn push_list(list: &Datum<'_>, out: &mut String) -> bool {
     let mut can_hold = true;
     out.push('{');
@@ -82,7 +84,7 @@ fn push_list(list: &Datum<'_>, out: &mut String) -> bool {
     can_hold
 }
 
-/// Appends text with the escapes of the format. Returns false if it contains U+0000.
+/// Appends text with the escapes of the `COPY` format. Returns false if the text contains U+0000.
 fn push_escaped(text: &str, out: &mut String) -> bool {
     for c in text.chars() {
         match c {

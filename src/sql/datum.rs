@@ -1,4 +1,4 @@
-//! SQL values, and the types of columns.
+//! The values of statements and rows ([`Datum`]), and the types of columns ([`ColumnType`]).
 
 use std::borrow::Cow;
 
@@ -10,16 +10,16 @@ use crate::value::{Value, fold};
 pub enum ColumnType {
     /// Text, ordered by code point.
     Text,
-    /// IEEE doubles, all finite, none a negative zero.
+    /// IEEE 754 doubles. All are finite, and zero is never negative.
     Number,
-    /// Integers of 64 bits: insertion order, and instants in milliseconds since 1970-01-01 00:00:00 UTC.
+    /// Integers of 64 bits. Also used for the insertion order, and for instants in milliseconds since 1970-01-01 00:00:00 UTC.
     Integer,
     /// `true` and `false`.
     Boolean,
 }
 
 impl ColumnType {
-    /// Returns the type of the values of a field.
+    /// Returns the column type for the values of a field.
     pub(super) fn of(field: &Field) -> Self {
         match field.field_type() {
             FieldType::String => Self::Text,
@@ -36,28 +36,28 @@ impl ColumnType {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Datum<'a> {
-    /// No value.
+    /// An SQL null.
     Null,
     /// A string.
     Text(Cow<'a, str>),
     /// A finite double.
     Number(f64),
-    /// An integer; an instant in milliseconds since 1970-01-01 00:00:00 UTC.
+    /// An integer, or an instant in milliseconds since 1970-01-01 00:00:00 UTC.
     Integer(i64),
     /// `true` or `false`.
     Boolean(bool),
-    /// Strings.
+    /// A list of strings.
     Texts(Vec<Cow<'a, str>>),
-    /// Finite doubles.
+    /// A list of finite doubles.
     Numbers(Vec<f64>),
-    /// Integers.
+    /// A list of integers.
     Integers(Vec<i64>),
-    /// Booleans.
+    /// A list of booleans.
     Booleans(Vec<bool>),
 }
 
 impl Datum<'_> {
-    /// Returns the type of the value, or of the values in the list; `None` for a null.
+    /// Returns the type of the value, or of the elements of the list. Returns `None` for a null.
     #[must_use]
     pub fn kind(&self) -> Option<ColumnType> {
         match self {
@@ -75,7 +75,7 @@ impl Datum<'_> {
         matches!(self, Self::Texts(_) | Self::Numbers(_) | Self::Integers(_) | Self::Booleans(_))
     }
 
-    /// Returns the number of values in a list; 1 for any other value.
+    /// Returns the number of elements of a list, or 1 for any other value.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Texts(texts) => texts.len(),
@@ -86,7 +86,7 @@ impl Datum<'_> {
         }
     }
 
-    /// Returns the values of a list one by one, or the value itself.
+    /// Returns the elements of a list. For any other value, returns a list that contains only this value.
     pub(super) fn scalars(&self) -> Vec<Datum<'_>> {
         match self {
             Self::Texts(texts) => texts.iter().map(|text| Datum::Text(Cow::Borrowed(text))).collect(),
@@ -120,7 +120,7 @@ impl serde::Serialize for Datum<'_> {
 }
 
 impl<'a> Datum<'a> {
-    /// Converts a value.
+    /// Converts a value of a filter or of a case.
     pub(super) fn of(value: &Value<'a>) -> Self {
         match value {
             Value::String(text) => Self::Text(text.clone()),
@@ -131,7 +131,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Converts a value of a folded column.
+    /// Converts a value for a folded column. Strings are folded.
     pub(super) fn folded(value: &Value<'a>) -> Self {
         match value {
             Value::String(Cow::Borrowed(text)) => Self::Text(fold(text)),
@@ -140,7 +140,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Creates a list of values of one type.
+    /// Creates a list from values of the type `kind`.
     pub(super) fn list(kind: ColumnType, values: impl Iterator<Item = Self>) -> Self {
         let mut list = match kind {
             ColumnType::Text => Self::Texts(Vec::new()),
@@ -152,7 +152,7 @@ impl<'a> Datum<'a> {
         list
     }
 
-    /// Converts a value to a list of one value.
+    /// Converts a single value to a list of one element. Returns a list unchanged.
     pub(super) fn into_list(self) -> Self {
         match self {
             Self::Text(text) => Self::Texts(vec![text]),
@@ -163,7 +163,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Adds a value to a list of the same type.
+    /// Appends a value to a list of the same type.
     pub(super) fn push(&mut self, scalar: Self) {
         match (self, scalar) {
             (Self::Texts(texts), Self::Text(text)) => texts.push(text),

@@ -1,4 +1,4 @@
-//! `Table::script`, which returns the script that creates a table. The scripts themselves are in the files of the dialects.
+//! Returns the script that creates a table (`Table::script`). The scripts of the dialects are in `dialect/`.
 
 use super::dialect::Dialect;
 use super::table::Table;
@@ -6,8 +6,8 @@ use super::table::Table;
 impl Table {
     /// Returns the script that creates this table and loads an export into it.
     ///
-    /// `file` is the export. For PostgreSQL, it is the output of [`write_copy`](super::write_copy). For other dialects, it is a Parquet
-    /// file with the columns of the table.
+    /// `file` is the path of the export. For PostgreSQL, the export is the output of [`write_copy`](super::write_copy). For other
+    /// dialects, it is a Parquet file with the columns of the table.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Dialect, Table}};

@@ -1,9 +1,9 @@
-//! Tests of a column or of an expression against lists of values.
+//! Tests a column or an expression against lists of values, and splits lists that are too long for a dialect.
 
 use super::datum::Datum;
 use super::statement::{OperandTest, Statement};
 
-/// Writes one test for each list, joined by the connective of the test.
+/// Writes one test for each list. Combines the tests by `AND` or `OR`, as `test` requires.
 pub(super) fn write_lists(
     test: OperandTest,
     tested: &str,
@@ -29,7 +29,8 @@ pub(super) fn write_lists(
     }
 }
 
-/// Splits values of one type into lists of at most `most` values, and of about as many bytes as the dialect allows.
+/// Splits values of one type into lists of at most `most` values each. The size of each list is about the dialect's maximum in
+/// bytes.
 pub(super) fn split(
     values: impl Iterator<Item = Datum<'static>>,
     most: usize,
@@ -39,7 +40,7 @@ pub(super) fn split(
     let mut lists: Vec<Datum<'static>> = Vec::new();
     let mut bytes = 0_usize;
     for value in values {
-        // Twice the length is enough for a string that consists of quotes and backslashes. No number takes more than 24 bytes.
+        // At worst, every character is a quote or a backslash, which doubles the length. A number takes at most 24 bytes.
         let own = match &value {
             Datum::Text(text) => text.len().saturating_mul(2).saturating_add(4),
             _ => 28,

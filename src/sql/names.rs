@@ -1,11 +1,11 @@
-//! Names of tables and columns.
+//! Chooses the names of columns, and defines the error for an invalid table name.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use crate::catalog::Catalog;
 
-/// The error for a text that is not a valid name of a table.
+/// The error for a string that is not a valid table name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableNameError(pub(super) String);
 
@@ -22,23 +22,24 @@ impl fmt::Display for TableNameError {
 
 impl std::error::Error for TableNameError {}
 
-/// The names of the columns of fields.
+/// The names of the columns that contain fields.
 pub(super) struct Names {
-    /// For each field: the name of its column. Hidden fields have names too, so that an allow-list changes no other name.
+    /// For each field, the name of its column. Hidden fields have names too, so that an allow-list does not change the other names.
     pub(super) of_fields: Vec<String>,
-    /// For each field: the name of its folded column. They are chosen after all other names, so that they change none.
+    /// For each field, the name of its folded column. These names are chosen last, so that they do not change the names of other
+    /// columns.
     pub(super) of_folded: Vec<String>,
 }
 
 impl Names {
-    /// Chooses the names for all fields of a catalogue. They differ from those in `reserved`.
+    /// Chooses names for all fields of a catalogue. They differ from each other and from the names in `reserved`.
     pub(super) fn new(catalog: &Catalog, reserved: &[&str]) -> Self {
         let mut taken: HashSet<String> = reserved.iter().map(|name| (*name).to_owned()).collect();
         let name = |field| unique(snake_case(catalog.field(field).name()), &mut taken);
         let of_fields: Vec<String> = catalog.field_ids().map(name).collect();
         let folded = |name: &String| {
             let mut folded = name.clone();
-            // Column names are ASCII.
+            // Column names are ASCII, so truncation does not split a character.
             folded.truncate(MAX_NAME_BYTES.saturating_sub(NUMBER_BYTES).saturating_sub(FOLDED.len()));
             folded.push_str(FOLDED);
             unique(folded, &mut taken)
@@ -48,10 +49,11 @@ impl Names {
     }
 }
 
-/// The end of the name of a folded column.
+/// The suffix of the name of a folded column.
 const FOLDED: &str = "_folded";
 
-/// Returns a name that is not taken: this one, or with a number appended.
+/// Returns `snake` if this name is free, or else `snake` with an underscore and a number appended. Adds the returned name to
+/// `taken`.
 fn unique(snake: String, taken: &mut HashSet<String>) -> String {
     let mut number = 1_u32;
     let mut name = snake.clone();
@@ -62,7 +64,7 @@ fn unique(snake: String, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// Returns lower-case words joined by underscores, short enough to append a number.
+/// Converts a field name to lower-case words joined by underscores. The result is so short that a number can be appended.
 pub(super) fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut after_small = false;
@@ -80,8 +82,8 @@ pub(super) fn snake_case(name: &str) -> String {
     snake
 }
 
-/// The space for an underscore and a number of ten digits, in bytes.
+/// The length of an underscore and a number of ten digits, in bytes.
 const NUMBER_BYTES: usize = 11;
 
-/// The maximum length of a name that every dialect accepts, in bytes: the limit of PostgreSQL.
+/// The maximum length of a name that every dialect accepts, in bytes. It is PostgreSQL's limit.
 pub(super) const MAX_NAME_BYTES: usize = 63;

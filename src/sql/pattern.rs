@@ -1,4 +1,4 @@
-//! Tests of texts against patterns: prefixes, substrings and words.
+//! Writes tests of a text against a pattern: prefixes, substrings and words.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use super::lists::split;
 use super::statement::{OperandTest, Statement};
 use crate::predicate::TextPattern;
 
-/// The greatest number of values that are tested one by one, for which databases have indexes. More of them are tested as lists.
+/// The maximum number of values that are tested one by one, with functions that can use an index. More values are tested as lists.
 const FEW: usize = 8;
 
-/// A pattern as tests of one text.
+/// The tests that match one text against a pattern.
 pub(super) struct PatternTests {
-    /// The tests: each with the expression that is tested, given the text, and the operand.
+    /// Each test, with the part of the text that it reads, and its operand.
     tests: Vec<(OperandTest, Tested, Datum<'static>)>,
-    /// The connective between the tests.
+    /// The connective between the tests: ` AND ` or ` OR `.
     between: &'static str,
 }
 
-/// The tested part of a text.
+/// The part of a text that a test reads.
 enum Tested {
     All,
-    /// The first part, of this length.
+    /// The first part of the text. Its length is in the unit of `Syntax::length`.
     First(usize),
 }
 
 impl PatternTests {
-    /// Returns the tests of a pattern. Returns `None` if no text that the column can store matches.
+    /// Returns the tests of a pattern. Returns `None` if the column can store no string that matches.
     ///
-    /// The pattern must not be that of every string.
+    /// The pattern must not be [`TextPattern::Every`].
     pub(super) fn new(pattern: &TextPattern, statement: &Statement) -> Option<Self> {
         let syntax = statement.syntax();
         let mut values: Vec<&str> = pattern.values().iter().map(|value| &**value).collect();
@@ -48,20 +48,24 @@ impl PatternTests {
                 prefixes.map(|prefix| whole(OperandTest::StartsWith, prefix)).collect()
             }
             TextPattern::Prefixes(_) => by_length(&values, statement),
-            _ if few => substrings().map(|substring| whole(OperandTest::Contains, substring)).collect(),
+            TextPattern::Substrings(_) | TextPattern::Words(_) if few => {
+                substrings().map(|substring| whole(OperandTest::Contains, substring)).collect()
+            }
+            TextPattern::Substrings(_) => lists().map(|list| whole(OperandTest::ContainsAny, list)).collect(),
             TextPattern::Words(_) => lists().map(|list| whole(OperandTest::ContainsAll, list)).collect(),
-            _ => lists().map(|list| whole(OperandTest::ContainsAny, list)).collect(),
+            // Not reached: this pattern has no values.
+            TextPattern::Every => return None,
         };
         Some(Self { tests, between: if is_all { " AND " } else { " OR " } })
     }
 
-    /// Returns the length of the longest list of which the start of a text may be a member.
+    /// Returns the length of the longest list of prefixes that is tested by `IN`.
     pub(super) fn longest(&self) -> usize {
         let members = self.tests.iter().filter(|(test, ..)| *test == OperandTest::Member);
         members.map(|(.., list)| list.len()).max().unwrap_or(0)
     }
 
-    /// Writes the tests of a text. It is null only if the text is.
+    /// Writes the tests of a text. The condition is null only if the text is.
     pub(super) fn write(self, text: &str, in_parentheses: bool, statement: &mut Statement) {
         let has_parentheses = in_parentheses && self.tests.len() > 1;
         if has_parentheses {
@@ -85,9 +89,9 @@ impl PatternTests {
     }
 }
 
-/// Returns a test for each length of the prefixes: whether the first part of the text of this length is one of them.
+/// Returns one test for each length of the prefixes: the first part of the text, of this length, is in the list of prefixes.
 ///
-/// Databases look this up in a hash table, instead of comparing every text with every prefix.
+/// The database looks the part up in a hash table, instead of comparing every text with every prefix.
 fn by_length(prefixes: &[&str], statement: &Statement) -> Vec<(OperandTest, Tested, Datum<'static>)> {
     let mut lengths: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for prefix in prefixes {

@@ -1,4 +1,4 @@
-//! Compiles requests to statements.
+//! Compiles a request to a statement: `Table::page` and `Table::count`.
 
 use super::condition::write_predicate;
 use super::datum::Datum;
@@ -11,7 +11,7 @@ use crate::filter::Filter;
 use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 
-/// The name of a table in errors about catalogues.
+/// The word for the table in the errors of mismatched catalogues.
 const TABLE: &str = "table";
 
 /// Methods that compile requests.
@@ -29,15 +29,15 @@ impl Table {
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// The limit of the request is not checked.
+    /// This method does not check the limit of the request.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host, if the catalogue of the filter is
-    /// not [within](crate::Catalog::is_within) the table's, or hides the field of the order. Returns
-    /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table has no
-    /// [folded](Self::with_folded) column.
+    /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
+    /// [within](crate::Catalog::is_within) the table's, or hides the field of the order. This is a bug in the host program. Returns
+    /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table
+    /// has no [folded](Self::with_folded) column.
     ///
-    /// Complexity: linear in the normal form of the filter, also for [`count`](Self::count).
+    /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
         let order = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
@@ -53,7 +53,7 @@ impl Table {
     /// Compiles the statement that counts the cases that a filter selects.
     ///
     /// # Errors
-    /// Returns the errors of [`page`](Self::page).
+    /// Returns the same errors as [`page`](Self::page).
     pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
         filter.catalog().check_within(self.catalog(), TABLE)?;
         self.select(dialect, "SELECT count(*)", filter)
@@ -71,7 +71,8 @@ impl Table {
         Ok(statement)
     }
 
-    /// Returns the `ORDER BY` list: known values first, absent values last in both directions, ties by `id`.
+    /// Returns the `ORDER BY` list. Known values come first, and absent values come last in both directions. Cases with equal
+    /// values are sorted by `id`.
     fn order_by(&self, syntax: &dyn Syntax, order: Option<SortKey>) -> String {
         let quote = |name: &str, collation: &str| {
             let mut out = String::new();
@@ -92,7 +93,7 @@ impl Table {
         };
         let mut out = String::new();
         if field.known_values().len() > 0 {
-            // Null for an absent field, so that the case comes last in both directions.
+            // The rank of an absent field is null, so that the case comes last in both directions.
             let name = quote(column.name(), "");
             out.push_str("CASE");
             if column.is_nullable() {

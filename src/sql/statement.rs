@@ -1,9 +1,9 @@
-//! Statements: SQL text and parameter values.
+//! An SQL statement: its text, and the values of its parameters.
 
 use super::datum::Datum;
 use super::dialect::{Dialect, Form, Operand, Syntax};
 
-/// A statement of one dialect with the values of its parameters.
+/// An SQL statement in one dialect, with the values of its parameters.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, SearchRequest, sql::{Datum, Dialect, Table}};
@@ -24,34 +24,34 @@ pub struct Statement {
     params: Vec<Datum<'static>>,
 }
 
-/// A part of a statement.
+/// A part of the text of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    /// A parameter, by its index.
+    /// A parameter, given by its index in `params`.
     Value(usize),
-    /// A test of a column or of an expression against a parameter.
+    /// A test of a column or of an expression against a parameter, given by its index in `params`.
     Test(OperandTest, String, usize),
 }
 
 /// A test of a column or of an expression against an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OperandTest {
-    /// It is a member of the list.
+    /// The value of the column or expression is in the list.
     Member,
-    /// It is not a member of the list.
+    /// The value of the column or expression is not in the list.
     NoMember,
-    /// The list column has a member of the list.
+    /// The list column contains at least one value of the operand.
     Overlaps,
-    /// The list column has every member of the list.
+    /// The list column contains every value of the operand.
     Includes,
     /// The text starts with the operand.
     StartsWith,
     /// The text contains the operand.
     Contains,
-    /// The text contains a member of the list.
+    /// The text contains at least one of the substrings in the list.
     ContainsAny,
-    /// The text contains every member of the list.
+    /// The text contains every substring in the list.
     ContainsAll,
 }
 
@@ -87,22 +87,22 @@ impl Statement {
         self.dialect
     }
 
-    /// Returns the values of the parameters, in the order of their first use in the text.
+    /// Returns the values of the parameters, in the order in which the text first uses them.
     ///
-    /// Parameters are named as the dialect requires: `$1`, `$2` and so on for PostgreSQL and DuckDB, `p1`, `p2` and so on for
-    /// ClickHouse, and `?` for Spark.
+    /// The dialect determines the form of a placeholder: `$1`, `$2` and so on for PostgreSQL and DuckDB, `{p1:…}`, `{p2:…}` and so
+    /// on for ClickHouse, and `?` for Spark.
     #[must_use]
     pub fn params(&self) -> &[Datum<'static>] {
         &self.params
     }
 
-    /// Returns the text with parameters.
+    /// Returns the SQL text with placeholders for the parameters.
     #[must_use]
     pub fn to_sql(&self) -> String {
         self.write(Form::Bound)
     }
 
-    /// Returns the text with literals instead of parameters.
+    /// Returns the SQL text with literals instead of parameters.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, sql::{Dialect, Table}};

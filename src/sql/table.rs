@@ -1,4 +1,4 @@
-//! The table of cases, with one column per field.
+//! The SQL table of cases, with one column per field. Also converts a case to a row.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,18 @@ use crate::limits::Limits;
 use crate::operator::Operator;
 use crate::value::fold;
 
-/// The name of the column with the insertion order.
+/// The name of the column that contains the insertion order.
 pub(super) const PLACE: &str = "place";
 
-/// The name of the column with the document.
+/// The name of the column that contains the document.
 pub(super) const DOCUMENT: &str = "document";
 
-/// A table of cases: `place`, a column for each field of a catalogue, `document`, and folded columns on [request](Self::with_folded).
+/// A table of cases: `place`, a column for each field of a catalogue, `document`, and folded columns on
+/// [request](Self::with_folded).
 ///
-/// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would share a
-/// name, all but the first get a number. So a catalogue [with](Catalog::with) further fields keeps the existing names.
+/// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would
+/// have the same column name, a number is appended to all but the first. So the names stay the same if the catalogue is extended by
+/// [`Catalog::with`].
 ///
 /// ```
 /// use casefilter::{Catalog, sql::Table};
@@ -33,17 +35,17 @@ pub(super) const DOCUMENT: &str = "document";
 #[derive(Clone, Debug)]
 pub struct Table {
     catalog: Catalog,
-    /// The parts of the name: the database and the schema, if any, then the table.
+    /// The parts of the table name: the database and the schema, if any, then the table.
     name: Vec<String>,
     columns: Vec<Column>,
-    /// For each field number: the index of the column of the field.
+    /// For each field, by its id: the index of its column.
     by_field: Vec<Option<usize>>,
-    /// For each field number: the index of the folded column of the field.
+    /// For each field, by its id: the index of its folded column.
     folded_by_field: Vec<Option<usize>>,
 }
 
 impl Table {
-    /// Creates the table `cases`, with the visible fields of a catalogue and `id`.
+    /// Creates the table `cases`, with columns for the visible fields of a catalogue and for `id`.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         let names = Names::new(catalog, &[PLACE, DOCUMENT]);
@@ -81,11 +83,12 @@ impl Table {
         });
     }
 
-    /// Adds a folded column for each string field, after all other columns. Only with it, `$match` on the field can be compiled.
+    /// Adds a folded column for each string field, after all other columns. `$match` on a field needs its folded column.
     ///
-    /// No database folds strings like casefilter: without case, accents and compatibility forms. So the table has the folded strings too.
-    /// They take about as much space as the strings; [`with_folded_fields`](Self::with_folded_fields) chooses fields. A folded column
-    /// is named like the column of the field, with `_folded` at the end.
+    /// Folding removes differences of case, accents and compatibility forms. No database folds in exactly this way, so the table
+    /// also stores the folded strings. They take about as much space as the strings;
+    /// [`with_folded_fields`](Self::with_folded_fields) adds columns for some fields only. A folded column has the name of the
+    /// field's column, with `_folded` at the end.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, sql::{Dialect, Table}};
@@ -103,7 +106,7 @@ impl Table {
         self.with_folded_if(|_, _| true)
     }
 
-    /// Adds folded columns like [`with_folded`](Self::with_folded), for these fields only.
+    /// Adds folded columns like [`with_folded`](Self::with_folded), but only for these fields.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::Table};
@@ -114,7 +117,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns [`CatalogError::UnknownField`] or [`CatalogError::NotForType`] if a name is not that of a string field.
+    /// Returns [`CatalogError::UnknownField`] if a name is not a field. Returns [`CatalogError::NotForType`] if a field is not a
+    /// string field.
     pub fn with_folded_fields<'n>(
         self,
         names: impl IntoIterator<Item = &'n str>,
@@ -134,11 +138,12 @@ impl Table {
         Ok(self.with_folded_if(|id, _| chosen.is_visible(id)))
     }
 
-    /// Adds folded columns for the visible string fields that `is_wanted`, which gets the name of the folded column too.
+    /// Adds folded columns for the visible string fields for which `is_wanted` returns true. `is_wanted` gets the id of the field
+    /// and the name of the folded column.
     pub(crate) fn with_folded_if(mut self, is_wanted: impl Fn(FieldId, &str) -> bool) -> Self {
         let names = Names::new(&self.catalog, &[PLACE, DOCUMENT]).of_folded;
         let had = self.folded_by_field.clone();
-        // The columns are in the order of the catalogue, independent of the order of calls.
+        // The folded columns are in the order of the catalogue. The order of the calls has no effect.
         self.columns.retain(|column| !column.is_folded);
         for (id, name) in self.catalog.field_ids().zip(names) {
             let is_text = self.catalog.field(id).field_type() == FieldType::String;
@@ -150,7 +155,7 @@ impl Table {
         self
     }
 
-    /// Renames the table. The name may be qualified by schema and database.
+    /// Renames the table. The name may be qualified with a schema and a database.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::Table};
@@ -160,7 +165,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the name is not one to three words of ASCII letters, digits and underscores, joined by dots.
+    /// Returns an error if the name is not one to three words joined by dots, of lower-case ASCII letters, digits and underscores.
+    /// A word must not start with a digit or exceed 63 bytes.
     pub fn named(self, name: &str) -> Result<Self, TableNameError> {
         let is_word = |word: &str| {
             word.len() <= MAX_NAME_BYTES
@@ -174,7 +180,7 @@ impl Table {
         Ok(Self { name: words, ..self })
     }
 
-    /// Returns the catalogue whose fields are the columns.
+    /// Returns the catalogue from whose fields the table was created.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
@@ -191,7 +197,7 @@ impl Table {
         self.name.join(".")
     }
 
-    /// Returns the columns in order.
+    /// Returns the columns in the order in which they occur in the table.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
@@ -202,25 +208,26 @@ impl Table {
         &self.name
     }
 
-    /// Returns the column of a field; `None` if the catalogue hides the field.
+    /// Returns the column of a field. Returns `None` if the catalogue hides the field.
     #[must_use]
     pub fn column_of(&self, field: FieldId) -> Option<&Column> {
         self.columns.get((*self.by_field.get(field.index())?)?)
     }
 
-    /// Returns the folded column of a field; `None` if the table has none.
+    /// Returns the folded column of a field. Returns `None` if the field has no folded column.
     #[must_use]
     pub fn folded_column_of(&self, field: FieldId) -> Option<&Column> {
         self.columns.get((*self.folded_by_field.get(field.index())?)?)
     }
 
-    /// Returns the value that a column has for a case without the field.
+    /// Returns the value that a column has in cases without the field. Returns `None` if the field has no default.
     pub(super) fn default_of(&self, column: &Column) -> Option<Cow<'_, str>> {
         let default = self.catalog.field(column.field?).default_value()?;
         Some(if column.is_folded { fold(default) } else { Cow::Borrowed(default) })
     }
 
-    /// Returns the argument of `casefilter` for tables with these folded columns, with a space before it; empty if there are none.
+    /// Returns the command-line argument that selects these folded columns, with a space before it. Empty if there are no folded
+    /// columns.
     pub(super) fn folded_argument(&self) -> String {
         let is_text = |id: &FieldId| self.catalog.field(*id).field_type() == FieldType::String;
         let visible = self.catalog.visible_fields().map(|(id, _)| id).filter(is_text).count();
@@ -236,7 +243,7 @@ impl Table {
 
     /// Converts a case to a row, with one datum per column.
     ///
-    /// Malformed members count as absent, as in a lenient import.
+    /// Malformed members are treated as absent, as in a lenient import.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Datum, Table}};
@@ -247,10 +254,10 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the document is not a case: not JSON, not an object, without a usable `id`, or 1 GiB or larger.
+    /// Returns an error if the document is not a case. It must be a JSON object smaller than 1 GiB with a valid `id`.
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
-        // The size of the case was checked when it was stored.
+        // The size of the case was checked when the case was stored.
         let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         read_case(document, &self.catalog, &limits, &mut row)?;
         let of_case = |column: &Column| match column.field {
@@ -264,7 +271,7 @@ impl Table {
                 }
             }
             None if column.kind == ColumnType::Integer => {
-                // Larger values would be equal. No export is that large.
+                // No export has more than `i64::MAX` cases.
                 Datum::Integer(i64::try_from(place).unwrap_or(i64::MAX))
             }
             None => Datum::Text(document.into()),
@@ -323,7 +330,7 @@ mod tests {
         );
         let added = ["id_folded", "name_folded_2", "name_folded_folded", "n_folded", &long];
         assert_eq!(names(&folded)[plain.columns().len()..], added);
-        // The name of a folded column does not depend on the others.
+        // The name of a folded column does not depend on the other folded columns.
         let some = plain.clone().with_folded_fields(["n", "name"]).unwrap();
         assert_eq!(names(&some)[plain.columns().len()..], ["name_folded_2", "n_folded"]);
         assert_eq!(names(&some.with_folded()), names(&folded));

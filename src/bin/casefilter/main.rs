@@ -1,4 +1,4 @@
-//! The command line of casefilter: parses the arguments and starts the command. The commands are listed in `commands`.
+//! The command-line program of casefilter: parses the arguments and runs the command. The commands are in `commands/`.
 
 #![cfg_attr(
     not(test),
@@ -11,8 +11,8 @@
     )
 )]
 
-/// The allocator of the binary. The allocator of glibc keeps per-thread arenas, so that a service does not return freed memory;
-/// docs/service.md has measurements.
+/// The memory allocator of the program. The allocator of glibc keeps memory for each thread, so a service would not return freed
+/// memory to the system. docs/service.md contains measurements.
 #[cfg(all(feature = "jemalloc", target_os = "linux", target_env = "gnu"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -67,10 +67,11 @@ otherwise. Exit status: 0 done, also when no case is found; 1 could not be done;
 --fail-on-error; 3 case data rejected, or left out under --lenient; 4 a filter with
 warnings under check --deny-warnings.";
 
-/// The source location of this process's last panic, except for panics that the store catches.
+/// The source location of the last panic of this process, except for panics that the store catches.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Runs the command. A panic of this program is reported like other errors. The store converts panics of its dependency into errors.
+/// Runs the command. A panic of this program is reported like any other error. Panics of the store's dependency are converted to
+/// errors by the store.
 fn main() -> ExitCode {
     let command = help::parse::<Cli>().command;
     std::panic::set_hook(Box::new(|panic| {
@@ -95,7 +96,7 @@ fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// Ends the process as clap does for wrong arguments of a subcommand.
+/// Prints an error and ends the process, as clap does for wrong arguments of a subcommand.
 fn wrong_usage(subcommand: &str, message: &str) -> ! {
     let mut cli = Cli::command();
     cli.build();

@@ -1,6 +1,6 @@
-//! A writer and a reader of little-endian bytes.
+//! Writes and reads little-endian numbers.
 
-/// A writer of numbers and bytes to a buffer.
+/// A writer that appends numbers and bytes to a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct ByteWriter {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ impl ByteWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Writes `values` without their count.
+    /// Writes `values`. Does not write their count.
     pub(crate) fn all<V: Fixed>(&mut self, values: &[V]) {
         self.bytes.reserve(size_of_val(values));
         for value in values {
@@ -27,8 +27,8 @@ impl ByteWriter {
         }
     }
 
-    /// Writes ascending offsets by delta encoding: one byte with the width (1, 2 or 4 bytes), then the difference of each
-    /// offset from the previous one. The first difference is from 0.
+    /// Writes ascending offsets by delta encoding. First writes one byte: the width of a difference (1, 2 or 4 bytes). Then writes
+    /// the difference between each offset and the previous offset. The first difference is from 0.
     pub(crate) fn lengths(&mut self, ends: &[u32]) {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let lengths = || ends.iter().zip(starts.clone()).map(|(end, start)| end.saturating_sub(start));
@@ -50,7 +50,7 @@ impl ByteWriter {
 
 /// A reader of untrusted bytes.
 ///
-/// It allocates memory for values only after it has checked that their bytes exist.
+/// It verifies that the bytes of values exist before it allocates memory for the values.
 #[derive(Debug)]
 pub(crate) struct ByteReader<'b> {
     rest: &'b [u8],
@@ -118,7 +118,7 @@ impl<'b> ByteReader<'b> {
         self.rest
     }
 
-    /// Returns an error if bytes are left.
+    /// Returns an error if there are unread bytes.
     pub(crate) fn finish(self) -> Result<(), Fault> {
         match self.rest.len() {
             0 => Ok(()),
@@ -127,10 +127,10 @@ impl<'b> ByteReader<'b> {
     }
 }
 
-/// A number type, stored in its full width.
+/// A type of number that is stored in its full width.
 pub(crate) trait Fixed: Sized {
     fn write(&self, out: &mut Vec<u8>);
-    /// Reads a number. Returns `None` if `bytes` does not have exactly the size of the number.
+    /// Reads a number. Returns `None` if the length of `bytes` is not exactly the size of the number.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 

@@ -1,29 +1,30 @@
-//! The byte format of columns. Reading a column needs no parsing and no sorting.
+//! Encodes columns as bytes, for the store. Reading a column needs no parsing and no sorting.
 //!
-//! A column consists of these parts, one after the other. All numbers are little-endian.
+//! A column consists of these parts, in this order. All numbers are little-endian.
 //!
 //! 1. The layout, one byte:
 //!    - 0: single-valued, and no row has a value.
 //!    - 1: single-valued, and every row has a value.
-//!    - 2: single-valued, and some rows have a value. A bitmap of these rows follows.
-//!    - 3: many-valued. The number of values of each row follows.
+//!    - 2: single-valued, and only some rows have a value. A bitmap of the rows with a value follows.
+//!    - 3: multi-valued. For each row, the number of its values follows.
 //! 2. The values, including a filler for each row without a value in layout 2:
 //!    - Strings: the number of distinct strings, their total size in bytes, their bytes, and the length of each string. Then a
 //!      code for each value, in the smallest width for this number of strings.
 //!    - Numbers: a double for each value.
-//!    - Other ordered types, one byte: 0 if an ordinal of 64 bits follows for each value. 1 if delta-encoded ordinals follow:
-//!      the smallest ordinal, the step, and a number of steps (32 bits) for each value.
+//!    - Other ordered types: one byte, then the ordinals of the values. If the byte is 0, an ordinal of 64 bits follows for each
+//!      value. If the byte is 1, the ordinals are delta-encoded: the smallest ordinal and the size of a step follow, then a number
+//!      of steps (32 bits) for each value.
 //!    - Booleans: a bitmap of the values.
-//! 3. For numbers and other ordered types, the sorted rows, one byte:
-//!    - 0: not stored, since the column is many-valued or its rows are already in order.
-//!    - 1: the number of sorted rows and a `u16` for each row follow.
+//! 3. For numbers and other ordered types, the sorted rows. They start with one byte:
+//!    - 0: the sorted rows are not stored, because the column is multi-valued or its rows are already in order.
+//!    - 1: the number of sorted rows follows, then a `u16` for each row.
 //!
-//! All other indexes are computed: zone maps, postings, the rows of `false` and of `true`, and the bitmaps and fence keys of
-//! sorted rows. Computing them takes linear time, as would checking stored copies, and computed indexes cannot disagree with
-//! the values. Sorted rows are stored, since checking an order is cheaper than sorting.
+//! All other indexes are computed when a column is read: zone maps, postings, the rows of `false` and of `true`, and the bitmaps
+//! and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored copies. A computed index always
+//! agrees with the values. Sorted rows are stored, because verifying an order is faster than sorting.
 //!
-//! Bytes are not trusted. Reading returns a column that satisfies every invariant, or a fault. It takes linear time, and memory
-//! of a small multiple of the size of the bytes.
+//! The reader does not trust the bytes. It returns either a column that satisfies every invariant, or a fault. It takes linear
+//! time, and memory of at most a small multiple of the size of the bytes.
 
 mod bytes;
 
@@ -113,7 +114,8 @@ fn write_sorted(sorted: Option<&SortedRows>, out: &mut ByteWriter) {
     }
 }
 
-/// Reads the column of `field` in a batch of `rows` rows, at most 65,536. Returns a fault if the bytes are not a valid column.
+/// Reads the column of `field` in a batch of `rows` rows. `rows` is at most 65,536. Returns a fault if the bytes are not a valid
+/// column.
 pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, Fault> {
     let mut reader = ByteReader::new(bytes);
     let layout = read_layout(field, rows, &mut reader)?;
@@ -203,14 +205,14 @@ fn read_strings(
     Ok(ColumnData::Strings { dictionary, codes, postings })
 }
 
-/// Checks that every code is in the dictionary, and that every string of the dictionary is the value of a row.
+/// Checks that the dictionary contains every code, and that every string of the dictionary is the value of at least one row.
 fn check_codes<C: Copy + Into<u32>>(
     codes: &[C],
     layout: &ColumnLayout,
     distinct: usize,
 ) -> Result<(), Fault> {
     let mut used = vec![false; distinct];
-    // Fillers are never looked up in the dictionary, but are checked too.
+    // Fillers are never looked up in the dictionary, but their codes are checked too.
     for (at, code) in codes.iter().enumerate() {
         match used.get_mut((*code).into() as usize) {
             Some(flag) => {
@@ -236,7 +238,7 @@ fn read_doubles(values: usize, reader: &mut ByteReader<'_>) -> Result<Vec<i64>, 
     doubles.into_iter().map(ordinal).collect()
 }
 
-/// Reads `values` ordinals of a type other than number, in either form.
+/// Reads `values` ordinals in full width or delta-encoded. Not used for the type number, whose values are stored as doubles.
 fn read_ordinals(values: usize, reader: &mut ByteReader<'_>) -> Result<Ordinals, Fault> {
     match reader.u8()? {
         WIDE => Ok(Ordinals::Wide(reader.all(values)?.into())),
@@ -269,7 +271,7 @@ fn read_order(
     Ok((sorted, zone))
 }
 
-/// Reads the sorted rows. Checks that they are exactly the rows with a value, in ascending order of value, then of row.
+/// Reads the sorted rows. Checks that they are exactly the rows that have a value, sorted by value and then by row.
 fn read_sorted(
     rows: usize,
     layout: &ColumnLayout,
@@ -287,8 +289,8 @@ fn read_sorted(
         (LISTED, ColumnLayout::Single(present)) => {
             let count = usize::try_from(reader.one::<u64>()?).unwrap_or(usize::MAX);
             let sorted: Vec<u16> = reader.all(count)?;
-            // The rows are strictly ascending, so there are no duplicates. All of them have a value, and their number is right.
-            // So they are exactly the rows with a value.
+            // The pairs of value and row are strictly ascending, so no row occurs twice. Every sorted row has a value, and their
+            // count equals the count of rows with a value. So they are exactly the rows with a value.
             let keyed = |row: &u16| (ordinal(usize::from(*row)), *row);
             let in_order = sorted.is_sorted_by(|a, b| keyed(a) < keyed(b));
             let all_present =
@@ -302,7 +304,7 @@ fn read_sorted(
     }
 }
 
-/// Returns the smallest and the greatest value, or `None` if there are no values.
+/// Returns the smallest and the greatest value. Returns `None` if there are no values.
 fn zone(
     layout: &ColumnLayout,
     values: usize,

@@ -1,4 +1,4 @@
-//! The elements of an array, each passed on at its end.
+//! Splits an array into its elements. Each element is passed on at its end.
 
 use super::nesting::Nesting;
 use super::part::Part;
@@ -7,19 +7,20 @@ use super::position::Position;
 use super::trailer::Trailer;
 use crate::error::{Error, ErrorKind, quote};
 
-/// A splitter of an array into its elements, for input in chunks of any size.
+/// A splitter of an array into its elements. It accepts input in chunks of any size.
 ///
-/// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect later documents.
+/// An element ends at a comma or closing bracket that is outside the element's own brackets and strings. So a malformed document
+/// does not affect later documents.
 pub(super) struct ArrayElements {
-    /// The number of objects that contain the array.
+    /// The number of objects around the array.
     objects: usize,
     /// The position of the next byte.
     position: Position,
-    /// The line of the first non-whitespace byte of the unfinished element, if there is one.
+    /// The line of the first non-whitespace byte of the unfinished element. `None` if no element has started.
     line: Option<u64>,
     is_first: bool,
     nesting: Nesting,
-    /// The unfinished element.
+    /// The buffered start of the unfinished element.
     part: Part,
     /// The maximum length of an element that is passed on, in bytes.
     limit: usize,
@@ -38,7 +39,7 @@ impl ArrayElements {
         }
     }
 
-    /// Passes on every element that ends in `bytes`, and keeps the rest. If the array ends, returns the bytes after it.
+    /// Passes on every element that ends in `bytes`, and buffers the rest. If the array ends, returns the bytes after it.
     pub(super) fn push<'b, E>(
         &mut self,
         mut bytes: &'b [u8],
@@ -72,12 +73,13 @@ impl ArrayElements {
         }
     }
 
-    /// Returns the reader of the text after the array.
+    /// Returns the reader of the text between the end of the array and the end of its search answer.
     pub(super) fn trailer(&self) -> Trailer {
         Trailer::new(self.objects, self.position, self.limit)
     }
 
-    /// Passes on an element that starts at `line` and ends with `part`. `mark` is the byte after it; `None` at the end of the file.
+    /// Passes on an element that starts at `line` and ends with `part`. `mark` is the byte after the element, or `None` at the end
+    /// of the file.
     fn pass_on<E>(
         &mut self,
         line: u64,
@@ -99,7 +101,7 @@ impl ArrayElements {
         Ok(())
     }
 
-    /// Ends the file inside the array.
+    /// Handles the end of the file inside the array, which is a fault.
     pub(super) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         let line = self.line.unwrap_or(self.position.line);
         self.pass_on(line, &[], None, sink)?;

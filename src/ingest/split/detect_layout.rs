@@ -1,34 +1,34 @@
-//! Detects whether a file that starts with an object contains documents or a search answer.
+//! Detects whether an object at the start of a file is a document or a search answer.
 
 use crate::error::Error;
 use crate::ingest::envelope::{first_member, member_with_cases};
 use crate::json::{JsonType, Reader, Result, trim};
 
-/// The start of the elements of a search answer.
+/// The position at which the elements of an array start.
 pub(super) struct Start {
     /// The offset after the opening bracket.
     pub(super) offset: usize,
-    /// The number of objects that contain the array: two for a search answer.
+    /// The number of objects around the array: two for a search answer.
     pub(super) objects: usize,
 }
 
-/// The kind of an object, by its start or its whole text.
+/// The kind of an object, detected from its start or from its complete text.
 pub(super) enum Head {
-    /// A search answer.
+    /// A search answer, with the start of its array.
     Array(Start),
-    /// Another object, well-formed up to its end.
+    /// A well-formed object that is not a search answer.
     Whole { end: usize },
     /// A malformed object.
     Faulty { at: usize },
-    /// An object whose text does not decide yet.
+    /// An object whose text so far is not enough to determine its kind.
     Open { at: usize },
 }
 
-/// The length of the longest token whose start can look like an error: a pair of surrogates.
+/// The length of the longest token whose start can look like an error. It is a pair of surrogate escapes.
 pub(super) const LONGEST_TOKEN: usize = "\\ud83d\\ude00".len();
 
-/// Returns true if a first line is a document; false if it is a search answer or only the start of an object. A line longer than
-/// the limit is judged by its start.
+/// Returns true if a first line is a document. Returns false if it is a search answer, or only the start of an object. If the line
+/// is longer than `limit`, only its start is tested.
 pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
     if line.len() > limit {
         return !line.get(..limit).and_then(str_of).is_some_and(is_answer);
@@ -38,14 +38,14 @@ pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
     let mut reader = Reader::new(text);
     match reader.skip_value().and_then(|()| reader.end()) {
         Err(error) if error.offset >= line.len() => false,
-        // An answer with a fault is still an answer, so that the fault affects only its own case.
+        // A search answer with a fault is still read as a search answer, so that the fault affects only the case that contains it.
         _ => !is_answer(text),
     }
 }
 
-/// Finds the array of documents in the start of an object.
+/// Looks for the array of documents in the start of an object.
 ///
-/// If the result is not `Open`, it is the same for every text that starts with these bytes.
+/// If the result is not `Open`, it is the same for every text that starts with `bytes`.
 pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     let (text, goes_on) = utf8_prefix(bytes, at_end);
     let mut reader = Reader::new(text);
@@ -57,7 +57,8 @@ pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     }
 }
 
-/// Returns the longest prefix that is UTF-8, and true if more bytes may complete it. `at_end` is true if these are the last bytes.
+/// Returns the longest prefix that is valid UTF-8. The second value is true if more bytes may follow and complete it. `at_end` is
+/// true if `bytes` are the last bytes of the file.
 pub(super) fn utf8_prefix(bytes: &[u8], at_end: bool) -> (&str, bool) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text, !at_end),
@@ -70,18 +71,18 @@ pub(super) fn utf8_prefix(bytes: &[u8], at_end: bool) -> (&str, bool) {
     }
 }
 
-/// Returns true if more input could remove the error.
+/// Returns true if more input could remove the error. If the error is close to the end, its token may be incomplete.
 pub(super) fn may_go_on(error: &Error, text: &str) -> bool {
     text.len().saturating_sub(error.offset) < LONGEST_TOKEN
 }
 
-/// Returns the bytes as text, which may end inside a character; `None` if they are not UTF-8.
+/// Converts bytes to text. The last character may be incomplete. Returns `None` if the bytes are not UTF-8.
 fn str_of(bytes: &[u8]) -> Option<&str> {
     let (text, goes_on) = utf8_prefix(bytes, false);
     goes_on.then_some(text)
 }
 
-/// Returns true for a search answer or its start. A case has an `id`; an answer does not.
+/// Returns true for a search answer or the start of a search answer. A case has an `id`, and a search answer does not.
 fn is_answer(text: &str) -> bool {
     let mut reader = Reader::new(text);
     let mut has_items = false;
@@ -105,7 +106,7 @@ fn is_answer(text: &str) -> bool {
     scan().unwrap_or(has_items)
 }
 
-/// Enters an object. Returns the offset after the opening bracket of `list.items`, or `None` if the object has none.
+/// Enters an object. Returns the offset after the opening bracket of `list.items`. Returns `None` if the object has no such array.
 fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     reader.peek()?;
     reader.open();
@@ -123,19 +124,19 @@ fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// Returns true if the bytes start a document with an `id`.
+/// Returns true if the bytes are the start of an object that has an `id`.
 pub(super) fn has_id(bytes: &[u8]) -> bool {
     let (text, _) = utf8_prefix(bytes, true);
     first_member(text, |key, _| (key == "id").then_some(())).is_some()
 }
 
-/// Returns the member that contains cases, if the start of an object looks like an envelope.
+/// Returns the name of the member that contains cases, if the bytes look like the start of an envelope.
 pub(super) fn envelope(bytes: &[u8]) -> Option<&'static str> {
     let (text, _) = utf8_prefix(bytes, true);
     member_with_cases(text)
 }
 
-/// Enters the object of `list`. Returns the offset after the opening bracket of its `items`, or `None` if it has none.
+/// Enters the object of `list`. Returns the offset after the opening bracket of its `items`, or `None` if there is no such array.
 fn items_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     reader.open();
     let mut first = true;

@@ -1,18 +1,18 @@
-//! Documents of several lines, one after another, each passed on at its end.
+//! Splits documents over several lines that follow one another. Each document is passed on at its end.
 
 use super::nesting::Nesting;
 use super::part::Part;
 use super::piece::{Piece, Sink};
 use super::position::Position;
 
-/// A splitter of documents of several lines, for input in chunks of any size.
+/// A splitter of documents over several lines. It accepts input in chunks of any size.
 ///
-/// A document starts with a bracket and ends with the matching bracket; line ends do not matter. Other text between two documents is a
-/// document of its own. It ends at the next opening bracket or at the end of its line.
+/// A document starts with an opening bracket and ends with the matching closing bracket. Line ends have no effect. Any other text
+/// between two documents is passed on as a document of its own. It ends at the next opening bracket or at the end of its line.
 pub(super) struct Documents {
     /// The position of the next byte.
     position: Position,
-    /// The unfinished document.
+    /// The unfinished document. `None` if no document has started.
     begun: Option<Begun>,
     nesting: Nesting,
     part: Part,
@@ -20,7 +20,7 @@ pub(super) struct Documents {
 
 #[derive(Clone, Copy)]
 struct Begun {
-    /// The line of its first byte.
+    /// The line of the first byte of the document.
     line: u64,
     /// True if the document does not start with a bracket.
     is_stray: bool,
@@ -32,7 +32,7 @@ impl Documents {
         Self { position, begun: None, nesting: Nesting::default(), part }
     }
 
-    /// Passes on every document that ends in `bytes`, and keeps the rest.
+    /// Passes on every document that ends in `bytes`, and buffers the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         loop {
             let begun = match self.begun {
@@ -67,7 +67,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Handles the end of the file.
     pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         match self.begun {
             Some(begun) => self.pass_on(begun, &[], sink),

@@ -1,20 +1,20 @@
-//! Faults of a whole file.
+//! The faults of a complete file, such as unexpected text after an array.
 
 use super::piece::FileFault;
 use super::position::Position;
 use crate::error::{Error, ErrorKind, Found};
 use crate::ingest::envelope::expected_case;
 
-/// The expectation of a fault after an array or a search answer.
+/// The `expected …` text of the fault that is reported if something else follows an array or a search answer.
 const MORE: &str = "another array, another search answer or the end of the file";
 
-/// Returns the fault for an object that follows an array or an answer, but is not a search answer.
+/// Returns the fault for an object that follows an array or a search answer, but is not a search answer.
 pub(super) fn no_answer(position: Position) -> FileFault {
     let error = Error::new(ErrorKind::Syntax, position.offset, "an object that is not a search answer", MORE);
     FileFault { line: position.line, error }
 }
 
-/// Returns the fault for a byte after an array or an answer that starts neither an array nor an answer.
+/// Returns the fault for a byte after an array or a search answer that starts neither an array nor a search answer.
 pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     let found = match byte.is_ascii_graphic() {
         true => Found::text(char::from(byte)),
@@ -24,8 +24,8 @@ pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     FileFault { line: position.line, error }
 }
 
-/// Returns the fault for an object that is neither a document nor an answer within the limit. `envelope` is the member that seems to
-/// contain cases.
+/// Returns the fault for an object that is neither a document nor a search answer within the limit. `envelope` is the name of the
+/// member that seems to contain cases.
 pub(super) fn no_items(line: u64, limit: usize, envelope: Option<&str>) -> FileFault {
     let found = format!("an object over several lines, without `items` in its first {limit} bytes");
     let expected = envelope.map(expected_case);

@@ -1,13 +1,13 @@
-//! Lines, each of which is a document.
+//! Splits a file into lines. Each line is a document (NDJSON).
 
 use super::bound::too_large;
 use super::piece::{Piece, Sink};
 use crate::ingest::envelope::expected_case;
 use crate::json::trim;
 
-/// A splitter of lines, for input in chunks of any size.
+/// A splitter of a file into lines. It accepts input in chunks of any size.
 pub(super) struct Lines {
-    /// The start of the unfinished line.
+    /// The buffered start of the unfinished line.
     held: Vec<u8>,
     /// The number of the unfinished line, counted from 1.
     line: u64,
@@ -15,7 +15,7 @@ pub(super) struct Lines {
     limit: usize,
     /// True while the rest of an overlong line is skipped.
     overlong: bool,
-    /// The member that seems to contain cases, if the first line is too long.
+    /// If the first line is longer than the limit: the name of the member that seems to contain cases.
     envelope: Option<&'static str>,
 }
 
@@ -24,12 +24,12 @@ impl Lines {
         Self { held: Vec::new(), line, limit, overlong: false, envelope: None }
     }
 
-    /// Sets the member that seems to contain cases in an overlong first line.
+    /// Sets the name of the member that seems to contain cases in a first line that is longer than the limit.
     pub(super) fn with_envelope(self, envelope: Option<&'static str>) -> Self {
         Self { envelope, ..self }
     }
 
-    /// Passes on every line that ends in `bytes`, and keeps the rest.
+    /// Passes on every line that ends in `bytes`, and buffers the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);
@@ -72,7 +72,7 @@ impl Lines {
         sink(Piece { line: number, bytes: Ok(line) })
     }
 
-    /// Ends the file.
+    /// Handles the end of the file.
     pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         let held = std::mem::take(&mut self.held);
         self.pass_on(&held, sink)

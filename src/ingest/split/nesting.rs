@@ -1,8 +1,8 @@
-//! Finds the end of a JSON value from its brackets and strings only.
+//! Finds the end of a JSON value by looking only at brackets and strings.
 
 use crate::json::plain_len;
 
-/// The state of the bracket scanner: the nesting depth, and whether the next byte is in a string.
+/// The state of the bracket scanner: the nesting depth, and whether the next byte is inside a string.
 #[derive(Default)]
 pub(super) struct Nesting {
     /// The number of open brackets.
@@ -20,17 +20,19 @@ enum Within {
 }
 
 impl Nesting {
-    /// Returns the offset of the comma or bracket that ends the current element.
+    /// Returns the offset of the comma or closing bracket that ends the current element of an array.
     pub(super) fn end_of_element(&mut self, bytes: &[u8]) -> Option<usize> {
         self.scan(bytes, |depth, byte| *depth == 0 && matches!(byte, b']' | b','))
     }
 
-    /// Returns the offset of the bracket that closes the outermost bracket. The bytes continue an object or array.
+    /// Returns the offset of the bracket that closes the current object or array. `bytes` starts at its opening bracket or inside
+    /// it.
     pub(super) fn end_of_value(&mut self, bytes: &[u8]) -> Option<usize> {
         self.scan(bytes, |depth, byte| *depth <= 1 && matches!(byte, b'}' | b']')).inspect(|_| self.depth = 0)
     }
 
-    /// Returns the offset of the bracket that closes the last of `open` objects. The bytes continue inside them.
+    /// Returns the offset of the bracket that closes the outermost of `open` nested objects. `bytes` starts inside the innermost
+    /// object.
     pub(super) fn end_of_objects(&mut self, bytes: &[u8], open: &mut usize) -> Option<usize> {
         self.scan(bytes, |depth, byte| {
             if *depth == 0 && matches!(byte, b'}' | b']') {
@@ -40,8 +42,8 @@ impl Nesting {
         })
     }
 
-    /// Returns the offset of the first byte outside strings for which `ends` returns true. `ends` gets the number of open brackets before
-    /// the byte, and the byte.
+    /// Returns the offset of the first bracket or comma outside strings for which `ends` returns true. `ends` gets the number of
+    /// brackets that are open before this byte, and the byte.
     fn scan(&mut self, bytes: &[u8], mut ends: impl FnMut(&usize, u8) -> bool) -> Option<usize> {
         let mut at = 0_usize;
         loop {
@@ -52,7 +54,7 @@ impl Nesting {
                         b'"' => self.within = Within::String,
                         b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                         b'}' | b']' | b',' if ends(&self.depth, byte) => return Some(at),
-                        // An extra closing bracket is a fault of its own document, and must not affect the next ones.
+                        // An extra closing bracket is a fault of its own document, and must not affect later documents.
                         b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                         _ => {}
                     }
@@ -60,7 +62,7 @@ impl Nesting {
                 Within::String => {
                     at = at.saturating_add(plain_len(bytes.get(at..).unwrap_or_default()));
                     match bytes.get(at)? {
-                        // A JSON string cannot contain a line end, so an unclosed string ends with its line.
+                        // A JSON string cannot contain a line end, so a string without a closing quote ends at the end of its line.
                         b'"' | b'\n' => self.within = Within::Brackets,
                         b'\\' => self.within = Within::Escape,
                         _ => {}

@@ -1,17 +1,17 @@
-//! The start of a document, which arrived before the chunk that ends it.
+//! Buffers the start of a document whose end is in a later chunk.
 
 use super::bound::too_large;
 use crate::error::Error;
 use crate::json::trim;
 
-/// The start of an unfinished document, without leading whitespace. Trailing whitespace is held only up to the limit.
+/// The buffered start of an unfinished document, without leading whitespace. Trailing whitespace is buffered only up to the limit.
 pub(super) struct Part {
     held: Vec<u8>,
     /// The maximum length of a document that is passed on, in bytes.
     limit: usize,
-    /// True while the rest of an overlong document is skipped.
+    /// True while the rest of a document that exceeds the limit is skipped.
     overlong: bool,
-    /// The name of the document in errors.
+    /// The name of the document in error messages.
     name: &'static str,
 }
 
@@ -21,12 +21,12 @@ impl Part {
         Self { held: Vec::new(), limit, overlong: false, name }
     }
 
-    /// Returns true if no byte of a document is held or was skipped.
+    /// Returns true if no byte of the document has been buffered or skipped.
     pub(super) fn is_empty(&self) -> bool {
         self.held.is_empty() && !self.overlong
     }
 
-    /// Keeps the next bytes of the document.
+    /// Buffers the next bytes of the document.
     pub(super) fn hold(&mut self, bytes: &[u8]) {
         let room = self.limit.saturating_sub(self.held.len());
         let (more, beyond) = bytes.split_at(room.min(bytes.len()));
@@ -38,10 +38,10 @@ impl Part {
         }
     }
 
-    /// Returns the whole document, which ends with `last`, without whitespace around it.
+    /// Returns the complete document, without the whitespace around it. `last` is the end of the document.
     ///
     /// # Errors
-    /// Returns an error if the document is too long.
+    /// Returns an error if the document is longer than the limit.
     pub(super) fn ended_by<'p>(&'p mut self, last: &'p [u8]) -> Result<&'p [u8], Error> {
         let is_whole = self.is_empty();
         if !is_whole {
@@ -54,7 +54,7 @@ impl Part {
         Ok(document)
     }
 
-    /// Starts the next document.
+    /// Clears the buffer before the next document.
     pub(super) fn clear(&mut self) {
         self.held.clear();
     }

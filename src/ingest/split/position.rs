@@ -1,11 +1,11 @@
-//! Positions in a file, for messages only. A real file is too short for a count to saturate.
+//! Counts bytes and lines of a file, for error messages. The counts saturate, but no real file is that long.
 
 use crate::json::trim_start;
 
 /// A position in a file.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
-    /// The number of bytes since the first non-whitespace byte.
+    /// The number of bytes since the first byte of the file that is not whitespace.
     pub(super) offset: usize,
     /// The line, counted from 1.
     pub(super) line: u64,
@@ -18,7 +18,7 @@ impl Position {
         self.line = self.line.saturating_add(memchr::memchr_iter(b'\n', bytes).count() as u64);
     }
 
-    /// Advances past the leading whitespace of these bytes, and returns the rest.
+    /// Advances past the leading whitespace of these bytes. Returns the bytes after the whitespace.
     pub(super) fn pass_space<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let rest = trim_start(bytes);
         self.pass(bytes.get(..bytes.len().saturating_sub(rest.len())).unwrap_or_default());

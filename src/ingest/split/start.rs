@@ -1,22 +1,22 @@
-//! The first bytes of a file: a byte-order mark, another encoding, or a compressed file.
+//! Checks the first bytes of a file: detects a byte-order mark, an encoding other than UTF-8, and compressed files.
 
 use crate::error::{Error, ErrorKind};
 
-/// The number of bytes that are checked.
+/// The number of bytes at the start of a file that are checked.
 pub(super) const LONGEST: usize = 4;
 
-/// The byte-order mark of UTF-8, which some programs write before a text.
+/// The byte-order mark of UTF-8, which some programs write at the start of a file.
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Returns the length of the byte-order mark at the start; 0 if there is none.
+/// Returns the length of the byte-order mark at the start, or 0 if there is none.
 pub(super) fn mark_len(start: &[u8]) -> usize {
     if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
-/// Checks the first [`LONGEST`] bytes of a file, or all bytes of a shorter file.
+/// Checks the first [`LONGEST`] bytes of a file, or all bytes if the file is shorter.
 ///
 /// # Errors
-/// Returns an error if the bytes start a format that is not text in UTF-8.
+/// Returns an error if the bytes are the start of a file that is not UTF-8 text.
 pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     let fault = |found: &str, expected: &str| {
         let expected = format!("JSON in UTF-8; {expected}");
@@ -51,15 +51,15 @@ pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Checks the start of a text that should be JSON, in the same way as the start of a file of cases.
+/// Checks the start of a text that should be JSON. Applies the same rules as for the start of a file of cases.
 ///
 /// # Errors
-/// Returns an error if the text is known not to be in UTF-8, or is a compressed file.
+/// Returns an error if the text is a compressed file, or is recognised as an encoding other than UTF-8.
 pub fn check_text(text: &[u8]) -> Result<(), Error> {
     check(text.get(..LONGEST).unwrap_or(text))
 }
 
-/// Returns true for a byte that can start JSON text.
+/// Returns true if JSON text can start with the byte.
 fn is_text(byte: u8) -> bool {
     matches!(byte, b'{' | b'[' | b' ' | b'\t' | b'\n' | b'\r')
 }

@@ -26,7 +26,7 @@ impl Output {
         self
     }
 
-    /// Returns true if a part was too long.
+    /// Returns true if a document or another part of the file exceeded the limit.
     fn is_limited(&self) -> bool {
         let errors = self.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
         errors
@@ -135,10 +135,10 @@ fn a_malformed_case_in_an_answer_of_one_line_spares_the_others() {
             check(&text, &[(1, "{\"id\":\"a\"}"), (1, bad), (1, "{\"id\":\"c\"}")], None);
         }
     }
-    // A document that is not UTF-8 affects only itself, too.
+    // A document that is not UTF-8 also affects only itself.
     let text = b"{\"list\":{\"items\":[{\"id\":\"a\"},{\"id\":\"\xff\"},{\"id\":\"c\"}]}}\n";
     assert_eq!(split(LIMIT, [text.as_slice()]).pieces.len(), 3);
-    // A document with an `id` and such a member is not an answer.
+    // A document that has an `id` is not a search answer, even if it has the members `list` and `items`.
     check(
         "{\"id\":\"a\",\"list\":{\"items\":[NaN]}}",
         &[(1, "{\"id\":\"a\",\"list\":{\"items\":[NaN]}}")],
@@ -173,7 +173,7 @@ fn arrays_and_answers_may_be_longer_than_any_case() {
         (format!("[{cases},{{\"id\":\"{long}\"}}]"), Ok(1001)),
         (format!("{}{{\"id\":\"a\"}}\n", " \n".repeat(5000)), Ok(1)),
         (format!("{}[{{\"id\":\"a\"}}]\n", " \n".repeat(5000)), Ok(1)),
-        // Lines that are too long.
+        // Lines that exceed the limit.
         (format!("{{\"id\":\"b\",\"list\":{{\"items\":[{cases}]}}}}"), too_long),
         (format!("{{\"list\":[{cases}]}}"), too_long),
         (format!("{{\"code\":\"{cases}\"}}"), too_long),
@@ -207,7 +207,7 @@ fn arrays_and_answers_may_be_longer_than_any_case() {
 
 #[test]
 fn chunks_of_one_byte_take_linear_time() {
-    // Testing the held bytes again for each new byte would take minutes.
+    // If all buffered bytes were tested again for each new byte, this would take minutes.
     let begin = std::time::Instant::now();
     for (start, unit, pieces) in [
         (" ", " ", 0),
@@ -322,7 +322,7 @@ const FILES: [&str; 62] = [
     "{\"list\":{\"items\":[1]}]}{\"list\":{\"items\":[2]}}",
 ];
 
-/// Returns every file, also with a byte-order mark, with bytes that are not UTF-8, and cut off at every position.
+/// Returns every file of [`FILES`], also with a byte-order mark, with a byte that is not UTF-8, and cut off at every position.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for file in FILES {
@@ -415,7 +415,7 @@ const PIECES: [&str; 34] = [
     "[[[]]]",
 ];
 
-/// Fragments of files among random bytes, or a file with a few fragments inserted.
+/// Generates fragments of files among random bytes, or a file into which a few fragments were inserted.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         8 => select(&PIECES[..]).prop_map(|piece| piece.as_bytes().to_vec()),
@@ -465,7 +465,7 @@ proptest! {
             let whole = whole::split(&file, limit);
             let position = |output: &Output| output.fault.as_ref().map(|(line, error)| (*line, error.kind, error.offset));
             prop_assert_eq!(&limited.pieces, &whole.pieces);
-            // After an array, the splitter reads nothing past the limit.
+            // After an array, the splitter does not read past the limit.
             let is_seen = whole.fault.as_ref().is_none_or(|(_, error)| error.kind != ErrorKind::NotUtf8);
             if is_seen {
                 prop_assert_eq!(position(&limited), position(&whole));
@@ -555,7 +555,7 @@ fn a_first_line_that_is_cut_off_spares_the_next_lines() {
         &[(1, "syntax"), (2, "{\"id\":\"b\"}"), (3, "{\"id\":\"c\"}")],
         None,
     );
-    // A document that no further text can complete is not cut off, but malformed.
+    // If no further text can complete a document, the document was not cut off, but is malformed.
     assert_eq!(messages("{\"id\":\"a\"\n{\"id\":\"b\"}"), [""; 0]);
 }
 

@@ -1,4 +1,4 @@
-//! The text after the array of a search answer.
+//! Reads the text between the end of an array and the end of the search answer that contains the array.
 
 use super::detect_layout::{may_go_on, utf8_prefix};
 use super::nesting::Nesting;
@@ -7,21 +7,21 @@ use super::position::Position;
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 
-/// A reader of the text after an array, up to the end of its answer. After a plain array there is no such text. The members of a search
-/// answer are kept until they end.
+/// A reader of the text between the end of an array and the end of its search answer. After a plain array, there is no such text.
+/// The reader buffers this text until the answer ends, and then checks it.
 pub(super) struct Trailer {
-    /// The number of objects that contain the array.
+    /// The number of objects around the array.
     objects: usize,
-    /// The number of these objects that are still open.
+    /// The number of these objects that have not been closed yet.
     open: usize,
     nesting: Nesting,
     /// The position directly after the array.
     start: Position,
-    /// The position of `held`.
+    /// The position of the first byte of `held`.
     held_from: Position,
     /// The position after the last byte read.
     end: Position,
-    /// The text after the array, without leading whitespace. Trailing whitespace is held only up to the limit.
+    /// The buffered text after the array, without leading whitespace. Trailing whitespace is buffered only up to the limit.
     held: Vec<u8>,
     limit: usize,
 }
@@ -32,10 +32,10 @@ impl Trailer {
         Self { objects, open: objects, nesting, start, held_from: start, end: start, held: Vec::new(), limit }
     }
 
-    /// Adds the next bytes. If the text ends, returns the bytes after it and their position.
+    /// Adds the next bytes. If the text ends in them, returns the bytes after the text, and their position.
     ///
     /// # Errors
-    /// Returns an error if the text is longer than the limit, or is malformed.
+    /// Returns an error if the text is malformed or longer than the limit.
     pub(super) fn push<'b>(
         &mut self,
         mut bytes: &'b [u8],
@@ -63,7 +63,7 @@ impl Trailer {
         Ok(Some((after, self.end)))
     }
 
-    /// Ends the file.
+    /// Handles the end of the file.
     ///
     /// # Errors
     /// Returns an error if the text is malformed.
@@ -71,7 +71,7 @@ impl Trailer {
         if self.open == 0 { Ok(()) } else { self.check(true) }
     }
 
-    /// Checks the held text. If `is_all` is false, the text exceeds the limit, which is an error too.
+    /// Checks the buffered text. If `is_all` is false, the text exceeds the limit, which is also an error.
     fn check(&self, is_all: bool) -> std::result::Result<(), FileFault> {
         let (text, goes_on) = utf8_prefix(&self.held, is_all);
         if text.len() < self.held.len() && !goes_on {
@@ -95,7 +95,7 @@ impl Trailer {
     }
 
     fn read(&self, reader: &mut Reader<'_>) -> Result<()> {
-        // The cases of a second array would be lost.
+        // If there were a second array, its cases would be lost.
         for name in ["items", "list"].into_iter().take(self.objects) {
             while let Some((key, at)) = reader.next_key(false)? {
                 if key == name {
@@ -108,7 +108,7 @@ impl Trailer {
         reader.end()
     }
 
-    /// Returns a fault at an offset in the held text.
+    /// Returns a fault of the file. `error.offset` is an offset in the buffered text.
     fn fault(&self, mut error: Error) -> FileFault {
         let mut position = self.held_from;
         match self.held.get(..error.offset) {

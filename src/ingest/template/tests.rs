@@ -10,7 +10,7 @@ use crate::catalog::FieldId;
 
 type Outcome<'a> = Result<(Vec<(FieldId, Value<'a>)>, Vec<bool>, Vec<Error>, BTreeSet<String>), Error>;
 
-/// Returns the output of a reader.
+/// Converts the result and the row of a reader to a form that can be compared.
 fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Outcome<'a> {
     read.map(|()| {
         let own = catalog.field_ids().map(|field| row.has_own(field)).collect();
@@ -20,7 +20,7 @@ fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Out
     })
 }
 
-/// Checks that both readers agree on these documents, one after another. Returns which of them matched the template.
+/// Checks that both readers agree on these documents, in this order. Returns for each document whether it matched the template.
 #[track_caller]
 fn check(catalog: &Catalog, limits: &Limits, documents: &[&str]) -> Vec<bool> {
     let (mut template, mut members) = (DocumentTemplate::default(), Members::default());
@@ -141,7 +141,7 @@ fn a_repeated_key_is_found_wherever_it_comes_from() {
     let check = |documents: &[&str], expected: &[bool]| {
         assert_eq!(check(&catalog, &Limits::default(), documents), expected, "{documents:?}");
     };
-    // The repeated key is in segments that earlier documents taught.
+    // Earlier documents taught the segments that contain the repeated key.
     check(
         &[
             r#"{"id":"a","name":"b","clientId":"c"}"#,
@@ -153,7 +153,7 @@ fn a_repeated_key_is_found_wherever_it_comes_from() {
         ],
         &[true, true, false, true, true, false],
     );
-    // Objects with keys of the same name.
+    // Different objects contain keys of the same name.
     check(
         &[
             r#"{"id":"a","z":1}"#,
@@ -184,7 +184,7 @@ fn objects_of_arrays_have_their_own_keys() {
     let fields = [("a[].d", FieldType::Number), ("a[].e[]", FieldType::String), ("w[]", FieldType::Number)];
     let catalog = Catalog::cases().with(fields.map(|(path, kind)| Field::new(path, kind))).unwrap();
     for (documents, expected) in [
-        // A segment with a key both before and after the start of an object.
+        // A segment that contains a key both before and after the start of an object.
         (
             [
                 r#"{"id":"i","a":[{"d":1,"e":null},{"e":null,"d":2}]}"#,
@@ -276,7 +276,7 @@ proptest! {
             (prop::collection::vec((0..1000_usize, 0..PIECES.len(), any::<bool>()), 0..4), any::<bool>()), 1..6,
         ),
     ) {
-        // A well-formed document, or a small one, with fragments inserted or overwriting.
+        // A large or a small well-formed document. Fragments are inserted, or overwrite its text.
         let documents: Vec<String> = documents
             .iter()
             .map(|(edits, is_whole)| {
@@ -318,12 +318,12 @@ const A: &[Member] = &[
 ];
 const B: &[Member] = &[("c", Writer::string), ("odd", Writer::anything), ("strange", Writer::anything)];
 
-/// A writer of documents of one small form, with members in any order and occasional faults.
+/// A writer of random documents with one small structure. Members are in any order, and some documents contain faults.
 struct Writer {
     /// The state of the random generator.
     seed: u64,
     text: String,
-    /// True as long as every written part is well-formed.
+    /// True as long as every part that has been written is well-formed.
     is_sound: bool,
 }
 
@@ -340,14 +340,14 @@ impl Writer {
         self.below(times) == 0
     }
 
-    /// Returns true rarely, to insert a fault.
+    /// Returns true rarely. The caller then writes a fault.
     fn is_wrong(&mut self) -> bool {
         let is_wrong = self.is_once_in(150);
         self.is_sound &= !is_wrong;
         is_wrong
     }
 
-    /// Writes the well-formed text or, rarely, the malformed one.
+    /// Writes the well-formed text `sound` or, rarely, the malformed text `wrong`.
     fn put(&mut self, sound: &str, wrong: &str) {
         let text = if self.is_wrong() { wrong } else { sound };
         self.text.push_str(text);

@@ -1,4 +1,4 @@
-//! The dialect of ClickHouse.
+//! Writes SQL for ClickHouse: literals, parameters, tests, and the script that creates the table.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::catalog::FieldType;
@@ -8,15 +8,15 @@ use crate::sql::table::Table;
 
 pub(super) struct ClickHouse;
 
-/// The maximum size of a list in one parameter, in bytes. ClickHouse reads a parameter in linear time up to 1 MiB, and in quadratic time
-/// above.
+/// The maximum size of a list in one parameter, in bytes. The time in which ClickHouse reads a parameter is linear up to 1 MiB, and
+/// quadratic above.
 const LIST_BYTES: usize = 512 << 10;
 
-/// The maximum length of a list that is tested by `hasAny`, which compares all pairs of elements but can use a skip index. Longer lists are
-/// hashed.
+/// The maximum length of a list that is tested by `hasAny`. This function compares all pairs of elements, but it can use a skip
+/// index. For longer lists, ClickHouse is given a test that uses a hash table.
 const FEW_ELEMENTS: usize = 64;
 
-/// The maximum number of strings that the functions for several substrings take.
+/// The maximum number of strings that `multiSearchAny` and `multiSearchAllPositions` accept.
 const MOST_SUBSTRINGS: usize = 255;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -43,7 +43,7 @@ fn push_string(text: &str, quote: char, out: &mut String) {
     out.push(quote);
 }
 
-/// Appends a list element, whose type the list determines.
+/// Appends a list element without a conversion function. The list determines its type.
 fn bare(datum: &Datum<'_>, out: &mut String) {
     match datum {
         Datum::Number(number) => out.push_str(&format!("{number:e}")),
@@ -133,7 +133,7 @@ impl Syntax for ClickHouse {
         format!("substring({text}, 1, {length})")
     }
 
-    /// Returns the length in bytes, which `substring` counts.
+    /// Returns the length in bytes, because ClickHouse's `substring` counts bytes.
     fn length(&self, text: &str) -> usize {
         text.len()
     }
@@ -154,7 +154,8 @@ impl Syntax for ClickHouse {
         out.push(')');
     }
 
-    /// Tests apart whether the text is null: an array of positions cannot be. No column is named like the parameter of the lambda.
+    /// Tests separately that the text is not null, because an array of positions cannot be null. `_at`, the parameter of the
+    /// lambda, differs from every column name.
     fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str(&format!("({text} IS NOT NULL AND arrayAll(_at -> _at > 0, "));
         out.push_str(&format!("multiSearchAllPositions(assumeNotNull({text}), "));
@@ -215,7 +216,7 @@ impl Syntax for ClickHouse {
                     time = format!("{quoted}, ");
                     continue;
                 }
-                // Bloom filters find whole strings, and folded columns are searched for substrings.
+                // A Bloom filter finds complete strings, but a folded column is searched for substrings.
                 (ColumnType::Text, _) if column.is_folded() => continue,
                 (ColumnType::Text, _) if column.is_list() || field.is_key() => "bloom_filter(0.01)",
                 (ColumnType::Integer | ColumnType::Number, _) if !column.is_list() => "minmax",

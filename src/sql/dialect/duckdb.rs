@@ -1,4 +1,4 @@
-//! The dialect of DuckDB.
+//! Writes SQL for DuckDB: literals, parameters, tests, and the script that creates the table.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::sql::column::Column;
@@ -7,7 +7,8 @@ use crate::sql::table::Table;
 
 pub(super) struct DuckDb;
 
-/// The maximum length of a list that is tested by `list_contains`. Longer lists become a hash join; planning many joins takes long.
+/// The maximum length of a list that is tested by `list_contains`. For longer lists, DuckDB plans a hash join. Short lists are not
+/// joined because planning many joins is slow.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -24,7 +25,7 @@ fn cast(datum: &Datum<'_>) -> String {
     format!("::{}{list}", datum.kind().map_or("VARCHAR", type_name))
 }
 
-/// Appends a list element, whose type the list determines.
+/// Appends a value without a cast. The cast is written once, after the complete literal.
 fn bare(datum: &Datum<'_>, out: &mut String) {
     match datum {
         Datum::Null => out.push_str("NULL"),
@@ -40,8 +41,8 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// Appends a string literal, in which a backslash is a plain character. U+0000 would end the statement, and DuckDB's command line drops a
-/// carriage return before a line feed. Both characters are written as calls of `chr`.
+/// Appends a string literal. A backslash has no special meaning in it. U+0000 would end the statement, and DuckDB's command-line
+/// tool drops a carriage return before a line feed. So these two characters are written as calls of `chr`.
 fn string(text: &str, out: &mut String) {
     let is_spelled = |c: char| matches!(c, '\0' | '\r');
     if !text.contains(is_spelled) {
@@ -62,7 +63,8 @@ fn string(text: &str, out: &mut String) {
 }
 
 impl DuckDb {
-    /// Appends the number of substrings that the text contains. It is 0 for a null. No column is named like the parameter of the lambda.
+    /// Appends an expression that counts the substrings that the text contains. The count is 0 if the text is null. `_part`, the
+    /// parameter of the lambda, differs from every column name.
     fn contained(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str("len(list_filter(");
         substrings.write(self, out);
@@ -122,7 +124,8 @@ impl Syntax for DuckDb {
         out.push(')');
     }
 
-    /// Writes a subquery if the test contains one, for which [`member`](Self::member) decides: lambdas cannot contain subqueries.
+    /// Writes `EXISTS` with a subquery, instead of a lambda, if `longest` is so large that [`member`](Self::member) writes a
+    /// subquery. The reason is that a lambda cannot contain a subquery.
     fn some_element(&self, column: &str, longest: usize) -> (String, String) {
         if longest > FEW_ELEMENTS {
             return (format!("EXISTS (SELECT 1 FROM (SELECT unnest({column}) AS x) WHERE "), ")".to_owned());

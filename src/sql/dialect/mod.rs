@@ -1,7 +1,12 @@
-//! SQL dialects, one per file.
+//! The SQL dialects, one per file.
 //!
-//! To add a dialect: its file, which implements `syntax::Syntax`; `Dialect` here; `DialectName` in the command line; `tests/sql/tokens.rs`
-//! and `tests/sql/engines.py`.
+//! To add a dialect, change:
+//!
+//! - `sql/dialect`: a file that implements `syntax::Syntax`, and the enum `Dialect` here;
+//! - `bin/casefilter/commands/sql.rs`: `DialectName`, its name on the command line;
+//! - `bin/casefilter/commands/ddl.rs` and `sql/copy.rs`: the format of the file that the script loads (TSV or Parquet);
+//! - `sql/mod.rs`, `lib.rs`, `guide.rs`, `docs`: the tables and lists of dialects;
+//! - `tests/sql.rs`, `tests/sql/tokens.rs` (tokeniser) and `tests/sql/engines.py` (runs the database).
 
 mod clickhouse;
 mod duckdb;
@@ -17,7 +22,7 @@ pub(super) use syntax::{Form, Operand, Syntax, separated, table_name};
 /// A dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// PostgreSQL 13 or newer, and compatible databases, above all Citus.
+    /// PostgreSQL 13 or newer, and compatible databases such as Citus.
     Postgres,
     /// ClickHouse 24 or newer.
     ClickHouse,
@@ -31,7 +36,7 @@ impl Dialect {
     /// All dialects.
     pub const ALL: [Self; 4] = [Self::Postgres, Self::ClickHouse, Self::Spark, Self::DuckDb];
 
-    /// Returns the name in lower case.
+    /// Returns the name of the dialect in lower case.
     ///
     /// ```
     /// use casefilter::sql::Dialect;
@@ -64,7 +69,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// The error for a name that is not a dialect.
+/// The error for a string that is not the name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseDialectError(String);
 

@@ -1,4 +1,4 @@
-//! The dialect of PostgreSQL and Citus.
+//! Writes SQL for PostgreSQL and Citus: literals, parameters, tests, and the script that creates the table.
 
 use super::syntax::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
 use crate::catalog::FieldId;
@@ -8,7 +8,8 @@ use crate::sql::table::Table;
 
 pub(super) struct Postgres;
 
-/// The maximum length of a list that is tested by `&&`, which compares all pairs of elements but can use an index. Longer lists are hashed.
+/// The maximum length of a list that is tested by `&&`. This operator compares all pairs of elements, but it can use an index. For
+/// longer lists, each element is tested by `= ANY`, which PostgreSQL evaluates with a hash table.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -34,8 +35,8 @@ fn cast(datum: &Datum<'_>) -> &'static str {
 }
 
 impl Syntax for Postgres {
-    /// Writes strings in the escape form, `E'…'`, which does not depend on `standard_conforming_strings`. A string with U+0000,
-    /// which `text` cannot hold, becomes a null.
+    /// Writes strings in the escape form, `E'…'`, which does not depend on the setting `standard_conforming_strings`. A string that
+    /// contains U+0000 becomes a null, because the type `text` cannot store it.
     fn literal(&self, datum: &Datum<'_>, out: &mut String) {
         match datum {
             Datum::Null => out.push_str("NULL"),
@@ -104,8 +105,8 @@ impl Syntax for Postgres {
         format!("cardinality({column}) > 0")
     }
 
-    /// Returns a pattern of `LIKE`, with escapes. `LIKE` compares the bytes between wildcards in every collation that a column can have
-    /// here. Unlike `strpos` it is supported by trigram indexes, and it takes lists of patterns.
+    /// Returns a `LIKE` pattern, with escapes. In every collation that a column can have here, `LIKE` compares the bytes between
+    /// the wildcards. Unlike `strpos`, `LIKE` is supported by trigram indexes and accepts lists of patterns.
     fn substring(&self, substring: &str) -> String {
         let mut pattern = String::from("%");
         for c in substring.chars() {
@@ -144,7 +145,7 @@ impl Syntax for Postgres {
         if column.is_list() {
             out.push_str("[]");
         }
-        // Documents are not compared, so they need no collation.
+        // Statements never compare documents, so that column needs no collation.
         if column.kind() == ColumnType::Text && column.field().is_some() {
             out.push_str(" COLLATE \"C\"");
         }
@@ -184,7 +185,7 @@ impl Syntax for Postgres {
             ],
             &mut out,
         );
-        // psql reads a backslash command up to the end of the line.
+        // psql reads a backslash command only up to the end of the line.
         out.push_str(&format!("\n\\copy {name} FROM "));
         quoted(&file.replace(['\n', '\r'], " "), '\'', &mut out);
         out.push_str(" WITH (FORMAT text, ENCODING 'UTF8')\n\n");
@@ -198,7 +199,7 @@ impl Syntax for Postgres {
     }
 }
 
-/// Appends the indexes that common requests need, and all other indexes as comments.
+/// Appends the indexes that common requests need. Appends all other indexes as SQL comments.
 fn indexes(table: &Table, name: &str, out: &mut String) {
     let mut common = String::new();
     let (mut optional, mut trigrams) = (String::new(), String::new());
@@ -216,7 +217,7 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
         } else if column.is_list() {
             common.push_str(&format!("{on} USING gin ({quoted});\n"));
         } else if field.field_type().is_ordered() {
-            // Descending is not the reverse of ascending: absent values come last in both.
+            // Reading an ascending index backwards does not give the descending order: absent values come last in both orders.
             common.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
             let least_first = format!("{on} ({quoted}, \"id\");\n");
             if column.name() == time {

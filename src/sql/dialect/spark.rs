@@ -1,4 +1,4 @@
-//! The dialect of Spark SQL.
+//! Writes SQL for Spark: literals, parameters, tests, and the script that creates the table.
 
 use super::syntax::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
 use crate::sql::column::Column;
@@ -7,10 +7,10 @@ use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
-/// The maximum length of a list that is tested by `arrays_overlap`, which hashes its arguments again for every row. Longer lists are hashed
-/// once.
+/// The maximum length of a list that is tested by `arrays_overlap`, which builds a hash table of its arguments again for every row.
+/// For longer lists, Spark builds the hash table once.
 const FEW_ELEMENTS: usize = 64;
-/// The maximum limit and offset: Spark counts them in 32 bits.
+/// The maximum limit and the maximum offset. Spark stores them in 32 bits.
 const MAX_LIMIT: u64 = i32::MAX.cast_unsigned() as u64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -22,11 +22,11 @@ fn type_name(kind: ColumnType) -> &'static str {
     }
 }
 
-/// Appends a string literal, with the escapes of Java.
+/// Appends a string literal with the escapes of Java.
 ///
-/// `$` is escaped, since Spark replaces variables, `${…}`, before it parses a statement, also inside strings. Line breaks and
-/// other control characters are escaped because `spark-sql` reads a file line by line. It treats any line that starts with `--` as a
-/// comment. If it reads from a pipe, it ends a statement at a line that ends in `;`, even inside a string.
+/// `$` is escaped because Spark replaces variables, such as `${…}`, before it parses a statement, even inside strings. Line breaks
+/// and other control characters are escaped because `spark-sql` reads a file line by line. It treats any line that starts with `--`
+/// as a comment. If it reads from a pipe, it ends a statement at a line that ends in `;`, even inside a string.
 fn string(text: &str, out: &mut String) {
     out.push('\'');
     for c in text.chars() {
@@ -52,7 +52,7 @@ impl Syntax for Spark {
             Datum::Null => out.push_str("NULL"),
             Datum::Text(text) => string(text, out),
             Datum::Number(number) => out.push_str(&format!("{number:e}D")),
-            // The smallest integer has no literal.
+            // Spark has no literal for the smallest integer.
             Datum::Integer(i64::MIN) => out.push_str("CAST('-9223372036854775808' AS BIGINT)"),
             Datum::Integer(integer) => out.push_str(&format!("{integer}L")),
             Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
@@ -125,7 +125,7 @@ impl Syntax for Spark {
         out.push(')');
     }
 
-    /// No column is named like the parameter of the lambda.
+    /// The parameter of the lambda, `_part`, differs from every column name.
     fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str("exists(");
         substrings.write(self, out);
@@ -138,10 +138,10 @@ impl Syntax for Spark {
         out.push_str(&format!(", _part -> contains({text}, _part))"));
     }
 
-    /// Numbers the rows if the limit or offset is too large for Spark.
+    /// Selects rows by `row_number()` if the limit or the offset is too large for Spark.
     fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
-        // Each is at most half of the largest `i64`.
+        // `offset` and `limit` are at most half of the largest `i64`, so the sum does not overflow.
         let end = offset.saturating_add(limit);
         if end <= MAX_LIMIT {
             let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };

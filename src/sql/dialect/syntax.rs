@@ -1,4 +1,4 @@
-//! The trait that each dialect implements, and text that the dialects share.
+//! Defines the trait that each dialect implements, and writes SQL text that is the same in all dialects.
 
 use crate::catalog::FieldType;
 use crate::sql::column::Column;
@@ -8,13 +8,13 @@ use crate::sql::table::Table;
 /// The form in which a value is written in a statement: as a bound parameter or as a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Form {
-    /// A placeholder of a parameter.
+    /// A bound parameter: the statement contains a placeholder.
     Bound,
-    /// Literals.
+    /// A literal: the statement contains the value.
     Literal,
 }
 
-/// A value in a statement, with its number, counted from 1.
+/// A value that a statement uses, with the number of its parameter, counted from 1.
 #[derive(Clone, Copy)]
 pub(in crate::sql) struct Operand<'o> {
     pub(in crate::sql) number: usize,
@@ -24,10 +24,10 @@ pub(in crate::sql) struct Operand<'o> {
 
 /// The syntax of one dialect.
 ///
-/// Column names are already quoted. Tests must be true or false, with one exception: a test may be null if its column is null, which acts
-/// as false. No operand contains a null.
+/// Column names that are passed to these methods are already quoted. The tests that the methods write must be true or false. Only
+/// if its column is null, a test may be null, which acts as false. No operand contains a null.
 pub(in crate::sql) trait Syntax: Sync {
-    /// Appends a name in quotes. Names consist of ASCII letters, digits and `_`.
+    /// Appends a quoted name. Names consist of ASCII letters, digits and `_`.
     fn identifier(&self, name: &str, out: &mut String) {
         quoted(name, '"', out);
     }
@@ -38,99 +38,101 @@ pub(in crate::sql) trait Syntax: Sync {
     /// Appends the placeholder of a parameter.
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String);
 
-    /// Returns false if no column can store the string, so that no case has it.
+    /// Returns false if no column can store the string. Then no case in the table contains it.
     fn can_hold(&self, _text: &str) -> bool {
         true
     }
 
-    /// Returns the size in bytes above which a bound list is split.
+    /// Returns the maximum size of a list in one parameter, in bytes. Longer lists are split.
     fn list_bytes(&self) -> usize {
         usize::MAX
     }
 
-    /// Appends a test whether the column is a member of the list or, if `negated`, is not a member.
+    /// Appends a test: the column's value is in the list, or is not in the list if `negated` is true.
     fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String);
 
-    /// Appends a test whether the list column has at least one member of the list.
+    /// Appends a test: the list column contains at least one value of the operand.
     fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String);
 
-    /// Appends a test whether the list column has every member of the list.
+    /// Appends a test: the list column contains every value of the operand.
     fn includes(&self, column: &str, list: Operand<'_>, out: &mut String);
 
-    /// Returns the text before and after a test on an element `x`. Together they test whether any element of the column passes.
+    /// Returns SQL to write before and after a test of an element `x`. The complete condition is true if at least one element of
+    /// the column passes the test.
     ///
-    /// `longest` is the length of the longest list of which the test may require `x` to be a member.
+    /// `longest` is the length of the longest list that the test of `x` may use as an operand.
     fn some_element(&self, column: &str, longest: usize) -> (String, String);
 
-    /// Returns a test whether the list column has an element.
+    /// Returns a test: the list column has at least one element.
     fn has_elements(&self, column: &str) -> String;
 
-    /// Appends a test whether a text starts with the operand, which is not empty. Compares code points, as do all tests of texts.
+    /// Appends a test: a text starts with the operand, which is not empty. Like all tests of texts, it compares code points.
     fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
         out.push_str(&format!("{}({text}, ", self.starts_with_name()));
         prefix.write(self, out);
         out.push(')');
     }
 
-    /// Returns the name of the function that tests a prefix, by bytes or code points. In PostgreSQL, B-tree indexes of the collation `C`
-    /// support `starts_with` from version 15 on.
+    /// Returns the name of the function that tests whether a text starts with a prefix. The function compares bytes or code points.
+    /// In PostgreSQL, `starts_with` can use B-tree indexes with the collation `C` from version 15 on.
     fn starts_with_name(&self) -> &'static str {
         "starts_with"
     }
 
-    /// Returns the first part of a text, of this length in the unit of [`length`](Self::length).
+    /// Returns an expression for the first `length` units of a text. The unit is that of [`length`](Self::length).
     fn first(&self, text: &str, length: usize) -> String {
         format!("left({text}, {length})")
     }
 
-    /// Returns the length of a text in the unit of [`first`](Self::first): code points, unless the dialect counts otherwise.
+    /// Returns the length of a text in the unit of [`first`](Self::first): code points, unless the dialect overrides this method.
     fn length(&self, text: &str) -> usize {
         text.chars().count()
     }
 
-    /// Returns the operand of [`contains`](Self::contains) for a substring.
+    /// Converts a substring to the operand of [`contains`](Self::contains), such as a `LIKE` pattern.
     fn substring(&self, substring: &str) -> String {
         substring.to_owned()
     }
 
-    /// Returns the maximum length of a list of substrings.
+    /// Returns the maximum number of substrings in one list.
     fn most_substrings(&self) -> usize {
         usize::MAX
     }
 
-    /// Appends a test whether a text contains the operand, which is not empty.
+    /// Appends a test: a text contains the operand, which is not empty.
     fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String);
 
-    /// Appends a test whether a text contains at least one member of the list.
+    /// Appends a test: a text contains at least one of the substrings in the list.
     fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String);
 
-    /// Appends a test whether a text contains every member of the list.
+    /// Appends a test: a text contains every substring in the list.
     fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String);
 
-    /// Returns the clause that sorts text by code point. Empty if the column type implies it.
+    /// Returns the `COLLATE` clause that sorts text by code point. Empty if the column type already sorts like this.
     fn collation(&self) -> &'static str {
         ""
     }
 
-    /// Returns the text before and after `FROM … WHERE …` that selects a page of these columns in this order.
+    /// Returns SQL to write before and after `FROM … WHERE …`. The complete statement selects a page of the columns `wanted`,
+    /// sorted by `order`.
     fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
         let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };
         (format!("SELECT {wanted}"), format!(" ORDER BY {order} LIMIT {limit}{skip}"))
     }
 
-    /// Returns the type of a column.
+    /// Returns the SQL type of a column.
     fn column_type(&self, column: &Column, table: &Table) -> String;
 
     /// Returns the script that creates the table and loads an export into it.
     fn script(&self, table: &Table, file: &str) -> String;
 }
 
-/// The maximum limit and offset: more rows than any table has, and small enough for every dialect.
+/// The maximum limit and the maximum offset. No table has more rows, and every dialect accepts this number.
 pub(super) const MAX_ROWS: u64 = i64::MAX.cast_unsigned() / 2;
 
 impl Operand<'_> {
-    /// Appends the operand in its form.
+    /// Appends the operand as a placeholder or as a literal, by its form.
     pub(in crate::sql) fn write(&self, syntax: &(impl Syntax + ?Sized), out: &mut String) {
         match self.form {
             Form::Bound => syntax.parameter(self.number, self.datum, out),
@@ -138,13 +140,13 @@ impl Operand<'_> {
         }
     }
 
-    /// Appends the members of the list as literals, separated by commas.
+    /// Appends the elements of the list as literals, separated by commas.
     pub(super) fn write_members(&self, syntax: &(impl Syntax + ?Sized), out: &mut String) {
         separated(self.datum.scalars().iter(), ", ", out, |datum, out| syntax.literal(datum, out));
     }
 }
 
-/// Writes items with a separator.
+/// Writes items with the separator `between`.
 pub(in crate::sql) fn separated<T>(
     items: impl Iterator<Item = T>,
     between: &str,
@@ -159,7 +161,7 @@ pub(in crate::sql) fn separated<T>(
     }
 }
 
-/// Appends a text in quotes, with quotes inside it doubled.
+/// Appends a text in quotes. Doubles the quotes inside it.
 pub(super) fn quoted(text: &str, quote: char, out: &mut String) {
     out.push(quote);
     for c in text.chars() {
@@ -171,20 +173,20 @@ pub(super) fn quoted(text: &str, quote: char, out: &mut String) {
     out.push(quote);
 }
 
-/// Appends the head of a script, as comments.
+/// Appends the first lines of a script as SQL comments.
 pub(super) fn heading(lines: &[&str], out: &mut String) {
     for line in lines {
         out.push_str("--");
         if !line.is_empty() {
             out.push(' ');
         }
-        // The name of a file may contain line breaks, which would end the comment.
+        // A file name may contain line breaks, which would end the comment.
         out.extend(line.chars().map(|c| if c.is_control() { ' ' } else { c }));
         out.push('\n');
     }
 }
 
-/// Appends the columns with their types, one per line.
+/// Appends the columns with their SQL types, one per line.
 pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     separated(table.columns().iter(), ",\n", out, |column, out| {
         out.push_str("    ");
@@ -194,7 +196,8 @@ pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     });
 }
 
-/// Returns the first single-valued timestamp column, by which rows should be clustered, or else `id`.
+/// Returns the name of the first timestamp column that is not a list, or `id` if there is no such column. Rows should be clustered
+/// by it.
 pub(super) fn time_column(table: &Table) -> &str {
     let is_time = |column: &&Column| {
         let kind = column.field().map(|field| table.catalog().field(field).field_type());
@@ -203,7 +206,7 @@ pub(super) fn time_column(table: &Table) -> &str {
     table.columns().iter().find(is_time).map_or("id", Column::name)
 }
 
-/// Returns the name of the table, with its parts quoted.
+/// Returns the qualified name of the table, with each part quoted.
 pub(in crate::sql) fn table_name(syntax: &(impl Syntax + ?Sized), table: &Table) -> String {
     let mut out = String::new();
     separated(table.name().iter(), ".", &mut out, |word, out| syntax.identifier(word, out));

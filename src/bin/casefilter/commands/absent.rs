@@ -1,4 +1,4 @@
-//! Stand-ins for the commands of the feature `service`, in a build without it.
+//! Replaces each command of the feature `service` in a build without this feature: prints that the command is missing.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use crate::output::failure::Failure;
 use crate::output::part::Part;
 use crate::output::status::Status;
 
-/// Not in this build, which lacks the feature `service`
+/// Not in this build, because it was built without the feature `service`
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     _arguments: Vec<OsString>,
 }
 
-/// Returns the failure that says how to build a program with the command.
+/// Returns the failure, which says how to build a program that has the command.
 pub(crate) fn run(command: &str) -> Result<Status, Failure> {
     Err(Failure::Failed(Part::Service.missing(&format!("`{command}`"))))
 }

@@ -16,16 +16,17 @@ use crate::output::status::Status;
 
 /// Copy a database into a new file
 ///
-/// The copy gets its name once it is whole and synced, and only its owner can read it. `casefilter verify` checks it.
+/// The copy gets its name once it is complete and synced to disk, and only its owner can read it. `casefilter verify` checks it.
 ///
-/// The copy has only what is stored, without free pages. But files of databases grow by doubling: up to half of the file may be pages
-/// at its end that were never written. They take no disk space where the file system supports sparse files. `compact` cuts
-/// them off.
+/// The copy contains only what is stored, without free pages. The file of a database is larger, because it grows by doubling its
+/// length: up to half of the file may be pages at its end that were never written. These pages take no disk space if the file
+/// system supports sparse files. `compact` removes them.
 ///
-/// The copy is a database. To restore it, check it by `casefilter verify`, stop the service, and copy it to the place of the
-/// old file; nothing else belongs to a database.
+/// The copy is itself a database. To restore it, check it with `casefilter verify`, stop the service, and copy it to the path of
+/// the old file. A database consists of this one file only.
 ///
-/// If a service has the database open, the service makes the copy, as the user that it runs as, and keeps answering requests.
+/// If a service has the database open, the service makes the copy and continues to answer requests. The copy belongs to the user
+/// that the service runs as.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     database: Database,
 
-    /// The copy; no file may have this name yet
+    /// The path of the copy; there must be no file with this name
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 

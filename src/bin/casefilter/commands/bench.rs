@@ -1,4 +1,4 @@
-//! The command `bench`: measures the user's own requests on the user's own cases.
+//! The command `bench`: measures how long requests of the user take on cases of the user.
 
 mod lines;
 mod timing;
@@ -27,19 +27,19 @@ const MOST_WARNINGS: usize = 3;
 
 /// Replay requests and measure how long each takes
 ///
-/// The time covers a whole request, from the bytes of the body to the bytes of the answer: compile, search, write. With
-/// --cache the body is compiled once and every run takes the filter from the cache, as in a host that keeps compiled filters.
-/// Each request runs once before it is timed, and then many times, so that the processor's caches hold what it reads. With
-/// --cold it also runs after they were emptied. `matched` is the number of cases that the filter selects, on the page or not.
+/// The time covers a complete request, from the bytes of the body to the bytes of the answer: compile, search, write. With --cache
+/// the body is compiled once, and every run takes the compiled filter from the cache, like a host that caches compiled filters.
+/// Each request runs once before it is timed, and then many times, so that its data is in the processor's caches. With --cold it is
+/// also timed with empty caches. `matched` is the number of all cases that the filter selects, not only of those on the page.
 ///
-/// In a pipe, each request is a JSON line: {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, with
-/// --cold also "cold_us", or "error" instead of the times. With --memory, each field follows as a line:
+/// In a pipe, each request is a JSON line: {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}. With --cold the
+/// line also has "cold_us". A request that fails has "error" instead of the times. With --memory, each field follows as a line:
 /// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…}. The last line is
-/// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}; its bytes_per_case covers columns and indexes, without the
+/// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}. Its bytes_per_case is the memory of columns and indexes, without
 /// documents.
 ///
-/// If a service has the database open, it sends a copy, which is measured in this process: the times are not those of the
-/// service under its load.
+/// If a service has the database open, the service sends a copy, which is measured in this process. So the times do not include the
+/// load of the service.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,11 +56,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     admin: Admin,
 
-    /// A file of requests, one on each line, as for search --requests
+    /// A file of requests, one per line, as for search --requests
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
-    /// Let the bodies of requests use $not, $exists, $startsWith, $substring and $match too
+    /// Also allow $not, $exists, $startsWith, $substring and $match in the bodies of requests
     #[arg(long)]
     extended: bool,
 
@@ -76,20 +76,20 @@ pub(crate) struct Args {
     #[arg(long)]
     memory: bool,
 
-    /// Take compiled filters from a cache, so that the times leave compiling out
+    /// Take compiled filters from a cache, so that the times do not include compiling
     #[arg(long)]
     cache: bool,
 
     /// Also measure the median time of runs with empty processor caches
     ///
-    /// Each of these runs follows a read of 256 MiB of other memory, and they use one thread. A request that comes rarely
-    /// takes about this time; a request that comes often takes about the other times.
+    /// Before each of these runs, 256 MiB of other memory are read, which evicts everything else from the caches. The runs use one
+    /// thread. A request that is rare takes about this time. A request that is frequent takes about the other times.
     #[arg(long)]
     cold: bool,
 
-    /// Keep only columns and indexes in memory, without documents: pages then have ids only
+    /// Keep only columns and indexes in memory, without documents; pages then contain only ids
     ///
-    /// Loading takes less time. A database keeps its documents in its file anyway.
+    /// Loading then takes less time. This has no effect on a database, whose documents stay in its file.
     #[arg(long)]
     without_documents: bool,
 
@@ -97,7 +97,7 @@ pub(crate) struct Args {
     #[arg(long)]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     #[arg(long)]
     lenient: bool,
 }
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
         let (line, number) = (Line::read(line), request);
-        // A failure to read the database ends the command; it is not an answer to be timed.
+        // If the database cannot be read, the command ends. Such a failure is not an answer that could be timed.
         if let Ok(line) = &line
             && let Ok(request) = line.request(cases.catalog(), &Limits::default())
         {
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 faults.push_str(&format!("request {request}: {}\n", escape(&errors.to_string())));
             }
         }
-        // A request may take long: print the finished requests before it starts.
+        // The next request may take long, so the results so far are printed first.
         out.flush()?;
     }
     let unknown = || Failure::Failed("a service does not report the memory of its cases".to_owned());

@@ -1,4 +1,4 @@
-//! The command `check`: shows what a filter means, or what is wrong with it.
+//! The command `check`: shows the meaning of a filter, or its errors.
 
 use casefilter::{Errors, SearchRequest, Warning};
 use serde::Serialize;
@@ -13,8 +13,9 @@ use crate::output::wrap::wrapped;
 
 /// Compile a filter and show what it means, without any cases
 ///
-/// Prints the normal form of the filter and warnings about what its author may not have meant, or every error with its
-/// position. In a pipe: {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or {"ok":false,"errors":[…]}.
+/// Prints the normal form of the filter, and warnings about parts that its author may have meant differently. If the filter has
+/// errors, prints every error with its position. In a pipe: {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or
+/// {"ok":false,"errors":[…]}.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -79,16 +80,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 impl Args {
-    /// Returns the exit status for a filter that compiles.
+    /// Returns the exit status for a filter that has been compiled.
     fn status(&self, warnings: &[Warning]) -> Status {
         if self.deny_warnings && !warnings.is_empty() { Status::Warned } else { Status::Fine }
     }
 }
 
-/// The indentation of the further lines of a criterion.
+/// The indentation of the second and later lines of a wrapped criterion, in characters.
 const HANGING: usize = 4;
 
-/// Returns the plan, the text form and the warnings, for people.
+/// Returns the plan, the text form and the warnings of a filter, for people.
 fn explained(request: &SearchRequest, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");

@@ -17,14 +17,15 @@ use crate::output::stdout::{Format, Output};
 
 /// Give the free pages of a database back to the file system
 ///
-/// Replaced and deleted cases leave free pages in the file, which later writes use. A file that is too short doubles its
-/// length. The part that is not written yet is a hole, which takes no space: `ls -l` shows the length, `du` the space. This
-/// command moves everything to the front of the file and cuts off the rest. In a pipe, the lengths:
+/// Replaced and deleted cases leave free pages in the file, and later writes use these pages. When a file is too short, its length
+/// is doubled. The part that has not been written yet is a hole, which takes no disk space: `ls -l` shows the length, `du` shows
+/// the disk space. This command moves all pages to the front of the file and cuts off the rest. In a pipe, it prints the lengths:
 /// {"bytes_before":…,"bytes_after":…}.
 ///
-/// If a service has the database open, the service compacts it. It writes a copy without free pages beside the database,
-/// which then takes its place in one step; a crash leaves either the old file or the new one. The disk needs room for the
-/// copy. Searches go on. Updates wait, for seconds for each GB; those that would wait longer than they may get a 503.
+/// If a service has the database open, the service compacts it. The service writes a copy without free pages beside the database.
+/// The copy then replaces the database in one step, so a crash leaves either the old file or the new file. The disk needs space for
+/// the copy. Searches continue. Updates wait, for some seconds per GB. An update that would have to wait longer than its timeout
+/// gets status 503.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -82,7 +83,7 @@ fn compact(mut store: Store, path: &Path) -> Result<Compacted, Failure> {
     let bytes_before = size()?;
     let working = Working::on("compacting the database");
     let compacted = (|| {
-        // One pass may not move all pages.
+        // One pass may not move all pages, so it is repeated until there are no more pages to move.
         while store.compact()? {}
         store.close()
     })();

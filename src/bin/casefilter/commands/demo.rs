@@ -1,4 +1,4 @@
-//! The command `demo`: shows what casefilter does, on sample cases in memory.
+//! The command `demo`: demonstrates casefilter with sample cases in memory.
 
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,10 @@ pub(crate) struct Args {
     cases: u64,
 }
 
-/// The request that is explained at the end.
+/// The request that the demonstration explains at its end.
 const EXPLAINED: (&str, &str, &str) = REQUESTS[1];
 
-/// The requests: the purpose of each, its filter, and its order.
+/// The requests. Each has its purpose, its filter and its order.
 const REQUESTS: [(&str, &str, &str); 4] = [
     (
         "The work of today: urgent open cases, newest first",
@@ -84,10 +84,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// The indentation of lines under a heading.
+/// The indentation of the lines below a heading.
 const INDENT: &str = "   ";
 
-/// The further indentation of wrapped lines.
+/// The additional indentation of the second and later lines of wrapped text, in characters.
 const HANGING: usize = 4;
 
 fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
@@ -119,7 +119,7 @@ fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     ))
 }
 
-/// Returns a request of the demonstration, and the time of compiling its filter.
+/// Returns a request of the demonstration, and the time that compiling its filter took.
 fn compile(engine: &Engine, text: &str, order: &str) -> Result<(SearchRequest, Duration), Failure> {
     const SHOWN: u64 = 5;
     let bug =

@@ -1,4 +1,4 @@
-//! The command `explain`: shows how a request is answered, and the cost of each step.
+//! The command `explain`: shows how a request is executed, and the cost of each step.
 
 use casefilter::ImportMode;
 
@@ -14,17 +14,17 @@ use crate::output::stdout::{Format, Output};
 use crate::output::tree::explanation;
 use crate::output::wrap::line_width;
 
-/// Show how a request is answered, and with --analyze what each step costs and keeps
+/// Show how a request is executed, and with --analyze the cost and the result of each step
 ///
-/// For each criterion: the number of cases that it is expected to select (~ marks an estimate), and what answers it, with the
-/// number of batches of up to 65,536 cases. With --analyze the request is answered once, and each criterion is also evaluated
-/// by itself on all cases: kept is the number of cases that it selects, alone the time that it takes. In a pipe: the members
-/// of casefilter::explain::Explanation.
+/// For each criterion, the output shows the number of cases that it is expected to select (~ marks an estimate). It also shows the
+/// methods that evaluate the criterion, each with its number of batches of up to 65,536 cases. With --analyze the request is
+/// executed once, and each criterion is also evaluated separately on all cases: kept is the number of cases that it selects, alone
+/// is the time that it takes. In a pipe: the members of casefilter::explain::Explanation.
 ///
-/// These answer a criterion in a batch: zone map, the least and greatest value; dictionary, the list of distinct strings; key
-/// index, a hash table of all values; postings, a list of rows for each value; bitmap, a bit for each row; sorted rows, a
-/// binary search; stored order, a binary search where cases are stored in that order; scan, the value of each row; few rows,
-/// the latest cases, which have no index yet; criteria below, the nested criteria.
+/// These methods evaluate a criterion in a batch. zone map: the least and the greatest value. dictionary: the list of distinct
+/// strings. key index: a hash table of all values. postings: a list of rows for each value. bitmap: a bit for each row. sorted
+/// rows: a binary search. stored order: a binary search, if the cases are stored in that order. scan: the value of each row. few
+/// rows: the latest cases, which have no index yet. criteria below: the nested criteria.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long)]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     #[arg(long)]
     lenient: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let Explained { json, text } = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
-    // Release the database before printing: other processes may write to it.
+    // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {

@@ -28,19 +28,20 @@ use crate::output::status::Status;
 
 /// Write cases to a file, as NDJSON, JSON or Parquet
 ///
-/// NDJSON has the documents as they are stored, one on each line; JSON has them in one array. Parquet has only the fields of
-/// the catalogue, with structs and lists nested as in the documents; a field that counts as absent is null.
+/// NDJSON contains the documents as they are stored, one per line. JSON contains them in one array. Parquet contains only the
+/// fields of the catalogue, with structs and lists nested as in the documents. A field that is treated as absent is null.
 ///
-/// A name that ends in .tsv, and --flat, write one row for each case, with the columns that `casefilter ddl` defines. Two of
-/// them are its position in the order and the whole document.
+/// If the name ends in .tsv, or with --flat, the command writes one row per case, with the columns that `casefilter ddl` defines.
+/// Two of these columns contain the position of the case in the order, and the complete document.
 ///
-/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted. Only its owner
-/// can read a new file.
+/// An existing file is replaced only after everything has been written. It keeps its mode, and also its owner if permitted. A new
+/// file can be read only by its owner.
 ///
-/// With --kind the command writes the records that a database has beside the cases: levels, applicants, documents, AML cases.
-/// They are whole, with what the service changed of them, as NDJSON that import --kind takes again.
+/// With --kind the command writes the other records of a database: levels, applicants, documents, AML cases. It writes complete
+/// records, including the changes that the service made to them, as NDJSON that import --kind accepts.
 ///
-/// If a service has the database open, it sends a copy, which is exported. The copy has no name and ends with the command.
+/// If a service has the database open, the service sends a copy, which is exported. The copy has no name, and is removed when the
+/// command ends.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,31 +65,31 @@ pub(crate) struct Args {
     #[command(flatten)]
     criteria: Criteria,
 
-    /// Sort by one field, ascending; `-createdAt` sorts descending
-    /// [default: createdAt for Parquet without --flat, so that readers can skip parts of it; else stored order]
+    /// Sort by one field, ascending; `-createdAt` sorts descending [default: createdAt for Parquet without --flat, so that readers
+    /// can skip parts of the file; otherwise stored order]
     ///
     /// `--order ''` keeps the stored order.
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     order: Option<String>,
 
-    /// Output file, by the ending of its name: .ndjson or .jsonl, .json (one array), .tsv (rows for PostgreSQL), each
-    /// optionally with .gz or .zst after it; .parquet; - for NDJSON on standard output
+    /// Output file; the ending of its name determines the format: .ndjson or .jsonl, .json (one array), .tsv (rows for PostgreSQL),
+    /// each optionally followed by .gz or .zst; .parquet; - for NDJSON on standard output
     #[arg(short, long, value_name = "FILE|-")]
     output: PathBuf,
 
     #[command(flatten)]
     admin: Admin,
 
-    /// Parquet with a column for each field, instead of nested structs
+    /// Write Parquet with one column per field, instead of nested structs
     #[arg(long)]
     flat: bool,
 
     #[command(flatten)]
     folded: Folded,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     ///
-    /// Standard error lists them; the exit status is 3 then, after the file was written.
+    /// Standard error lists what was left out. The exit status is then 3, although the file was written.
     #[arg(long)]
     lenient: bool,
 }
@@ -120,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     let table = args.folded.add_to(Table::new(&Catalog::cases()))?;
-    // Rows have their position in a column, so readers can restore the order.
+    // Rows contain their position in a column, so readers can restore the order.
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
@@ -162,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             Ending::Json => write(array.insert(Array::new(out))),
             _ => write(out),
         };
-        // Release the database before the rest is written: other processes may write to it.
+        // Close the database before the rest is written, so that other processes can write to it.
         closed = cases.close();
         written.and_then(|()| array.map_or(Ok(()), Array::finish))
     };

@@ -1,4 +1,4 @@
-//! The command `fields`: lists the catalogue.
+//! The command `fields`: lists the fields of the catalogue.
 
 use casefilter::{Catalog, Field};
 use serde::Serialize;
@@ -11,9 +11,9 @@ use crate::output::wrap::{width, wrapped_to};
 
 /// List the fields that a filter can name
 ///
-/// A field has many values where it is part of an array of the document. An alias can be written instead of the name of the
-/// field. If a case has no such value, the field counts as the value after `if missing:`. Known values sort in their own
-/// order; a filter may name others, with a warning.
+/// A field is multi-valued if it is in an array of the document. A filter may use an alias instead of the name of a field. If a
+/// case does not have the field, the field has the value after `if missing:`. Known values are sorted in their own order. If a
+/// filter uses any other value, there is a warning.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ impl<'a> Entry<'a> {
         vec![self.name.to_owned(), if self.many { format!("{kind} (many)") } else { kind }]
     }
 
-    /// Returns the aliases, the default and the known values, as text.
+    /// Returns the aliases, the default and the known values of the field, as text.
     fn notes(&self) -> String {
         let of = |label: &str, texts: &[&str]| match texts {
             [] => None,
@@ -65,13 +65,13 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The minimum width for the notes on a field next to it. With less space, the notes are below the field.
+/// The minimum width of the notes next to a field, in characters. If there is less space, the notes are printed below the field.
 const LEAST_NOTES: usize = 44;
 
-/// The indentation of notes below a field.
+/// The indentation of the notes below a field, in characters.
 const HANGING: usize = 4;
 
-/// Returns the table, fitted to the width of the terminal.
+/// Returns the table, laid out for the width of the terminal.
 fn table(entries: &[Entry<'_>], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries.iter().map(Entry::row).collect();
     let columns = [Column::whole("field"), Column::whole("type")];

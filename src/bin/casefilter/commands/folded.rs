@@ -1,4 +1,4 @@
-//! The argument `--folded` of the commands that define or write a table.
+//! The argument `--folded` of the commands that define, write or search an SQL table.
 
 use casefilter::sql::Table;
 
@@ -7,9 +7,9 @@ use crate::output::failure::Failure;
 /// The argument for folded columns.
 #[derive(clap::Args)]
 pub(crate) struct Folded {
-    /// Add columns of folded text, which `matches` needs: for all text fields, or for these
+    /// Add columns of folded text, which `matches` needs: for all text fields, or only for these fields
     ///
-    /// Give `export`, `ddl` and `sql` the same. Each column takes about as much space as the field itself.
+    /// Use the same value for `export`, `ddl` and `sql`. Each folded column takes about as much space as the field itself.
     #[arg(
         long = "folded",
         value_name = "FIELD,…",

@@ -1,4 +1,4 @@
-//! The command `generate`: creates sample cases, and records that match them.
+//! The command `generate`: creates sample cases, and records that belong to them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,14 +13,15 @@ use crate::output::file::{CHUNK_BYTES, to_file};
 use crate::output::progress::Progress;
 use crate::output::status::Status;
 
-/// Make sample cases and records, the same bytes for the same arguments
+/// Make sample cases and records; the same arguments give the same bytes
 ///
-/// Cases are spread evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes depend only on --cases
-/// and --seed, not on the machine, and, without compression and Parquet, not on the version of casefilter.
+/// The creation times of the cases are spread evenly over the years 2023 to 2025, oldest first. A case has about 900 bytes. The
+/// output depends only on --cases and --seed, not on the machine. Without compression and Parquet, it does not depend on the
+/// version of casefilter.
 ///
-/// With --kind the command makes the records that the service answers from beside the cases: those of the applicants and AML
-/// cases that the sample cases of the same --cases and --seed name, after the applicants `anna` and `firm`. `casefilter
-/// import --kind` takes them, in the order levels, applicants, documents, aml-cases.
+/// With --kind the command makes the records that the service uses in addition to cases. The first are those of the applicants
+/// `anna` and `firm`. Then follow those of the applicants and AML cases in the sample cases of the same --cases and --seed.
+/// `casefilter import --kind` accepts them, in the order levels, applicants, documents, aml-cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,8 +31,8 @@ Examples:
   casefilter generate --cases 10 | jq .caseReview.status
   casefilter generate --kind applicants --cases 100000 -o applicants.ndjson")]
 pub(crate) struct Args {
-    /// Number of cases; with another --kind, the number of cases that the records fit [default: records of `anna` and `firm`
-    /// only]
+    /// Number of cases; with another --kind, the number of cases that the records belong to [default: only the records of `anna`
+    /// and `firm`]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
 
@@ -39,12 +40,12 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
     kind: Kind,
 
-    /// Seed of the random numbers: each seed makes other cases
+    /// Seed of the random numbers; a different seed makes different cases
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Output file, by the ending of its name: .ndjson or .jsonl, .json (one array), each optionally with .gz or .zst after
-    /// it; .parquet; - for NDJSON on standard output [default: -]
+    /// Output file; the ending of its name determines the format: .ndjson or .jsonl, .json (one array), each optionally followed by
+    /// .gz or .zst; .parquet; - for NDJSON on standard output [default: -]
     #[arg(short, long, value_name = "FILE|-")]
     output: Option<PathBuf>,
 }

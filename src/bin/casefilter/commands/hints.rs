@@ -1,4 +1,4 @@
-//! Hints on standard error: mistakes that the author of a filter or of cases may have made.
+//! Prints warnings and hints on standard error: possible mistakes in a filter or in cases.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::output::escape::escape;
 use crate::output::failure::note;
 use crate::output::figures::counted;
 
-/// The maximum number of printed notes of an import. The report has all notes.
+/// The maximum number of notes of an import that are printed. The report contains all notes.
 const MOST_NOTES: usize = 20;
 
 /// Prints the warnings of a filter.
@@ -22,8 +22,9 @@ pub(crate) fn warn(request: &SearchRequest) {
     }
 }
 
-/// Prints hints about a filter. If it selects no case, prints the reasons; otherwise, the members of a database's cases that look like its
-/// fields. Also prints the notes of the import on the fields of the filter. `is_none` returns true if the filter selects no case.
+/// Prints hints about a filter. If the filter selects no case, prints possible reasons. Otherwise, prints the members of a
+/// database's cases that look like fields of the filter. Also prints the notes of the import about the fields of the filter.
+/// `is_none` returns true if the filter selects no case.
 pub(crate) fn hint(
     cases: &LoadedCases,
     request: &SearchRequest,
@@ -33,8 +34,8 @@ pub(crate) fn hint(
     print_hints(report, request, &hints_on(cases, request, is_none));
 }
 
-/// Returns the reasons why a filter selects no case. If it selects a case, returns the members of a database's cases that look like its
-/// fields.
+/// Returns the possible reasons if a filter selects no case. If it selects a case, returns the members of a database's cases that
+/// look like fields of the filter.
 pub(crate) fn hints_on(
     cases: &LoadedCases,
     request: &SearchRequest,
@@ -44,11 +45,11 @@ pub(crate) fn hints_on(
         return Vec::new();
     }
     let hints = if is_none() { cases.hints(request) } else { cases.unknown_members(&request.filter) };
-    // The answer is complete without hints, so an error of the hints is ignored.
+    // The answer is complete without hints, so an error that occurs here is ignored.
     hints.unwrap_or_default()
 }
 
-/// Prints the result of [`hints_on`], and the notes of the import on the fields of the request.
+/// Prints the hints that [`hints_on`] returned, and the notes of the import about the fields of the request.
 pub(crate) fn print_hints(report: &ImportReport, request: &SearchRequest, hints: &[String]) {
     print_notes_on(report, request);
     for text in hints {
@@ -56,7 +57,7 @@ pub(crate) fn print_hints(report: &ImportReport, request: &SearchRequest, hints:
     }
 }
 
-/// Prints the notes of an import. Notes are not errors.
+/// Prints the notes of an import. A note is not an error.
 pub(crate) fn print_notes(report: &ImportReport) {
     for told in report.notes.iter().take(MOST_NOTES) {
         note(format!("warning: {}\n", escape(&told.to_string())));
@@ -67,7 +68,8 @@ pub(crate) fn print_notes(report: &ImportReport) {
     }
 }
 
-/// Like [`print_notes`], but only for the fields of a request. Timestamps without a zone are left out, because they are common.
+/// Prints the same notes as [`print_notes`], but only those about the fields of a request. Notes about timestamps without a zone
+/// are left out, because they are common.
 fn print_notes_on(report: &ImportReport, request: &SearchRequest) {
     if report.notes.is_empty() {
         return;
@@ -86,7 +88,7 @@ fn print_notes_on(report: &ImportReport, request: &SearchRequest) {
     }
 }
 
-/// Collects the fields that a body names.
+/// Collects the names of the fields that a body uses.
 fn fields_in(body: Value, fields: &mut BTreeSet<String>) {
     let mut open = vec![body];
     while let Some(value) = open.pop() {

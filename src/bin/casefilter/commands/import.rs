@@ -27,29 +27,30 @@ use crate::output::refusals::{Importing, case_refused, report_left_out, write_re
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
-/// Store cases in a database: all of them, or none
+/// Store cases in a database; if one case is rejected, nothing is stored
 ///
-/// If there is no database, the import makes it. The file appears when the import is complete, and only its owner can read
-/// it. A case whose id is stored already replaces that case. An import that is interrupted or rejected stores nothing. In a
-/// pipe: {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any. For
-/// records: the same without cases, and with kept_changes, overwritten_changes and without_zone.
+/// If the database does not exist, the import creates it. The file appears when the import is complete, and only its owner can read
+/// it. A case replaces the stored case that has the same id. If an import is interrupted or rejected, it stores nothing. In a pipe:
+/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any. For records: the
+/// same without cases, and with kept_changes, overwritten_changes and without_zone.
 ///
-/// Standard error lists notes on cases, by field, with the first place of each:
-/// timestamps without a time zone; numbers that a double cannot hold; Unix milliseconds that look like a year, a date or
-/// seconds; members that are no field but look like one.
+/// Standard error lists notes on cases, by field, with the place where each first occurs: timestamps without a time zone; numbers
+/// that a double cannot represent; Unix milliseconds that look like a year, a date or seconds; members that are not fields but look
+/// like a field.
 ///
-/// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. A record can refer to
-/// earlier ones: import levels, then applicants, then documents and AML cases. Ids may be numbers. Countries may be codes of
-/// travel documents (XXA, RKS, D). Unknown steps are kept, and listed.
+/// With --kind the files contain the other records that the service uses, as NDJSON or JSON arrays. A record can refer to records
+/// that were imported before it. So import levels first, then applicants, then documents and AML cases. Ids may be numbers.
+/// Countries may be codes of travel documents (XXA, RKS, D). Unknown steps are stored, and standard error lists them.
 ///
-/// The service changes members of an applicant's info by PATCH …/info. An import keeps such a change, unless the applicant
-/// has a date (createdAt, review.createDate, review.reviewDate) later than the change. Standard error reports both.
+/// Clients of the service change the info of an applicant by PATCH …/info. An import keeps such a change, unless the imported
+/// applicant has a date (createdAt, review.createDate, review.reviewDate) that is later than the change. Standard error reports the
+/// kept and the overwritten changes.
 ///
-/// If a service has the database open, the service imports the cases, while it answers searches and updates.
+/// If a service has the database open, the service imports the cases. It continues to answer searches and updates.
 ///
-/// Until it ends, an import needs space for its documents once more, in a file without a name beside the database. The pages
-/// of replaced cases become free, and later writes use them: `du` shows about twice the space of one import, `ls -l` up to
-/// twice as much again, since the file has holes. `compact` gives both back.
+/// While an import runs, it needs space for a second copy of its documents, in a file without a name beside the database. The pages
+/// of replaced cases become free, and later writes use them. So `du` may show about twice the space of one import, and `ls -l` up
+/// to twice as much again, because the file has holes. `compact` gives this space back.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -61,7 +62,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     cases: Files,
 
-    /// The database; made if it does not exist
+    /// The database; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
 
@@ -72,15 +73,15 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
     kind: Kind,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     ///
-    /// For records, a malformed optional member or list element is left out. The whole record is left out if the member is required, or if
-    /// its absence changes the meaning, such as active or the countries of a step. Standard error lists what was left out, and the exit
-    /// status is 3.
+    /// In records, a malformed optional member or list element is left out. The complete record is left out if the malformed member
+    /// is required. It is also left out if the meaning would change without the member, as for active or the countries of a step.
+    /// Standard error lists what was left out, and the exit status is 3.
     #[arg(long)]
     lenient: bool,
 
-    /// Write what was left out, and why, and the notes to FILE as JSON
+    /// Write to FILE, as JSON, what was left out and why, and the notes
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
@@ -165,8 +166,8 @@ struct ImportedCases {
     report: ImportReport,
 }
 
-/// Imports into a database that this process opened. Also returns the number of cases in the database. A new database gets its name at the
-/// end.
+/// Imports into a database that this process has opened. Returns the report, and the number of cases in the database. If the
+/// database is new, it gets its name at the end.
 fn import_locally(store: Store, args: &Args) -> Result<(ImportReport, u64), Failure> {
     let report = import(&store, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
@@ -195,7 +196,7 @@ impl From<StoreError> for Unopened {
     }
 }
 
-/// Opens the database, or prepares a new one, which gets its name when it is closed.
+/// Opens the database. If it does not exist, prepares a new database, which gets its name when it is closed.
 fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
     match Store::open(path, catalog.clone(), StoreOptions::default()) {
         Err(error) if error.kind() == StoreErrorKind::NotFound => {
@@ -211,7 +212,7 @@ fn import(store: &Store, args: &Args) -> Result<ImportReport, Failure> {
     let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
     let read = args.cases.read_all(&mut CaseTaker { import: import.import_mut(), mode });
-    // An error of the store, such as a full disk, explains more than the error of the reader.
+    // If the store has an error, such as a full disk, it explains more than the error of the reader.
     import.check().map_err(|error| failed(&error))?;
     read?;
     let _working = Working::on("writing the database");

@@ -1,7 +1,7 @@
-//! Copies of a database that older versions of casefilter left in its folder.
+//! Warns of copies of a database that older versions of casefilter left in its folder.
 //!
-//! For `verify` and `export` of a database that a service had open, they wrote `FILE.<process>.copy`. An interruption left
-//! that file.
+//! If a service had the database open, the commands `verify` and `export` of these versions wrote a copy to `FILE.<process>.copy`.
+//! If such a command was interrupted, the copy remained.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::output::failure::note;
 use crate::output::figures::thousands;
 use crate::output::unnamed::folder_of;
 
-/// Warns of copies in the folder of a database that no running process uses.
+/// Warns of the copies in the folder of a database that no running process uses.
 ///
-/// The copies are not removed: they contain cases, and may be the only copy by now.
+/// The copies are not removed. They contain cases, and one of them may be the only copy that still exists.
 pub(crate) fn warn(database: &Path) {
     for (path, bytes) in of(database) {
         note(format!(
@@ -27,7 +27,7 @@ pub(crate) fn warn(database: &Path) {
     }
 }
 
-/// Returns the paths of the copies, with their lengths.
+/// Returns the paths of the copies, with their lengths in bytes.
 fn of(database: &Path) -> Vec<(PathBuf, u64)> {
     let Some(name) = database.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let mut found: Vec<(PathBuf, u64)> = fs::read_dir(folder_of(database))
@@ -52,7 +52,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns true if casefilter runs under this process id. Returns false if the system does not provide this.
+/// Returns true if a casefilter process has this id. Returns false if the system does not provide this information.
 fn is_running(process: &str) -> bool {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let program = arguments.split(|byte| *byte == 0).next().unwrap_or_default();

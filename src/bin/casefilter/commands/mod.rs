@@ -1,6 +1,7 @@
-//! The commands, one file each, and code that several commands share.
+//! The commands, one per file, and code that several commands share.
 //!
-//! To add a command: its file, `Command` here, and remove its name from `input/advice.rs`. Help with an `Examples:` section is tested.
+//! To add a command: add its file and a variant of `Command` here, and remove its name from `input/advice.rs`. A test checks that
+//! the help of every command has a section `Examples:`.
 
 #[cfg(not(feature = "service"))]
 mod absent;

@@ -1,4 +1,4 @@
-//! Records: the result of their import, and their export.
+//! Imports and exports records, such as levels and applicants, and prints the results.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -38,17 +38,17 @@ struct Done {
 pub(super) struct RecordsImport<'a> {
     pub(super) files: &'a Files,
     pub(super) what: Kind,
-    /// The kind of the records, and the noun for one record.
+    /// The kind of the records, and the noun for one record in messages.
     pub(super) records: (RecordKind, &'static str),
     pub(super) mode: ImportMode,
-    /// The file for the report.
+    /// The file to which the report is written.
     pub(super) report: Option<&'a Path>,
     pub(super) format: Option<Format>,
     pub(super) start: Instant,
 }
 
 impl RecordsImport<'_> {
-    /// Imports into a database that this process or a service has open, and prints the result.
+    /// Imports into a database that this process or a service has open. Prints the result.
     pub(super) fn run(&self, opened: Opened<Result<Store, Failure>>) -> Result<Status, Failure> {
         let (kind, one) = self.records;
         let imported = match opened {
@@ -61,7 +61,7 @@ impl RecordsImport<'_> {
             }
         };
         let took_s = seconds(self.start.elapsed());
-        // The result is printed even if the report could not be written.
+        // The result is printed even if writing the report failed.
         let reported = self.report.map_or(Ok(()), |path| write_report(path, &imported));
         let status = print(&imported, one, took_s, self.format)?;
         reported.map(|()| status)
@@ -81,7 +81,7 @@ impl RecordsImport<'_> {
     }
 }
 
-/// The reason for the end of an import of records.
+/// The reason why an import of records stopped.
 enum ImportStop {
     Told(Failure),
     Store(StoreError),
@@ -93,7 +93,7 @@ impl From<StoreError> for ImportStop {
     }
 }
 
-/// Prints the result of an import of records; `one` is the noun for a record.
+/// Prints the result of an import of records. `one` is the noun for one record.
 fn print(
     imported: &RecordImportReport,
     one: &str,
@@ -126,7 +126,7 @@ fn print(
     Ok(report_left_out(imported, one))
 }
 
-/// Prints on standard error what an import left out or changed, and returns the exit status.
+/// Prints on standard error what an import left out or changed. Returns the exit status.
 fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
     let has_left_out = imported.skipped > 0 || imported.incomplete > 0;
     let mut text = String::new();
@@ -172,7 +172,7 @@ fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
     if has_left_out { Status::LeftOut } else { Status::Fine }
 }
 
-/// Writes every record of a kind to a file, one per line.
+/// Writes all records of one kind to a file, one per line.
 pub(crate) fn export<'p>(
     mut paths: impl Iterator<Item = &'p Path>,
     kind: RecordKind,
@@ -202,7 +202,7 @@ pub(crate) fn export<'p>(
             line.push('\n');
             out.write_all(line.as_bytes()).map_err(|error| Stop(cannot_write(output, &error)))
         });
-        // Release the database before the rest is written: other processes may write to it.
+        // Close the database before the rest is written, so that other processes can write to it.
         closed = store.close().map_err(|error| failed(&error));
         result.map_err(|Stop(fault)| {
             failure = Some(fault);

@@ -38,14 +38,14 @@ use crate::output::part::Part;
 use crate::output::refusals::{report_left_out, write_report};
 use crate::output::status::Status;
 
-/// The maximum number of cases on a page that is collected in memory. Longer pages are written while their cases are read.
+/// The maximum number of cases on a page that is collected in memory. A longer page is written while its cases are read.
 const MOST_AT_ONCE: u64 = 10_000;
 
 /// Find the cases that a filter selects
 ///
-/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case. Standard error has warnings
-/// about what the author of the filter may not have meant. If the filter selects no case, it also has hints: in which form
-/// the cases have the values.
+/// The filter is a JSON body (--body) or a text (--where). Without a filter, every case is selected. Standard error shows warnings
+/// about parts of the filter that its author may have meant differently. If the filter selects no case, it also shows hints, such
+/// as the form in which the cases contain the values.
 #[derive(clap::Args)]
 #[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
 Examples:
@@ -74,10 +74,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
 
-    /// Search a table of PostgreSQL that `casefilter ddl` made, instead of CASES
+    /// Search a PostgreSQL table that was made by `casefilter ddl`, instead of CASES
     ///
-    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Without CASES the default is the
-    /// environment variable CASEFILTER_SOURCE, which other users cannot read.
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. If CASES is not given, the default is
+    /// the value of the environment variable CASEFILTER_SOURCE, which other users cannot read.
     #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL",
           hide = !cfg!(feature = "postgres"))]
     source: Option<String>,
@@ -92,17 +92,17 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Answer many requests: FILE (or -) has one on each line; each is answered by a line
+    /// Execute many requests: FILE (or -) contains one request per line; an answer is printed for each, on one line
     ///
-    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}. Only `body` is required: the JSON filter
-    /// as an object, or as a string that holds that JSON. Text filters, as --where takes them, are not accepted here. The
-    /// line printed for it is the answer, or {"code":400,"correlationId":"request-<n>","description":"Invalid parameters:
-    /// …"}, where n counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status without
-    /// --fail-on-error. Warnings of their filters are not printed; `casefilter check` has them.
+    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}. Only `body` is required: the JSON filter as an
+    /// object, or as a string that contains this JSON. Filters in the text syntax of --where are not accepted here. The printed
+    /// line is the answer. For a bad request, it is {"code":400,"correlationId":"request-<n>","description":"Invalid parameters:
+    /// …"}, where n is the number of the request, from 1. Blank lines are skipped. Without --fail-on-error, bad requests do not
+    /// change the exit status. Warnings about the filters are not printed; `casefilter check` prints them.
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
-    /// With --requests: end with exit status 2 if any request is bad or is stopped; all are answered nevertheless
+    /// With --requests: exit with status 2 if any request is bad or is stopped; all requests are answered in any case
     #[arg(long, requires = "requests")]
     fail_on_error: bool,
 
@@ -112,19 +112,19 @@ pub(crate) struct Args {
 
     /// Stop the search after this time, without an answer [default: no limit]
     ///
-    /// The time to load the cases and to print them does not count. With --requests, each request has this time; the line of a
-    /// request that is stopped is {"code":503,…}.
+    /// The time for loading and printing the cases is not included. With --requests, each request has this time. For a request that
+    /// is stopped, the line is {"code":503,…}.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     timeout: Option<Duration>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     ///
-    /// Standard error lists what was left out, with one line for all errors of one kind: on a terminal the first 20 lines.
-    /// The exit status is 3 then, after the answer was printed.
+    /// Standard error lists what was left out, with one line for all errors of the same kind. On a terminal it shows only the first
+    /// 20 lines. The exit status is then 3, although the answer was printed.
     #[arg(long)]
     lenient: bool,
 
-    /// Write what was left out, and why, to FILE as JSON
+    /// Write to FILE, as JSON, what was left out and why
     #[arg(long, value_name = "FILE", requires = "lenient")]
     report: Option<PathBuf>,
 }
@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 impl Args {
-    /// Returns the request with a deadline after --timeout, from now.
+    /// Returns the request with a deadline: the time of --timeout, from now.
     fn limited(&self, request: &SearchRequest) -> SearchRequest {
         let end = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         request.clone().with_deadline(end.map(|end| Deadline::new(move || Instant::now() >= end)))
@@ -179,7 +179,7 @@ fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result
     let start = Instant::now();
     let found = cases.search(request)?;
     let took = start.elapsed();
-    // A table prints the total, as does an answer that has the total.
+    // A table contains the total. A JSON answer contains the total if the request counts.
     let says_total = format == Format::Table || format == Format::Json && request.count;
     let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
@@ -189,7 +189,7 @@ fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result
     };
     let hints = hints_on(&cases, request, || total == 0);
     let count = cases.len();
-    // Release the database before printing: other processes may write to it.
+    // Close the database before printing, so that other processes can write to it.
     let closed = cases.close();
     let printed = print(&found, format, || summary_of(len_of(&found), total, count, took, load_took));
     closed.and(printed)?;
@@ -220,13 +220,13 @@ fn print_long(
     Ok(report_left_out(&report))
 }
 
-/// Returns an error: this build cannot search a server.
+/// Returns an error, because this build cannot search a server.
 #[cfg(not(feature = "postgres"))]
 fn ask_server(_: &str, _: &Args, _: &Catalog) -> Result<Status, Failure> {
     Err(Failure::Failed(Part::Postgres.missing("`--source`")))
 }
 
-/// Like [`run`], on a PostgreSQL server.
+/// Does the same as [`run`], but searches a PostgreSQL server.
 #[cfg(feature = "postgres")]
 fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
     let connect = || Server::connect(url, &args.source_options, catalog);

@@ -1,4 +1,4 @@
-//! The command `serve`: runs the service.
+//! The command `serve`: runs the HTTP service.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
@@ -32,9 +32,10 @@ use crate::output::status::Status;
 
 /// Serve the five operations over HTTP
 ///
-/// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a database
-/// made by `import`. SIGTERM or Ctrl-C ends it, once requests in flight are answered. A second SIGTERM or Ctrl-C ends it at
-/// once: requests in flight are abandoned, and every acknowledged update is on disk. SIGHUP is ignored.
+/// The operations are: search of cases, required documents status, profile preview, AML case, and update of extracted info. They
+/// use a database that was made by `import`. SIGTERM or Ctrl-C stops the service after it has answered the requests in flight. A
+/// second SIGTERM or Ctrl-C stops it at once: requests in flight are abandoned. Every acknowledged update is on disk. SIGHUP is
+/// ignored.
 ///
 /// While it has the database open, `search`, `why`, `explain`, `bench`, `import`, `export`, `verify`, `backup`, `compact` and
 /// `token share` find its socket beside the database by themselves. Only the user that the service runs as may open the
@@ -46,10 +47,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
     db: PathBuf,
 
-    /// Search the cases in a table of PostgreSQL, not those in the database
+    /// Search the cases in a PostgreSQL table instead of the cases in the database
     ///
-    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Other users of this machine may
-    /// read it in the list of processes; they cannot read it in the environment variable.
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Other users of this machine may see an
+    /// argument in the list of processes. They cannot see the environment variable.
     #[arg(
         long,
         value_name = "URL",
@@ -64,14 +65,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     source_options: source::Options,
 
-    /// Address to listen on: an IP address and a port; port 0 takes a free port, which the log has
+    /// Address to listen on: an IP address and a port; with port 0 a free port is used, and the log contains it
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080",
           value_parser = address)]
     listen: SocketAddr,
 
-    /// Address to listen on for /metrics, apart from the clients: an IP address and a port [default: nowhere]
+    /// Separate address to listen on for /metrics: an IP address and a port [default: /metrics is not served]
     ///
-    /// Without TLS and signatures: any client that can connect reads the numbers of requests, rows and cases.
+    /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases.
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
 
@@ -79,120 +80,122 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
 
-    /// Largest difference between the timestamp of a request and the clock; timestamps are whole seconds
+    /// Maximum difference between the timestamp of a request and the clock; timestamps are whole seconds
     #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
     clock_window: Duration,
 
-    /// Reject a signature that was used before
+    /// Reject a signature that has already been used
     #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
     refuse_replays: bool,
 
-    /// Number of signatures of one token that are remembered for --refuse-replays; further requests get 503
+    /// Maximum number of signatures per token that are remembered for --refuse-replays; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_REMEMBERED_SIGNATURES",
           default_value_t = ServiceOptions::default().remembered_signatures)]
     remembered_signatures: usize,
 
-    /// Let the bodies of searches use $not, $exists, $startsWith, $substring and $match too
+    /// Also allow $not, $exists, $startsWith, $substring and $match in the bodies of searches
     ///
-    /// /openapi.json then describes them. The filters of tokens are texts, which always may use them.
+    /// /openapi.json then describes these operators. The filters of tokens are in the text syntax, which always allows them.
     #[arg(long, env = "CASEFILTER_EXTENDED", value_parser = BoolishValueParser::new())]
     extended: bool,
 
-    /// The largest page, in cases
+    /// Maximum number of cases on a page
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
     max_limit: u64,
 
-    /// The largest body, in bytes
+    /// Maximum size of a request body, in bytes
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_BODY", default_value_t = Limits::default().body_bytes)]
     max_body: usize,
 
-    /// Number of connections that are served at a time
+    /// Maximum number of open connections
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
           default_value_t = ServiceOptions::default().connections)]
     connections: usize,
 
-    /// Number of connections that one IP address may have at a time (IPv6: one network of 64 bits)
+    /// Maximum number of open connections per IP address (for IPv6: per network of 64 bits)
     ///
-    /// Connections through a proxy all have its address: set it to the value of --connections there.
+    /// If clients connect through a proxy, all connections have the proxy's address. Then use the value of --connections.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
           default_value_t = ServiceOptions::default().connections_per_peer)]
     connections_per_peer: usize,
 
-    /// Number of requests that may wait for the file, or for long searches, at a time; one of several tokens gets at most
-    /// half
+    /// Maximum number of requests that wait for the file or run long searches at the same time; if there are several tokens, each
+    /// gets at most half
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
 
-    /// Memory for all request bodies that are being received, in bytes; further requests get 503
+    /// Maximum memory for all request bodies that are being received, in bytes; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
 
-    /// Maximum size of an answer with cases, in bytes; a larger page gets status 400, and the message has the largest `limit` that fits
+    /// Maximum size of an answer with cases, in bytes; a larger page gets status 400, with the largest possible `limit` in the
+    /// message
     #[arg(long, value_name = "N", env = "CASEFILTER_ANSWER_BYTES",
           default_value_t = ServiceOptions::default().max_response_bytes)]
     answer_bytes: usize,
 
-    /// Memory for all answers that are being sent, in bytes; further requests get 503
+    /// Maximum memory for all answers that are being sent, in bytes; further requests get 503
     ///
-    /// A token gets at most half. A page of more than 256 KiB is sent while it is read: it takes at most twice its largest
-    /// case, or 512 KiB. With --source a page takes its whole size, and the bound is at least twice --answer-bytes.
+    /// Each token gets at most half. A page of more than 256 KiB is sent while it is read. It takes at most twice the size of its
+    /// largest case, or 512 KiB. With --source a page takes its complete size, and the maximum is at least twice --answer-bytes.
     #[arg(long, value_name = "N", env = "CASEFILTER_OUTGOING_BYTES",
           default_value_t = ServiceOptions::default().outgoing_bytes)]
     outgoing_bytes: usize,
 
-    /// Time that a client may take to send a request, or to send none
+    /// Maximum time to receive the head of a request, to receive its body, and to wait for the next request of a connection
     #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
     read_timeout: Duration,
 
-    /// Time that a client may take to receive an answer
+    /// Maximum time in which a client must receive an answer
     #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
     write_timeout: Duration,
 
-    /// Time that an update may wait for commits of imports and for other updates before it
+    /// Maximum time that an update waits for commits of imports and for earlier updates
     #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
     turn_timeout: Duration,
 
-    /// Time that a search may take until its answer begins; after it the search is stopped and gets 503; 0 is no limit
+    /// Maximum time of a search until its answer begins; then the search is stopped and gets 503; 0 means no limit
     #[arg(long, value_name = VALUE, env = "CASEFILTER_SEARCH_TIMEOUT", default_value = "10s", value_parser = seconds)]
     search_timeout: Duration,
 
-    /// Time after SIGTERM in which new connections are still served, while /readyz is 503, so that a load balancer notices
+    /// Time after SIGTERM in which new connections are still served while /readyz returns 503, so that a load balancer notices
     ///
-    /// Use 0 without a load balancer; otherwise a few seconds more than the time between two checks of /readyz, such as 5s.
+    /// Use 0 if there is no load balancer. Otherwise, use a few seconds more than the time between two checks of /readyz, such as
+    /// 5s.
     #[arg(long, value_name = VALUE, env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = seconds)]
     drain: Duration,
 
-    /// Time that requests in flight have when the service stops
+    /// Maximum time for requests in flight when the service stops
     #[arg(long, value_name = VALUE, env = "CASEFILTER_GRACE", default_value = "30s", value_parser = seconds)]
     grace: Duration,
 
-    /// Memory for pages of the database, in MiB, beside the columns
+    /// Memory for pages of the database, in MiB, in addition to the columns
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     cache: usize,
 
-    /// Use TLS with the certificates in this PEM file, the certificate of the service first
+    /// Use TLS with the certificates in this PEM file; the certificate of the service must be the first
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// The private key of the first certificate, as PEM
+    /// The private key of the first certificate, in PEM format
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
     #[command(flatten)]
     socket: Socket,
 
-    /// Open no socket for other commands, even with --admin-socket
+    /// Open no socket for other commands, even if --admin-socket is given
     #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", value_parser = BoolishValueParser::new())]
     no_admin_socket: bool,
 
-    /// Level of the log: `info` has rejected requests, `debug` every request
+    /// Level of the log: `info` includes rejected requests, `debug` includes every request
     #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
     log: Level,
 }
 
-/// Returns the end of the help: examples, and the form of durations.
+/// Returns the end of the help: the examples, and the form of durations.
 fn after_help() -> String {
     let form = duration::FORM;
     format!("{EXAMPLES}\nA DURATION is {form}, such as 500ms, 3s or 20m; a bare number is seconds.")
@@ -207,7 +210,7 @@ Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.jso
 listener of --metrics-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
 is named with it.";
 
-/// Returns the timeout, or one second for zero.
+/// Returns the timeout, or one second if the timeout is zero.
 fn at_least_some(timeout: Duration) -> Duration {
     if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
 }
@@ -248,7 +251,8 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
-        // A token gets half of it. Half must be enough for twice the largest case, and for three times the largest record.
+        // Each token gets half of this memory. Half must be enough for twice the largest case, and for three times the largest
+        // record.
         let mut least = options.limits.document_bytes.saturating_mul(6);
         if self.source.is_some() {
             least = least.max(self.answer_bytes.saturating_mul(2));
@@ -272,7 +276,7 @@ impl Args {
 
 #[cfg(unix)]
 impl Args {
-    /// Returns the service with its socket for other commands.
+    /// Returns the service with an admin socket, through which other commands connect to it.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         if self.no_admin_socket {
             return Ok(service);
@@ -295,7 +299,7 @@ impl Args {
 
 #[cfg(not(unix))]
 impl Args {
-    /// Returns the service unchanged: the system has no Unix sockets.
+    /// Returns the service unchanged, because this system has no Unix sockets.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         match &self.socket.path {
             Some(_) if !self.no_admin_socket => {
@@ -382,13 +386,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     })?;
     tracing::info!("everything is on disk");
     if *asked.borrow() > 1 {
-        // Threads may still work for abandoned requests.
+        // Threads may still be working on abandoned requests.
         runtime.shutdown_timeout(LAST_WORK);
     }
     Ok(Status::Fine)
 }
 
-/// The number of threads for blocking work other than requests: lookups of server names, requests of operators, the last write.
+/// The number of threads for blocking work other than client requests: DNS lookups, requests on the admin socket, and the write at
+/// shutdown.
 const SPARE_THREADS: usize = 24;
 
 fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
@@ -399,12 +404,12 @@ fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
-/// The maximum time that threads get for abandoned requests, after everything is on disk.
+/// The maximum time that threads get to finish abandoned requests, after all writes are on disk.
 const LAST_WORK: Duration = Duration::from_secs(1);
 
-/// The signals to the process.
+/// The signals that this process receives.
 struct Signals {
-    /// The number of received signals to end the process.
+    /// The number of received signals that ask the process to stop.
     asked: watch::Receiver<u32>,
     #[cfg(unix)]
     handle: signal_hook::iterator::Handle,
@@ -413,8 +418,8 @@ struct Signals {
 }
 
 impl Signals {
-    /// Starts to ignore SIGHUP, so that the service survives the end of its terminal and the rotation of its log. Other signals act as
-    /// before.
+    /// Starts to ignore SIGHUP, so that the service continues when its terminal is closed or its log is rotated. All other signals
+    /// have their previous effect.
     #[cfg(unix)]
     fn watch() -> Result<Self, Failure> {
         use signal_hook::consts::SIGHUP;
@@ -429,7 +434,7 @@ impl Signals {
                 }
                 ask.send_modify(|asked| *asked = asked.saturating_add(1));
                 if *ask.borrow() > 2 {
-                    // Acknowledged writes are on disk; the next opening repairs the rest.
+                    // Acknowledged writes are on disk. The rest is repaired when the database is opened again.
                     AtomicFile::abandon_all(|| {
                         let _ = signal_hook::low_level::emulate_default_handler(signal);
                     });
@@ -447,8 +452,8 @@ impl Signals {
         Ok(Self { asked, ask })
     }
 
-    /// Returns two futures. The first completes on the first SIGTERM or Ctrl-C, the second on the second such signal. Only a third signal
-    /// ends the process directly.
+    /// Returns two futures. The first completes on the first SIGTERM or Ctrl-C, and the second on the second such signal. Only a
+    /// third signal ends the process directly.
     fn shutdown(self) -> Result<(impl Future<Output = ()>, impl Future<Output = ()>), Failure> {
         #[cfg(unix)]
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -482,16 +487,17 @@ fn begin_logging(level: Level) {
         Level::Debug => LevelFilter::DEBUG,
     };
     let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(false);
-    // A log that can no longer be written does not end the service.
+    // If the log can no longer be written, the service continues.
     let log = log.log_internal_errors(false);
     let log = log.with_writer(io::stderr);
-    // Initialising fails only if there is another subscriber, and this process sets no other.
+    // Initialising fails only if there is already a subscriber. This process sets no other subscriber.
     let _ = if io::stderr().is_terminal() {
         log.try_init()
     } else {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
     };
-    // Panics that a request may cause are caught, answered, and logged like other errors. The store reports the panics that it catches.
+    // A panic during a request is caught, answered and logged like any other error. The store itself reports the panics that it
+    // catches.
     std::panic::set_hook(Box::new(|panic| {
         if Store::catches_panics() {
             return;
@@ -504,7 +510,7 @@ fn begin_logging(level: Level) {
     }));
 }
 
-/// Warns if two tokens have the same name: logs cannot distinguish them.
+/// Warns if two tokens have the same name, because logs cannot distinguish them.
 fn warn_of_repeated_names(file: &TokenFile) {
     let mut seen = HashSet::new();
     for name in file.names() {
@@ -515,7 +521,7 @@ fn warn_of_repeated_names(file: &TokenFile) {
     }
 }
 
-/// Warns if other users of this machine can read a file with secrets or cases.
+/// Warns if other users of this machine can read a file that contains secrets or cases.
 #[cfg(unix)]
 fn warn_of_readers(path: &Path, what: &str) {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,5 @@
-//! The command `sql`: prints a search as a statement for another engine. Also the names of the dialects for all commands ([`DialectName`]).
+//! The command `sql`: prints a search as a statement for another engine. Also defines the dialect names for all commands
+//! ([`DialectName`]).
 
 use std::path::PathBuf;
 
@@ -15,11 +16,11 @@ use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 
-/// Print a search as SQL, over the table that `casefilter ddl` makes
+/// Print a search as SQL, for the table that `casefilter ddl` makes
 ///
-/// Prints {"sql":"…","params":[…]}, and with --count also "count":{"sql":"…","params":[…]}, a separate statement. The
-/// statement returns id and document of the cases on the page, in the order of `casefilter search`. Parameters are $1, $2 and
-/// so on for postgres and duckdb, p1, p2 and so on for clickhouse, and ? for spark.
+/// Prints {"sql":"…","params":[…]}. With --count it also prints "count":{"sql":"…","params":[…]}, a separate statement. The
+/// statement returns the id and the document of each case on the page, in the order of `casefilter search`. Parameters are $1, $2
+/// and so on for postgres and duckdb, p1, p2 and so on for clickhouse, and ? for spark.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,13 +44,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Print a line for each line of FILE, which holds requests as `casefilter search --requests` takes them
+    /// Print a line for each line of FILE, which contains requests in the form of `casefilter search --requests`
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
-    /// Print a statement that can be run directly, with literals instead of parameters
+    /// Print a statement that can be run directly: with literals instead of parameters
     ///
-    /// With --count there are two statements, the count second; with --requests the statements stay JSON.
+    /// With --count it prints two statements, and the count is the second. With --requests the statements are still printed as
+    /// JSON.
     #[arg(long)]
     literal: bool,
 
@@ -61,10 +63,10 @@ pub(crate) struct Args {
     folded: Folded,
 }
 
-/// The name of a dialect.
+/// The name of an SQL dialect on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
-    /// PostgreSQL, and engines with its dialect, such as Citus
+    /// PostgreSQL, and engines with the same dialect, such as Citus
     Postgres,
     /// ClickHouse
     Clickhouse,
@@ -85,14 +87,14 @@ impl From<DialectName> for Dialect {
     }
 }
 
-/// The printed form of a statement.
+/// A statement, in the form in which it is printed.
 #[derive(Serialize)]
 struct Printed {
     sql: String,
     params: Vec<Datum<'static>>,
 }
 
-/// The printed form of the statements of a request.
+/// The statements of one request, in the form in which they are printed.
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
@@ -120,7 +122,7 @@ impl Args {
     }
 }
 
-/// Returns the table with this name and these folded columns.
+/// Returns the table with the given name and folded columns.
 pub(crate) fn table(catalog: &Catalog, name: &str, folded: &Folded) -> Result<Table, Failure> {
     let table = Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))?;
     folded.add_to(table)

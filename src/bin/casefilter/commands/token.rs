@@ -1,4 +1,4 @@
-//! The command `token`: creates share tokens of profiles, and app tokens for clients of the service.
+//! The command `token`: creates share tokens for profiles, and app tokens for clients of the service.
 
 mod file;
 
@@ -40,13 +40,13 @@ enum Token {
     App(App),
 }
 
-/// Make a share token, which opens the preview of a profile and permits one copy of it
+/// Make a share token, which permits the preview of a profile and one copy of it
 ///
-/// The token is printed once; the database has only its hash. If a service has the database open, the service makes the
-/// token, which is valid at once.
+/// The token is printed once. The database stores only its hash. If a service has the database open, the service makes the token,
+/// which is then valid at once.
 ///
-/// With `> FILE` the shell makes a file that other users can usually read. --output writes the token into a new file that
-/// only its owner can read.
+/// With `> FILE` the shell creates a file that other users can usually read. With --output the command writes the token to a new
+/// file that only its owner can read.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -78,22 +78,24 @@ fn expires_help() -> String {
 
 /// Make an app token, for a client of the service
 ///
-/// The secret has 256 random bits. With --file the token is added to that file. A new file can be read only by its owner; an
-/// existing one keeps its mode. Without --file a file of one token is printed. Names are unique in a file. Several commands
-/// may add tokens to one file at once. A running service has to be restarted to know the token.
+/// The secret has 256 random bits. With --file the token is added to that file. If the file is new, only its owner can read it; an
+/// existing file keeps its mode. Without --file the command prints a token file that contains only this token. Names are unique
+/// within a file. Several commands may add tokens to the same file at the same time. Restart a running service to make the token
+/// known to it.
 ///
-/// The output has the secret: --output writes it into a new file that only its owner can read, for any umask.
+/// The output contains the secret. With --output the command writes it to a new file that only its owner can read. The umask has no
+/// effect on this.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   casefilter token app --file tokens.json --name dashboard --allow viewCases,viewApplicants -o dashboard.json
   casefilter token app --file tokens.json --allow viewCases --filter 'clientId = acme' --fields name,status,createdAt")]
 struct App {
-    /// The file of tokens
+    /// The token file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Name of the token in logs, unique in the file [default: its number]
+    /// Name of the token in logs, unique in the file [default: the number of the token]
     #[arg(long)]
     name: Option<String>,
 
@@ -105,13 +107,14 @@ struct App {
     #[arg(long, value_name = "PERMISSION,…", required = true, value_delimiter = ',', value_parser = permission())]
     allow: Vec<Permission>,
 
-    /// The fields of cases that the token may read and name, beside their id [default: all]. This applies to searches of
-    /// cases only. A field that only some cases have reveals others: createdByRule.title says that createdByType is byRule
+    /// The fields of cases that the token may read and name, in addition to their id [default: all]. This applies only to searches
+    /// of cases. If only some cases have a field, the field reveals other fields: createdByRule.title reveals that createdByType is
+    /// byRule
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 
-    /// The only cases that the token may find, in the text syntax [default: all]. This does not apply to permissions for
-    /// applicants and AML cases
+    /// A filter in the text syntax: the token can find only cases that it selects [default: all cases]. This does not apply to the
+    /// permissions for applicants and AML cases
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 }
@@ -182,7 +185,8 @@ fn app(args: &App) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Adds a token to a file. First calls `before`, which saves or prints the secret: a stored token whose secret is lost is useless.
+/// Adds a token to a file. Before that, calls `before`, which saves or prints the secret: a stored token is useless if its secret
+/// is lost.
 fn add(
     path: &Path,
     entry: &TokenEntry,
@@ -193,7 +197,7 @@ fn add(
     loop {
         let mut locked = LockedTokens::read(path)?;
         let tokens = std::mem::take(&mut locked.tokens);
-        // The name of an unnamed token is its number.
+        // The default name of a token is its number.
         let number = || tokens.names().count().saturating_add(1).to_string();
         let own_name = name.map_or_else(number, str::to_owned);
         if tokens.names().any(|other| other == own_name) {
@@ -211,7 +215,7 @@ fn add(
     }
 }
 
-/// Returns the text of a file of tokens with one more token.
+/// Returns the text of a token file with one more token.
 fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure> {
     tokens.push(entry);
     Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
@@ -219,14 +223,14 @@ fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure
     Ok(format!("{}\n", tokens.to_json()))
 }
 
-/// Warns of permissions to which the filter and the fields of a token do not apply.
+/// Warns of permissions to which the filter and the fields of the token do not apply.
 fn warn(entry: &TokenEntry) {
     for warning in entry.warnings() {
         note(format!("warning: {}\n", escape(&warning)));
     }
 }
 
-/// Writes lines to a new file that only its owner can read, or to standard output.
+/// Writes lines to a new file that only its owner can read, or to standard output if `output` is `None`.
 fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
     if let Some(output) = output {
         return finish_private(output, create_private(output)?, lines);
@@ -236,7 +240,7 @@ fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Rejects a filter or fields that do not compile, with the errors that other commands print.
+/// Rejects a filter or fields that do not compile. The errors have the same form as those of other commands.
 fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     let catalog = Catalog::cases();
     let mut faults: Vec<(Errors, Source)> = Vec::new();
@@ -263,7 +267,7 @@ fn share(args: &Share) -> Result<Status, Failure> {
         refuse_stdout(output, "without --output the token is printed")?;
         Contents::ShareToken.check_output(output)?;
     }
-    // The file is opened first: without it, no token is created.
+    // The file is created first. If this fails, no token is created.
     let new = args.output.as_deref().map(create_private).transpose()?;
     let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
@@ -284,7 +288,7 @@ fn share(args: &Share) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// The body of the request to a service.
+/// The body of the request to a service that creates a share token.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct NewToken<'a> {
@@ -292,7 +296,7 @@ struct NewToken<'a> {
     lifetime_s: i64,
 }
 
-/// The answer of a service.
+/// The response of a service that created a share token.
 #[derive(Deserialize)]
 struct Minted {
     token: String,
@@ -309,10 +313,10 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     Ok(token)
 }
 
-/// The maximum lifetime of a share token.
+/// The maximum lifetime of a share token, in days.
 const MOST_LIFETIME_DAYS: i64 = 1000;
 
-/// Parses a lifetime in whole seconds, of at most a thousand days.
+/// Parses a lifetime. It must be in whole seconds, and at most 1,000 days.
 fn lifetime(text: &str) -> Result<TimeDelta, String> {
     let duration = duration::with_unit(text)?;
     let lifetime = TimeDelta::from_std(duration).ok().filter(|lifetime| lifetime.subsec_nanos() == 0);

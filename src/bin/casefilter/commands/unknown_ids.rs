@@ -1,4 +1,4 @@
-//! The ids in a filter that no case has.
+//! Prints the ids in a filter that do not belong to any case.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ const LISTED: usize = 5;
 /// The maximum number of characters of an id that are printed.
 const SHOWN_CHARS: usize = 64;
 
-/// Prints the ids in a filter that no case has, on standard error.
+/// Prints on standard error the ids in a filter that do not belong to any case.
 pub(crate) fn note_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
     if filter.is_all() {
         return Ok(());
@@ -47,10 +47,10 @@ fn message(named: usize, unknown: &[&str]) -> String {
     )
 }
 
-/// Returns the ids that no case has.
+/// Returns the ids that do not belong to any case.
 fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
     let mut unknown = Vec::new();
-    // The maximum number of ids in a body.
+    // A body can contain only a limited number of ids, so they are looked up in several searches.
     for some in named.chunks(casefilter::Limits::default().ids) {
         let body = serde_json::json!({ "ids": some }).to_string();
         let limits = casefilter::Limits::default().with_body_bytes(usize::MAX).with_string_bytes(usize::MAX);

@@ -1,4 +1,4 @@
-//! The command `verify`: checks a database.
+//! The command `verify`: checks that a database is intact.
 
 use casefilter::{Catalog, Store, StoreOptions, VerifyReport};
 use serde::Serialize;
@@ -15,17 +15,17 @@ use crate::output::stdout::{Format, Output};
 
 /// Check every page and every document of a database
 ///
-/// The command checks every page and every checksum. It reads every document again, and compares it with its columns. In a
-/// pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false if a crash left something to repair, which
-/// loses no committed data. The exit status is 1 if the file is damaged. The file is only read: it need not be writable, and
+/// The command checks every page and every checksum. It reads every document again, and compares it with its columns. In a pipe:
+/// {"cases":…,"batches":…,"records":…,"was_clean":…}. was_clean is false if a crash left something to repair; no committed data is
+/// lost by this. The exit status is 1 if the file is damaged. The command only reads the file: the file need not be writable, and
 /// other commands may read it at the same time.
 ///
-/// Files of older versions of casefilter are read and written as they are: an upgrade needs no step of its own. A file of an
-/// unknown format, or of other fields of cases, is rejected and stays unchanged; the version that wrote it can `export` its
-/// cases.
+/// Files of older versions of casefilter are read and written in their own format, so an upgrade needs no conversion. A file of an
+/// unknown format, or with other fields of cases, is rejected and stays unchanged. To read its cases, run `export` with the version
+/// that wrote it.
 ///
-/// If a service has the database open, it sends a copy, which is checked: everything that is stored, but not the free pages.
-/// The copy has no name and ends with the command.
+/// If a service has the database open, the service sends a copy, which is checked. The copy contains everything that is stored, but
+/// not the free pages. The copy has no name, and is removed when the command ends.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

@@ -1,4 +1,4 @@
-//! The command `why`: shows the truth of every criterion for one case.
+//! The command `why`: shows for one case which criteria of a filter are true.
 
 use std::fmt;
 
@@ -20,19 +20,19 @@ use crate::output::stdout::{Format, Output};
 use crate::output::tree::why_rows;
 use crate::output::wrap::{line_width, wrapped};
 
-/// Show why a case is selected, or is not: the truth of every criterion
+/// Show why a case is selected or not: for each criterion, whether it is true
 ///
-/// Criteria are shown as they were written, each with its test, the values that the case has in the field, and its path in
-/// the body. A case that is selected may still be missing from a page: the first line has its position in the order, and
-/// whether --offset and --limit, as `search` takes them, show it.
+/// Criteria are shown as they were written. Each has its test, the values of its field in the case, and its path in the body. A
+/// selected case may still be missing from a page. The first line shows its position in the order, and whether a `search` with the
+/// same --offset and --limit shows it.
 ///
 /// In a pipe:
 /// {"id":…,"selected":…,"page":{"position":…,"selected":…,"order":…,"offset":…,"limit":…,"shown":…},
 /// "criteria":[{"path":…,"depth":…,"holds":…,"field":…,"op":…,"values":[…]},…],
 /// "fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}
 ///
-/// Each criterion comes before its children. If absent is true, the document has no such value, and values has what the field
-/// then counts as. The position counts from 1; page is null for a case that is not selected.
+/// Each criterion comes before its children. If absent is true, the document has no value in the field, and values contains the
+/// value that an absent field has. The position counts from 1. For a case that is not selected, page is null.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long)]
     format: Option<Format>,
 
-    /// Leave out malformed cases, and count malformed fields as absent, instead of rejecting the files
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     #[arg(long)]
     lenient: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let why = reference::why(&request.filter, document)
         .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
     let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
-    // Release the database before printing: other processes may write to it.
+    // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// The output as JSON.
+/// The result in the form in which it is printed as JSON.
 #[derive(Serialize)]
 struct Answer<'w> {
     #[serde(flatten)]
@@ -110,14 +110,14 @@ struct Answer<'w> {
 /// The position of a selected case.
 #[derive(Serialize)]
 struct Page {
-    /// The position in the order, counted from 1.
+    /// The position of the case in the order, counted from 1.
     position: u64,
     /// The number of selected cases.
     selected: u64,
     order: Option<String>,
     offset: u64,
     limit: u64,
-    /// True if `search` shows the case for the same offset and limit.
+    /// True if `search` with the same offset and limit shows the case.
     shown: bool,
 }
 
@@ -165,7 +165,7 @@ fn ordinal(number: u64) -> String {
     format!("{}{ending}", thousands(number))
 }
 
-/// Returns the failure for an id that no case has.
+/// Returns the failure for an id that does not belong to any case.
 fn unknown(id: &str, loaded: &Loaded) -> Failure {
     let quoted = |id: &str| format!("`{}`", escape(id));
     let near: Vec<String> =
@@ -176,7 +176,7 @@ fn unknown(id: &str, loaded: &Loaded) -> Failure {
     Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
 }
 
-/// Returns at most three ids of cases that are similar to `id`, nearest first.
+/// Returns at most three ids of cases that are similar to `id`. The most similar id is first.
 fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
     let request = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
     let mut nearest = Nearest::new(id);
@@ -187,16 +187,17 @@ fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
     Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
 }
 
-/// At most three ids with few typing errors, nearest first.
+/// At most three known ids that differ from the wanted id by few typing errors. The most similar id is first.
 struct Nearest {
     wanted: String,
-    /// The maximum number of typing errors in a suggested id.
+    /// The maximum number of typing errors by which a suggested id may differ.
     errors: usize,
     found: Vec<(usize, String)>,
 }
 
 impl Nearest {
-    /// The maximum length of a compared id in bytes: computing a distance takes quadratic time, and longer ids are not typed.
+    /// The maximum length of an id that is compared, in bytes. Computing a distance takes quadratic time, and users do not type
+    /// longer ids.
     const LONGEST: usize = 64;
     /// The maximum number of suggested ids.
     const MOST: usize = 3;
@@ -223,7 +224,7 @@ impl Nearest {
     }
 }
 
-/// Returns the position of an id among all cases that a request selects, in its order, counted from 1.
+/// Returns the position of an id among all cases that a request selects, in the order of the request, counted from 1.
 fn position_of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result<Option<u64>, Failure> {
     let all = request.clone().with_offset(0).with_limit(u64::MAX);
     let (mut place, mut found) = (0_u64, None);
@@ -237,7 +238,7 @@ fn position_of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result
     Ok(found)
 }
 
-/// Returns the request for the case with this id.
+/// Returns a request that selects the case with this id.
 fn of_id(catalog: &Catalog, id: &str) -> Result<SearchRequest, Failure> {
     let body = serde_json::json!({ "ids": [id] }).to_string();
     let filter = Filter::compile(catalog, body.as_bytes());

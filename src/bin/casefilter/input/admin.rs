@@ -1,4 +1,4 @@
-//! A database that another process may have open, and its service.
+//! Opens a database, or connects to the service that has it open. Waits if another process has the database open.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,10 +11,10 @@ use crate::input::{duration, holder};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 
-/// The pause between two attempts to open a database that another process has open.
+/// The time between two attempts to open a database that another process has open.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The argument that names the socket of a service.
+/// The argument for the path of a service's admin socket.
 #[derive(clap::Args)]
 pub(crate) struct Socket {
     /// Socket of the service that has the database open, if any [default: FILE.sock]
@@ -22,7 +22,7 @@ pub(crate) struct Socket {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The arguments for a database that another process has open.
+/// The arguments of commands that use a database which another process may have open.
 #[derive(clap::Args)]
 pub(crate) struct Admin {
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Admin {
     wait: Option<Duration>,
 }
 
-/// A database that is open.
+/// An open database.
 pub(crate) enum Opened<T> {
     /// This process opened the database.
     Local(T),
@@ -42,7 +42,8 @@ pub(crate) enum Opened<T> {
 }
 
 impl Admin {
-    /// Opens a database, or connects to the service that has it open. Waits for another process for the time of --wait.
+    /// Opens a database, or connects to the service that has it open. If another process has it open, waits for at most the time of
+    /// --wait.
     pub(crate) fn open<T>(
         &self,
         database: &Path,
@@ -67,7 +68,7 @@ impl Admin {
         }
     }
 
-    /// Returns the failure for a locked database: which process has it open, and what the user can do.
+    /// Returns the failure for a locked database. It names the process that has the database open, and what the user can do.
     fn locked(&self, database: &Path, error: &StoreError, why: &str) -> Failure {
         let name = escape(&database.display().to_string()).into_owned();
         let who = match holder::of(database) {

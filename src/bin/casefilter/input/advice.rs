@@ -1,6 +1,6 @@
-//! Advice for users who write a command that does not exist. A word that becomes a command leaves this table.
+//! Advice for users who write a command that does not exist. If a word of the table becomes a command, remove it from the table.
 
-/// Names of commands in other programs, and the command that does the same here.
+/// Names of commands in other programs, each with the command of casefilter that does the same, or other advice.
 const TABLE: [(&[&str], &str); 24] = [
     (
         &["delete", "remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
@@ -114,7 +114,7 @@ const TABLE: [(&[&str], &str); 24] = [
     (&["version", "about", "info"], "`casefilter --version` prints the version"),
 ];
 
-/// Returns advice for a command that does not exist. `commands` are the existing commands.
+/// Returns advice for a command that does not exist. `commands` contains the names of the existing commands.
 pub(crate) fn on_command<'c>(written: &str, commands: impl Iterator<Item = &'c str>) -> Option<String> {
     let lower = written.to_lowercase();
     if let Some((_, advice)) = TABLE.iter().find(|(words, _)| words.contains(&lower.as_str())) {

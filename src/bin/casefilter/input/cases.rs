@@ -1,4 +1,4 @@
-//! The arguments that name cases, and the loading of cases.
+//! Defines the arguments that name the source of cases, and loads the cases.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ use crate::output::refusals::case_refused;
 /// The files of an import.
 #[derive(clap::Args)]
 pub(crate) struct Files {
-    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by
-    /// `import`. `-` reads standard input
+    /// Input files: .ndjson (or .jsonl) or .json, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
+    /// reads standard input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 }
@@ -33,10 +33,10 @@ pub(crate) struct Files {
 /// The source of the cases: files, standard input or a database.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by
-    /// `import`. `-` reads standard input
+    /// Input files: .ndjson (or .jsonl) or .json, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
+    /// reads standard input
     ///
-    /// A text file holds a case on each line; or cases over several lines, as `jq .` writes them; or JSON arrays and search
+    /// A text file contains one case per line; or cases over several lines, as `jq .` writes them; or JSON arrays and search
     /// answers, one after another, as `cat page*.json` prints them.
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
@@ -46,15 +46,15 @@ pub(crate) struct Cases {
     db: Option<PathBuf>,
 }
 
-/// The decision whether documents stay in memory.
+/// Determines whether documents are kept in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Documents {
     Kept,
-    /// Documents are not kept, because none is printed. Reading then takes less time and much less memory.
+    /// Documents are not kept, because none of them is printed. Loading then takes less time and much less memory.
     Forgotten,
 }
 
-/// The loaded cases, what the import reported, and the time that loading took.
+/// The loaded cases, the report of their import, and the time that loading took.
 pub(crate) struct Loaded {
     pub(crate) cases: LoadedCases,
     pub(crate) report: ImportReport,
@@ -62,12 +62,12 @@ pub(crate) struct Loaded {
 }
 
 impl Files {
-    /// Returns the files.
+    /// Returns the paths of the files.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
 
-    /// Rejects names that cannot be files of cases, before anything is read.
+    /// Rejects names that cannot be files of cases. Does not read the files.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         check(&self.paths)
     }
@@ -79,7 +79,7 @@ impl Files {
 }
 
 impl Cases {
-    /// Returns true if there are no files and no database.
+    /// Returns true if the arguments name neither files nor a database.
     pub(crate) fn is_empty(&self) -> bool {
         self.files().is_empty()
     }
@@ -88,7 +88,7 @@ impl Cases {
         self.db.as_ref().map_or(self.paths.as_slice(), std::slice::from_ref)
     }
 
-    /// Returns the files.
+    /// Returns the paths of the files, or of the database.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files().iter().map(PathBuf::as_path)
     }
@@ -98,7 +98,7 @@ impl Cases {
         self.paths.iter().any(|path| is_stdin(path))
     }
 
-    /// Rejects names that cannot be files of cases, before anything is read.
+    /// Rejects names that cannot be files of cases. Does not read the files.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.db {
             Some(path) => check_database(path, "; a file of cases is given without --db"),
@@ -106,7 +106,8 @@ impl Cases {
         }
     }
 
-    /// Like [`check`](Self::check), and rejects arguments that read both cases and filter from standard input.
+    /// Does the same as [`check`](Self::check). Also rejects arguments by which both the cases and the filter are read from
+    /// standard input.
     pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
         self.check()?;
         if self.uses_stdin() && selection.uses_stdin() {
@@ -115,7 +116,7 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns the database if the arguments name one, and no other file.
+    /// Returns the path of the database if the arguments name a database and no other file.
     pub(crate) fn database(&self) -> Option<&Path> {
         match (&self.db, self.paths.as_slice()) {
             (Some(path), _) => Some(path),
@@ -124,7 +125,8 @@ impl Cases {
         }
     }
 
-    /// Opens the database, or connects to the service that has it open. Without a database, imports all files or none.
+    /// Opens the database, or connects to the service that has it open. If the arguments name files, imports all of them; if one
+    /// fails, returns its error.
     pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
@@ -138,7 +140,8 @@ impl Cases {
         })
     }
 
-    /// Opens the database. If a service has it open, opens a copy that the service sends. Without a database, imports all files or none.
+    /// Opens the database. If a service has it open, opens a copy that the service sends. If the arguments name files, imports all
+    /// of them; if one fails, returns its error.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
@@ -154,7 +157,8 @@ impl Cases {
         })
     }
 
-    /// Opens the database, or calls `served` if a service has it open. Without a database, imports all files or none.
+    /// Opens the database. If a service has it open, calls `served`. If the arguments name files, imports all of them; if one
+    /// fails, returns its error.
     fn load_or(
         &self,
         catalog: &Catalog,
@@ -173,7 +177,7 @@ impl Cases {
         Ok(Loaded { cases, report: ImportReport::default(), took: start.elapsed() })
     }
 
-    /// Imports all files or none.
+    /// Imports all files into memory. If one file fails, returns its error.
     fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
@@ -190,7 +194,7 @@ impl Cases {
     }
 }
 
-/// Rejects names that cannot be files of cases, before anything is read.
+/// Rejects names that cannot be files of cases. Does not read the files.
 fn check(paths: &[PathBuf]) -> Result<(), Failure> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));

@@ -1,4 +1,4 @@
-//! A copy of a database that a service has open, for commands that need their own file.
+//! Requests a copy of a database from the service that has it open, for commands that must open a file themselves.
 
 use std::fs::File;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Copy {
     }
 }
 
-/// Makes a service copy its database into a new file.
+/// Requests the service to copy its database to a new file.
 pub(crate) fn back_up(service: &mut Service, output: &Path) -> Result<(), Failure> {
     let fail = |error| Failure::io("cannot write", &output.display().to_string(), &error);
     let path = std::path::absolute(output).map_err(fail)?;

@@ -10,10 +10,10 @@ use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
 
-/// The database of a command that takes no other file.
+/// The argument of a command that uses a database and no other file.
 #[derive(clap::Args)]
 pub(crate) struct Database {
-    /// The database; --db FILE means the same
+    /// The database; `--db FILE` is the same
     #[arg(value_name = "DATABASE", required_unless_present = "db")]
     database: Option<PathBuf>,
 
@@ -26,9 +26,9 @@ impl Database {
     /// Returns the path of the database.
     ///
     /// # Errors
-    /// Returns an error if the name has the ending of another format.
+    /// Returns an error if the file name has the ending of another format.
     pub(crate) fn path(&self) -> Result<&Path, Failure> {
-        // Clap requires one of the two.
+        // Clap requires one of the two arguments.
         let path = self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""));
         check_database(path, AS_IMPORTED).map(|()| path)
     }
@@ -40,15 +40,16 @@ pub(crate) fn close_written(store: Store) -> Result<(), Failure> {
     store.close().map_err(|error| failed(&error))
 }
 
-/// Opens a database for reading only, as other readers may at the same time. A database that a crash left open is repaired first.
+/// Opens a database for reading only, so that other processes can read it at the same time. If a crash left the database open,
+/// repairs it first.
 pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
     let options = StoreOptions::default().limits(unpaged());
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
-        // Repair it, and open it again for reading only.
+        // Repair the database, and open it again for reading only.
         StoreErrorKind::Failed => {
             match Store::open(path, catalog.clone(), options.clone()).and_then(Store::close) {
                 Ok(()) => Store::open_read_only(path, catalog.clone(), options),
-                // Without permission to write, the repair is in memory only.
+                // If there is no permission to write, the repair is done only in memory.
                 Err(other) if other.kind() == StoreErrorKind::Io => match File::open(path) {
                     Ok(file) => Store::open_file(file, &path.display().to_string(), catalog.clone(), options),
                     Err(_) => Err(error),

@@ -1,33 +1,33 @@
-//! Durations in arguments and environment variables: a whole number and `ms`, `s`, `m`, `h` or `d`.
+//! Parses durations in arguments and environment variables: a whole number and `ms`, `s`, `m`, `h` or `d`.
 //!
-//! Every flag that takes a duration parses it by a function of this file. Flags that accepted a bare number in earlier versions still do,
-//! in the same unit: [`seconds`] or [`milliseconds`]. Newer flags use [`with_unit`].
+//! Every argument that is a duration is parsed by a function of this file. If an argument accepted a number without a unit in
+//! earlier versions, it still does, in the same unit: [`seconds`] or [`milliseconds`]. Newer arguments use [`with_unit`].
 
 use std::time::Duration;
 
-/// The units, with their milliseconds.
+/// The units, each with its length in milliseconds.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-/// The form of a duration, with all units, for help and errors.
+/// The description of a duration with all units, for help and errors.
 pub(crate) const FORM: &str = "a whole number and ms, s, m, h or d";
 
-/// The maximum duration, in days: far below the range of an instant on any platform.
+/// The maximum duration, in days. It is far below the range of `Instant` on any platform.
 const MOST_DAYS: u64 = 36_500;
 
-/// The value name of durations in the help.
+/// The name that the help shows for the value of an argument that is a duration.
 pub(crate) const VALUE: &str = "DURATION";
 
-/// Parses a duration; its unit is required.
+/// Parses a duration that must have a unit.
 pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
     parse(text, None)
 }
 
-/// Parses a duration; a bare number is in seconds.
+/// Parses a duration. A number without a unit is in seconds.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     parse(text, Some("s"))
 }
 
-/// Parses a duration; a bare number is in milliseconds.
+/// Parses a duration. A number without a unit is in milliseconds.
 #[cfg(any(test, feature = "postgres"))]
 pub(crate) fn milliseconds(text: &str) -> Result<Duration, String> {
     parse(text, Some("ms"))

@@ -1,4 +1,4 @@
-//! Explanations of requests, from this process or from a service.
+//! The explanation of a request, created by this process or by a service.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) struct Explained {
     pub(crate) text: String,
 }
 
-/// Inserts the time of compiling the filter before the other phases, if the explanation has times.
+/// Inserts the time of compiling the filter before the other phases, if the explanation contains times.
 pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Explanation {
     if let Some(analysis) = &mut explanation.analysis {
         analysis.phases.insert(0, Phase { name: "compile", time });

@@ -1,4 +1,4 @@
-//! Help with examples that can be copied.
+//! Parses the command line, and prints help whose examples can be copied.
 
 use std::io::Write;
 
@@ -8,11 +8,12 @@ use clap::{Command, Error, Parser};
 use crate::input::advice;
 use crate::output::part::Part;
 
-/// A placeholder for each space of an example until help is printed. Clap wraps text after the options at spaces, and a
-/// wrapped example is not a command.
+/// A placeholder that replaces each space of an example until the help is printed. Clap wraps the text after the options at spaces,
+/// and a wrapped example is not a valid command.
 const UNBROKEN: char = '\u{e000}';
 
-/// Parses the arguments of the process. Ends it after printing help, or an error about the arguments.
+/// Parses the arguments of the process. If the arguments are wrong or request help, prints the error or the help and ends the
+/// process.
 pub(crate) fn parse<P: Parser>() -> P {
     let matches = unbroken(P::command()).try_get_matches();
     matches
@@ -20,8 +21,8 @@ pub(crate) fn parse<P: Parser>() -> P {
         .unwrap_or_else(|error| exit(&advised(error, &P::command())))
 }
 
-/// Returns the error for an unknown command with advice of this program. Clap would suggest the command with the most similar
-/// name, even if it does something else.
+/// Replaces clap's suggestion in the error for an unknown command by the advice of this program. Clap would suggest the command
+/// with the most similar name, even if it does something else.
 fn advised(mut error: Error, command: &Command) -> Error {
     if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg)
         && written.starts_with("--source")
@@ -48,8 +49,8 @@ fn advised(mut error: Error, command: &Command) -> Error {
     error
 }
 
-/// Returns the command with placeholders for the spaces in its examples, and in the examples of its subcommands. Examples are the indented
-/// lines after the options.
+/// Returns the command with placeholders for the spaces in its examples, and in the examples of its subcommands. The examples are
+/// the indented lines after the options.
 fn unbroken(command: Command) -> Command {
     let whole = |line: &str| {
         if line.starts_with("  ") {
@@ -66,7 +67,7 @@ fn unbroken(command: Command) -> Command {
     command.mut_subcommands(unbroken)
 }
 
-/// Replaces the placeholders in examples by spaces, then ends the process as clap does.
+/// Replaces the placeholders in examples by spaces, prints the text, and ends the process as clap does.
 fn exit(error: &Error) -> ! {
     let is_help =
         matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
@@ -74,7 +75,7 @@ fn exit(error: &Error) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string().replace(UNBROKEN, " ");
-    // Like clap, ignore a closed output.
+    // Errors of writing are ignored, as clap does, because the reader may have closed the output.
     let _ = if error.use_stderr() {
         anstream::stderr().write_all(text.as_bytes())
     } else {

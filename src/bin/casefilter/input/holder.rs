@@ -1,11 +1,11 @@
-//! The processes that have a file open, if this user may see them.
+//! Finds the processes that have a file open, as far as this user may see them.
 
 use std::path::Path;
 
 /// The maximum number of processes that are named.
 const MOST: usize = 3;
 
-/// Returns the other processes that have a file open, as a subject with its verb: `casefilter import (process 17) has`.
+/// Returns the other processes that have a file open, as a subject with its verb, such as `casefilter import (process 17) has`.
 pub(crate) fn of(file: &Path) -> Option<String> {
     let holders = processes(file);
     let named: Vec<&str> = holders.iter().take(MOST).map(String::as_str).collect();
@@ -19,7 +19,7 @@ pub(crate) fn of(file: &Path) -> Option<String> {
     }
 }
 
-/// Lists the processes; only root sees the files of other users' processes.
+/// Lists the processes that have a file open. Only root can see the open files of other users' processes.
 #[cfg(target_os = "linux")]
 fn processes(file: &Path) -> Vec<String> {
     use std::fs;
@@ -45,7 +45,7 @@ fn processes(file: &Path) -> Vec<String> {
         let mut arguments = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let program = arguments.next().unwrap_or_default().into_owned();
         let program = program.rsplit('/').next().unwrap_or_default().to_owned();
-        // Other arguments may be secret.
+        // All further arguments may contain secrets, so they are not shown.
         let command = arguments.next().filter(|_| program == "casefilter").unwrap_or_default();
         let command = command.chars().all(|char| char.is_ascii_lowercase()).then_some(command);
         let name = format!("{program} {}", command.unwrap_or_default());

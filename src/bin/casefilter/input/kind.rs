@@ -1,4 +1,4 @@
-//! The kinds of imports and exports.
+//! The kinds of data that can be imported and exported: cases, and the kinds of records.
 
 use casefilter::ImportMode;
 #[cfg(feature = "service")]
@@ -8,7 +8,7 @@ use casefilter::sample::SampleKind;
 use crate::output::failure::Failure;
 use crate::output::part::Part;
 
-/// A kind of import and export: cases, or one kind of records.
+/// A kind of data that can be imported and exported: cases, or one kind of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// Cases
@@ -35,13 +35,13 @@ impl Kind {
         }
     }
 
-    /// Returns the route of a service that imports this kind.
+    /// Returns the route of a service that imports data of this kind.
     pub(crate) fn import_route(self, mode: ImportMode) -> String {
         let query = if mode == ImportMode::Lenient { "?mode=lenient" } else { "" };
         format!("/imports/{}{query}", self.name())
     }
 
-    /// Returns the kind of sample records; `None` for cases.
+    /// Returns the kind of sample records. Returns `None` for cases.
     pub(crate) fn samples(self) -> Option<SampleKind> {
         match self {
             Self::Cases => None,
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Rejects records in a build without the feature `service`.
+    /// Returns an error for kinds of records if this build does not have the feature `service`.
     pub(crate) fn check(self) -> Result<(), Failure> {
         match self {
             Self::Cases => Ok(()),
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of records, and the noun for one record; `None` for cases.
+    /// Returns the kind of records, and the noun for one record. Returns `None` for cases.
     #[cfg(feature = "service")]
     pub(crate) fn records(self) -> Option<(RecordKind, &'static str)> {
         match self {

@@ -1,4 +1,4 @@
-//! Loaded cases: in memory, in a database that this process opened, or in a database of a service.
+//! Searches the loaded cases, which are in memory, in a database that this process has opened, or in the database of a service.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,8 @@ use crate::input::explained::{Explained, with_compiling};
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
-/// Calls the same method of an engine or a store, which share no trait. For a service, evaluates another expression.
+/// Calls the same method of an engine or of a store, which have no common trait. For cases of a service, evaluates the second
+/// expression.
 macro_rules! local_or_served {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
@@ -24,7 +25,7 @@ macro_rules! local_or_served {
 pub(crate) enum LoadedCases {
     Memory(Box<Engine>),
     Database(Box<Store>),
-    /// A service has the database open.
+    /// Cases in a database that a service has open.
     Service(Box<Served>),
 }
 
@@ -38,7 +39,7 @@ impl LoadedCases {
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    /// Returns the memory of the cases; `None` if a service has the database open.
+    /// Returns the memory that the cases use. Returns `None` if a service has the database open.
     pub(crate) fn memory(&self) -> Option<MemoryUsage> {
         local_or_served!(self, cases => Some(cases.memory()), _served => None)
     }
@@ -56,7 +57,8 @@ impl LoadedCases {
         }
     }
 
-    /// Sets the time that a service may take for each search. In this process, requests have a deadline.
+    /// Sets the maximum time that a service may take for each search. Searches in this process have a deadline in their request
+    /// instead.
     pub(crate) fn limit_service(&mut self, timeout: Option<Duration>) {
         if let Self::Service(served) = self {
             served.limit(timeout);
@@ -71,7 +73,7 @@ impl LoadedCases {
         }
     }
 
-    /// Returns hints why the filter of a request may select no case.
+    /// Returns hints about possible reasons why the filter of a request selects no case.
     pub(crate) fn hints(&self, request: &SearchRequest) -> Result<Vec<String>, Failure> {
         let hints = local_or_served!(
             self,
@@ -81,8 +83,8 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the members of a database's cases that look like fields of a filter. For cases from files, the report of the import has
-    /// these members.
+    /// Returns the members of a database's cases that look like fields of a filter. Returns none for cases from files: the report
+    /// of their import already contains these members.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = match self {
             Self::Memory(_) => return Ok(Vec::new()),
@@ -92,7 +94,8 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the explanation of a request. If the time of compiling is given, also answers the request and returns the costs.
+    /// Returns the explanation of a request. If `compiling`, the time of compiling, is given, also executes the request and
+    /// includes the costs.
     pub(crate) fn explain(
         &self,
         request: &SearchRequest,
@@ -114,7 +117,7 @@ impl LoadedCases {
         Ok(Explained { json, text })
     }
 
-    /// Closes the database, and returns the errors of closing.
+    /// Closes the database. Returns the errors that occur while closing.
     pub(crate) fn close(self) -> Result<(), Failure> {
         match self {
             Self::Memory(_) | Self::Service(_) => Ok(()),
@@ -122,7 +125,7 @@ impl LoadedCases {
         }
     }
 
-    /// Calls `take` with every document of the page.
+    /// Calls `take` for each document of the page.
     pub(crate) fn each_document(
         &self,
         request: &SearchRequest,
@@ -137,7 +140,7 @@ impl LoadedCases {
         }
     }
 
-    /// Calls `take` with every id of the page.
+    /// Calls `take` for each id of the page.
     pub(crate) fn each_id(
         &self,
         request: &SearchRequest,

@@ -1,4 +1,4 @@
-//! The sources of cases, filters and requests: arguments, files, databases, services.
+//! The input of the commands: arguments, files of cases and requests, databases, and services.
 
 pub(crate) mod admin;
 pub(crate) mod advice;

@@ -1,4 +1,4 @@
-//! The formats of input files, determined by their names.
+//! Determines the format of an input file from its name.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// Returns the format for the name of the file.
+    /// Returns the format of the file with this path.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
         if is_stdin(path) {
@@ -72,20 +72,20 @@ impl Packing {
     }
 }
 
-/// Returns true for a word that is probably part of a filter, and not the name of a file.
+/// Returns true for a word that is probably a part of a filter and not the name of a file.
 fn is_word_of_a_filter(word: &str) -> bool {
     matches!(word, "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "and" | "or" | "not" | "is" | "all")
         || word.starts_with(['(', '='])
 }
 
-/// Returns an error if the file cannot be opened. Later, it would look like a file of another format.
+/// Returns an error if the file cannot be opened. Without this check, a later message would name a wrong file format as the reason.
 fn check_access(path: &Path) -> Result<(), Failure> {
     let access = match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(found) if found.is_file() => File::open(path).map(drop),
-        // A pipe can be opened only once.
+        // A pipe can be opened only once, so it is not opened here.
         Ok(_) => Ok(()),
-        // The message for a missing file depends on the format.
+        // A missing file is reported later, by a message that depends on the format.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     };

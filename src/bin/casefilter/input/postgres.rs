@@ -1,4 +1,4 @@
-//! The PostgreSQL server that has the cases.
+//! Searches cases on a PostgreSQL server.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use crate::input::duration::{VALUE, milliseconds};
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The arguments for connections to the server.
+/// The arguments for the connections to the server.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The table of --source
+    /// Name of the table on the server of --source
     #[arg(
         long,
         value_name = "NAME",
@@ -25,12 +25,12 @@ pub(crate) struct Options {
     )]
     source_table: String,
 
-    /// Number of connections to --source
+    /// Maximum number of connections to --source
     #[arg(long, value_name = "N", env = "CASEFILTER_SOURCE_CONNECTIONS",
           default_value_t = PostgresOptions::default().max_connections, help_heading = "PostgreSQL")]
     source_connections: usize,
 
-    /// Time that --source may work on one statement, such as 500ms or 5s; a bare number is milliseconds
+    /// Maximum time of one statement on --source, such as 500ms or 5s; a number without a unit is in milliseconds
     #[arg(
         long,
         value_name = VALUE,
@@ -41,13 +41,13 @@ pub(crate) struct Options {
     )]
     source_statement_timeout: Duration,
 
-    /// Verify --source with the CA certificates in this PEM file instead of the system's
+    /// Verify the certificate of --source with the CA certificates in this PEM file, instead of the CA certificates of the system
     #[arg(long, value_name = "FILE", env = "CASEFILTER_SOURCE_CA", help_heading = "PostgreSQL")]
     source_ca: Option<PathBuf>,
 }
 
 impl Options {
-    /// Connects to the server. Must be called in a Tokio runtime.
+    /// Connects to the server. It must be called in a Tokio runtime.
     pub(crate) async fn connect(&self, url: &str, catalog: &Catalog) -> Result<PostgresSource, Failure> {
         let read = |path: &PathBuf| {
             fs::read(path).map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// A connected server with its own runtime.
+/// A connection to a server, with its own Tokio runtime.
 pub(crate) struct Server {
     source: PostgresSource,
     runtime: Runtime,

@@ -1,4 +1,4 @@
-//! Reads case documents, and records, from files and from standard input.
+//! Reads case documents and records from files and from standard input.
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
@@ -16,20 +16,20 @@ use crate::output::escape::{escape, one_line};
 use crate::output::failure::{Failure, failed, note};
 use crate::output::progress::{Progress, Watched};
 
-/// The size of a read. A chunk is still in the second-level cache when its cases are parsed.
+/// The size of a read, in bytes. With this size, a chunk is still in the processor's second-level cache when its cases are parsed.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Reads every file.
+/// Reads all files, and passes their contents to `taker`.
 pub(super) fn read_all(paths: &[PathBuf], taker: &mut dyn Taker) -> Result<(), Failure> {
     let progress = Progress::of_bytes(total_bytes(paths));
     paths.iter().try_for_each(|path| read(path, taker, &progress))
 }
 
-/// Returns the size of all files; `None` if one of the files is a stream.
+/// Returns the total size of all files, in bytes. Returns `None` if one of them is a stream.
 fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        // Not all of a database is read, so its length is not useful.
+        // Only a part of a database file is read, so the length of the file is not useful.
         if Store::exists(path) { None } else { total.checked_add(file.len()) }
     })
 }
@@ -38,7 +38,7 @@ fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Reads one file.
+/// Reads one file, and passes its contents to `taker`.
 fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), Failure> {
     let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);

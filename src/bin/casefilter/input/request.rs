@@ -1,4 +1,4 @@
-//! One line of a file of requests.
+//! Parses one line of a file of requests.
 
 use casefilter::envelope::Envelope;
 use casefilter::{
@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use crate::output::escape::quote;
 
-/// The maximum length of a line in bytes. The rest of a longer line is dropped. A body at its limit fits with every byte written as
-/// `\u0000`.
+/// The maximum length of a line, in bytes. The rest of a longer line is dropped. A body of the maximum size fits, even if every
+/// byte is written as `\u0000`.
 pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
 
 /// The maximum number of errors that are reported for one line.
@@ -21,21 +21,21 @@ const MOST_FAULTS: usize = 10;
 /// The keys of a request line.
 const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
 
-/// A line split into its members, each as text.
+/// The members of a request line. The value of each member is text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// The body; `None` if there is no valid body, for which `faults` has an error.
+    /// The body. `None` if there is no valid body; then `faults` contains an error.
     body: Option<Vec<u8>>,
     offset: Option<String>,
     limit: Option<String>,
     order: Option<String>,
     count: Option<String>,
-    /// The errors of the line itself, in the order of its members.
+    /// The errors of the line itself, in the order of the members.
     faults: Vec<Error>,
 }
 
 impl Line {
-    /// Splits a line into its members, without parsing the body and the parameters. Errors of members are reported by
+    /// Splits a line into its members. Does not parse the body and the parameters. Errors of members are reported by
     /// [`request`](Self::request), together with the errors of the body.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Line {
         let mut errors: Vec<Error> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
         for (key, value) in members.0 {
-            // No more errors are reported.
+            // At most this number of errors is reported, so further errors are dropped.
             errors.truncate(MOST_FAULTS);
             let at = offset_in(text, key.get());
             let name: String = match serde_json::from_str(key.get()) {
@@ -103,7 +103,7 @@ impl Line {
     /// Returns the request of this line.
     ///
     /// # Errors
-    /// Returns the first ten errors of the line, the body and the parameters, in this order.
+    /// Returns at most ten errors: first those of the line, then those of the body, then those of the parameters.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<SearchRequest, Errors> {
         let filter = self
             .body
@@ -112,7 +112,7 @@ impl Line {
         self.with_filter(catalog, limits, filter)
     }
 
-    /// Returns the request of this line, with its filter from the cache if the cache has it.
+    /// Returns the request of this line. Takes the compiled filter from the cache if the cache contains it.
     pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<SearchRequest, Errors> {
         self.with_filter(
             cache.catalog(),
@@ -127,7 +127,7 @@ impl Line {
         limits: &Limits,
         filter: Option<Result<Filter, Errors>>,
     ) -> Result<SearchRequest, Errors> {
-        // A line without a body is an error; with any filter, its parameters can be checked nevertheless.
+        // A line without a body is an error. The parameters are checked nevertheless, with a filter that selects all cases.
         let filter = filter.unwrap_or_else(|| Ok(Filter::all(catalog)));
         let paging = self.params().parse(catalog, limits);
         let request = Errors::both(filter, paging)
@@ -149,9 +149,11 @@ impl Line {
     }
 }
 
-/// Returns the key that an unknown member is probably meant to be: at most two typing errors away, in any case of letters.
+/// Returns the key that an unknown member was probably meant to be. The names may differ in at most two typing errors, and in upper
+/// and lower case.
 fn near_key(name: &str) -> Option<&'static str> {
-    /// The maximum length of a name in bytes. A longer name is not a typing error, and computing the distance takes quadratic time.
+    /// The maximum length of a compared name, in bytes. Computing the distance takes quadratic time, and a longer name is not a
+    /// typing error.
     const LONGEST: usize = 64;
     /// The maximum number of typing errors.
     const MOST_ERRORS: usize = 2;
@@ -181,7 +183,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
         let kind = if error.is_data() { ErrorKind::WrongType } else { ErrorKind::Syntax };
         let expected = "a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
         let begins = text.len().saturating_sub(text.trim_start().len());
-        // The parser of bodies describes text that is not JSON, so that both have the same errors.
+        // Text that is not JSON is described by the parser of bodies, so that lines and bodies have the same errors.
         let limits = Limits::default().with_body_bytes(usize::MAX);
         let as_body = FilterBuilder::new(&Catalog::cases()).with_limits(limits).json(text.as_bytes()).err();
         let as_body = as_body.iter().flat_map(Errors::as_slice).find(|found| found.kind == kind);
@@ -196,7 +198,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
     })
 }
 
-/// Returns a member's value as text: the contents of a string, or any other value as written.
+/// Returns the value of a member as text. For a string, this is its contents. Any other value is returned as it is written.
 fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     match value.get() {
         "null" => Ok(None),
@@ -209,12 +211,12 @@ fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// Returns the offset in `text` of `part`, which is a slice of `text`.
+/// Returns the offset of `part` in `text`. `part` must be a slice of `text`.
 fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
 
-/// The members of an object in their order, repeated keys included.
+/// The members of an object in their order, including repeated keys.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -239,12 +241,12 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Returns the error envelope of the service for the request of this number.
+/// Returns the error envelope of the service for the request with this number.
 pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
     Envelope::invalid(format!("request-{number}"), errors)
 }
 
-/// Returns the error envelope of the service for a request of this number whose search was stopped at its timeout.
+/// Returns the error envelope of the service for the request with this number, if its search was stopped because of its timeout.
 pub(crate) fn stopped_envelope(number: u64, message: String) -> Envelope {
     let error = Error::new(ErrorKind::DeadlineExceeded, 0, message, String::new());
     Envelope::stopped(format!("request-{number}"), &error)

@@ -1,4 +1,4 @@
-//! A file of requests, one per line.
+//! Reads the lines of a file of requests.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,12 +12,12 @@ use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The lines of a file of requests, read when they are needed.
+/// The lines of a file of requests. Each line is read when it is needed.
 pub(crate) struct Lines {
     name: String,
     reader: BufReader<Box<dyn Read>>,
     line: Vec<u8>,
-    /// True before the first line.
+    /// True until the first line has been read.
     is_at_start: bool,
 }
 
@@ -38,7 +38,7 @@ impl Lines {
         })
     }
 
-    /// Returns the next line that is not blank, without its line end. Returns only the start of an overlong line.
+    /// Returns the next line that is not blank, without its line end. If a line exceeds the maximum length, returns only its start.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             self.line.clear();
@@ -64,7 +64,7 @@ impl Lines {
         Failure::BadFilter(format!("error: {name}:1: {message} [{code}]\n"))
     }
 
-    /// Returns true if the next line may not have arrived yet, so that answers should be flushed.
+    /// Returns true if the next line may not have arrived yet. The caller should then flush its answers.
     pub(crate) fn may_wait(&self) -> bool {
         self.reader.buffer().is_empty()
     }

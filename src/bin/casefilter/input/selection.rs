@@ -1,4 +1,4 @@
-//! The arguments for filter, order and page, which several commands share.
+//! The arguments for the filter, the order and the page, which several commands share.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +13,8 @@ use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
 
-/// The maximum number of bytes of a body that are read: far above the limit, so that the error has the length.
+/// The maximum number of bytes of a body that are read. It is far above the limit for bodies, so that the error can contain the
+/// length.
 const MOST_BODY_BYTES: u64 = 64 << 20;
 
 /// The arguments for a filter, an order and a page.
@@ -34,12 +35,12 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "N|all", allow_hyphen_values = true)]
     limit: Option<String>,
 
-    /// Count all selected cases, as countTotalItems=true does; a table always has the count
+    /// Count all selected cases, as countTotalItems=true does; a table always shows the count
     #[arg(long)]
     count: bool,
 }
 
-/// The arguments for a filter, without order and page; without a filter, every case is selected.
+/// The arguments for a filter, without order and page. Without a filter, every case is selected.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Criteria {
     /// The filter as a JSON body, from a file or from standard input
@@ -50,7 +51,7 @@ pub(crate) struct Criteria {
     #[arg(long = "where", value_name = "TEXT")]
     text: Option<String>,
 
-    /// The offset from UTC at which the days of --where begin, such as +02:00, also those of `today`
+    /// The UTC offset of the days in --where, such as +02:00; it also applies to `today`
     #[arg(
         long,
         value_name = "±HH:MM",
@@ -60,18 +61,18 @@ pub(crate) struct Criteria {
     )]
     utc_offset: FixedOffset,
 
-    /// Let JSON filters use $not, $exists, $startsWith, $substring and $match too; --where always may
+    /// Also allow $not, $exists, $startsWith, $substring and $match in JSON filters; --where always allows them
     #[arg(long)]
     extended: bool,
 }
 
-/// Returns the catalogue of cases; an extended one lets JSON filters use the extended operators.
+/// Returns the catalogue of cases. If it is extended, JSON filters may use the extended operators.
 pub(crate) fn catalog(is_extended: bool) -> Catalog {
     if is_extended { Catalog::cases().extended() } else { Catalog::cases() }
 }
 
 impl Criteria {
-    /// Returns the catalogue that the filter is compiled for.
+    /// Returns the catalogue for which the filter is compiled.
     pub(crate) fn catalog(&self) -> Catalog {
         catalog(self.extended)
     }
@@ -81,18 +82,18 @@ impl Criteria {
         self.body.as_deref().is_some_and(is_stdin)
     }
 
-    /// Returns the file of the body.
+    /// Returns the path of the file that contains the body.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.body.as_deref()
     }
 
-    /// Returns true if there is a filter.
+    /// Returns true if a filter was given.
     #[cfg(feature = "service")]
     pub(crate) fn is_given(&self) -> bool {
         self.body.is_some() || self.text.is_some()
     }
 
-    /// Returns a request for all cases that the filter selects, sorted by `order` if it is given.
+    /// Returns a request for all cases that the filter selects. If `order` is given, they are sorted by it.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<SearchRequest, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
         let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
@@ -101,7 +102,7 @@ impl Criteria {
 }
 
 impl Selection {
-    /// Returns the catalogue that filters are compiled for, also those of --requests.
+    /// Returns the catalogue for which filters are compiled, including those of --requests.
     pub(crate) fn catalog(&self) -> Catalog {
         self.criteria.catalog()
     }
@@ -111,12 +112,12 @@ impl Selection {
         self.criteria.uses_stdin()
     }
 
-    /// Returns the file of the body.
+    /// Returns the path of the file that contains the body.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.criteria.file()
     }
 
-    /// Returns true if no argument was given that selects cases.
+    /// Returns true if there are no arguments for a filter, an order or a page.
     pub(crate) fn is_empty(&self) -> bool {
         let Self {
             criteria: Criteria { body, text, utc_offset: _, extended: _ },
@@ -128,12 +129,12 @@ impl Selection {
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
-    /// Returns the request of the arguments; its errors are rendered in the failure.
+    /// Returns the request that the arguments describe. If it has errors, the failure contains them as text.
     pub(crate) fn request(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
         self.timed_request(catalog).map(|(request, _)| request)
     }
 
-    /// Like [`request`](Self::request), but also returns the time of compiling.
+    /// Does the same as [`request`](Self::request), and also returns the time that compiling took.
     pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(SearchRequest, Duration), Failure> {
         match self.timed_compile(catalog)? {
             (Ok(request), took) => Ok((request, took)),
@@ -141,7 +142,7 @@ impl Selection {
         }
     }
 
-    /// Returns the request, or its errors; the outer failure is for a file that cannot be read.
+    /// Returns the request or its errors. Returns a failure only if a file cannot be read.
     pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Compiled, Failure> {
         self.timed_compile(catalog).map(|(compiled, _)| compiled)
     }
@@ -160,7 +161,7 @@ impl Selection {
             (None, None) => Ok(Filter::all(catalog)),
         };
         let took = start.elapsed();
-        // An excerpt of text in another encoding would be unreadable.
+        // If the body is in another encoding, an excerpt of it would be unreadable.
         let body = body.map(|body| if check_text(&body).is_ok() { body } else { Vec::new() });
         let source = match (body, &self.criteria.body, &self.criteria.text) {
             (Some(body), Some(path), _) if is_stdin(path) => Source::file("standard input", body),
@@ -201,18 +202,18 @@ impl Selection {
     }
 }
 
-/// A request, or its errors with their texts.
+/// A request, or its errors with the texts in which they occur.
 type Compiled = Result<SearchRequest, report::Fault>;
 
-/// Returns the limits of requests on the command line. A page may have any length.
+/// Returns the limits for requests on the command line. The length of a page is not limited.
 pub(crate) fn unpaged() -> Limits {
     Limits::default().with_page(u64::MAX)
 }
 
-/// The numeric limit of `--limit all`.
+/// The number that `--limit all` stands for.
 pub(crate) const ALL: u64 = i64::MAX.unsigned_abs();
 
-/// The value of `--limit` that selects every case.
+/// The value of `--limit` that selects all cases.
 const EVERY_CASE: &str = "all";
 
 fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {

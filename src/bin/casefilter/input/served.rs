@@ -1,4 +1,4 @@
-//! Cases in a database that a service has open: the service runs the searches.
+//! Searches cases in a database that a service has open. The service executes the searches.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::input::service::Service;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The route of searches.
+/// The route of the service for searches.
 const SEARCHES: &str = "/searches";
 
 /// The cases of a service.
@@ -20,9 +20,9 @@ pub(crate) struct Served {
     service: Mutex<Service>,
     catalog: Catalog,
     len: u64,
-    /// True if a page has documents in addition to ids.
+    /// True if a page contains documents in addition to ids.
     documents: bool,
-    /// The time that a search may take.
+    /// The maximum time of a search.
     timeout: Option<Duration>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Served {
 #[derive(Serialize)]
 struct Question {
     ask: &'static str,
-    /// The normal form of the filter; `None` for all cases.
+    /// The normal form of the filter, or `None` if all cases are selected.
     body: Option<String>,
     order: Option<String>,
     offset: u64,
@@ -38,7 +38,7 @@ struct Question {
     count: bool,
     documents: bool,
     compile_ns: u64,
-    /// Absent without a limit, so that a service of an earlier version understands the question.
+    /// If there is no timeout, this member is omitted, so that a service of an earlier version accepts the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
 }
@@ -78,7 +78,7 @@ struct Fault {
 }
 
 impl Served {
-    /// Returns the cases of a service.
+    /// Creates the cases of a service, after asking the service for their number.
     pub(crate) fn new(mut service: Service, catalog: &Catalog, documents: bool) -> Result<Self, Failure> {
         let About { cases } = service.get("/")?;
         Ok(Self {
@@ -90,7 +90,7 @@ impl Served {
         })
     }
 
-    /// Sets the time that each search may take.
+    /// Sets the maximum time of each search.
     pub(crate) fn limit(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
@@ -99,7 +99,7 @@ impl Served {
         &self.catalog
     }
 
-    /// Returns the number of cases at the time of the connection.
+    /// Returns the number of cases when this process connected to the service.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -109,7 +109,8 @@ impl Served {
         self.post(&question).map(|Counted { count }| count)
     }
 
-    /// Returns the explanation of a request. If the time of compiling is given, the service also answers the request and returns the costs.
+    /// Returns the explanation of a request. If `compiling`, the time of compiling, is given, the service also executes the
+    /// request, and the explanation includes the costs.
     pub(crate) fn explain(
         &self,
         request: &SearchRequest,
@@ -121,7 +122,7 @@ impl Served {
         self.post(&question).map(|Told { json, text }| Explained { json, text })
     }
 
-    /// Returns a page. The documents are empty if the page has only ids.
+    /// Returns a page. The documents are empty if the page contains only ids.
     pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         let mut cases = Vec::new();
         let total = self.cases(request, self.documents, |id, document| {
@@ -131,7 +132,7 @@ impl Served {
         Ok(SearchAnswer::of_documents(request, total, cases))
     }
 
-    /// Calls `take` with the id of every case on the page.
+    /// Calls `take` for the id of each case on the page.
     pub(crate) fn each_id(
         &self,
         request: &SearchRequest,
@@ -140,7 +141,7 @@ impl Served {
         self.cases(request, false, |id, _| take(id)).map(drop)
     }
 
-    /// Returns hints why a filter may select no case.
+    /// Returns hints about possible reasons why a filter selects no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let question = self.question("hints", &SearchRequest::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)
@@ -152,7 +153,7 @@ impl Served {
         self.post(&question).map(|Hints { hints }| hints)
     }
 
-    /// Calls `take` with every case on the page as it arrives. Returns the total, if the request counts.
+    /// Calls `take` for each case on the page, as soon as the case arrives. Returns the total if the request counts.
     pub(crate) fn cases(
         &self,
         request: &SearchRequest,

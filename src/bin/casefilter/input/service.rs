@@ -1,4 +1,4 @@
-//! The connection to a service that has a database open, over its admin socket.
+//! Connects to the service that has a database open, through its admin socket.
 
 #[cfg(all(unix, feature = "service"))]
 mod answers;
@@ -29,7 +29,7 @@ pub(crate) enum SendFailure {
 
 #[cfg(feature = "arrow")]
 impl Upload {
-    /// Sends the whole input of a reader as a Parquet file.
+    /// Sends the complete contents of a reader as a Parquet file.
     pub(crate) fn parquet(&mut self, name: &str, mut file: impl Read) -> Result<(), SendFailure> {
         const PIECE_BYTES: usize = 1 << 20;
         self.begin(name, true).map_err(SendFailure::Told)?;

@@ -20,15 +20,15 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
-/// A target of an import, which receives the sources one by one.
+/// A target of an import. It receives the files one by one.
 pub(crate) trait Taker {
-    /// Returns true if the sources contain records, not cases.
+    /// Returns true if the files contain records instead of cases.
     fn takes_records(&self) -> bool;
 
-    /// Starts a new text source (JSON or NDJSON) with this name.
+    /// Starts a new text file (JSON or NDJSON) with this name.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
-    /// Adds the next bytes of the source.
+    /// Adds the next bytes of the text file.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 
     /// Adds a Parquet file.
@@ -36,20 +36,20 @@ pub(crate) trait Taker {
     fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure>;
 }
 
-/// The target of cases: memory or a database.
+/// The target for cases: an engine or a database.
 pub(crate) struct CaseTaker<'t, 'e> {
     pub(crate) import: &'t mut Import<'e>,
     pub(crate) mode: ImportMode,
 }
 
-/// The target of records: a database.
+/// The target for records: a database.
 #[cfg(feature = "service")]
 pub(crate) struct RecordTaker<'t, 'e, 's> {
     pub(crate) import: &'t mut RecordImport<'e, 's>,
     pub(crate) mode: ImportMode,
 }
 
-/// The target of cases or records: a database that a service has open.
+/// The target for cases or records: a database that a service has open.
 pub(crate) struct ServiceTaker<'t> {
     pub(crate) upload: &'t mut Upload,
     pub(crate) takes_records: bool,
@@ -117,7 +117,7 @@ impl Taker for ServiceTaker<'_> {
     }
 }
 
-/// Returns the failure for a file that cannot contain records.
+/// Returns the failure for a file of a format that cannot contain records.
 pub(crate) fn no_records(name: &str) -> Failure {
     Failure::Failed(format!("cannot read {}: records come as NDJSON or a JSON array", escape(name)))
 }

@@ -1,10 +1,10 @@
-//! Decompresses files, as determined by their first bytes.
+//! Decompresses input files. The first bytes of a file determine its compression.
 
 use std::io::{self, BufReader, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
-/// The compression of a text.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packed {
     No,
@@ -12,10 +12,10 @@ pub(crate) enum Packed {
     Zstd,
 }
 
-/// The number of bytes that identify the compression.
+/// The number of bytes at the start of a file that identify its compression.
 const MAGIC_BYTES: usize = 4;
 
-/// Returns the decompressed text of a file. The first bytes identify the compression, or else the name does.
+/// Returns a reader of the decompressed text. If the first bytes do not identify the compression, it is `by_name`.
 pub(crate) fn unpacked<'r>(
     mut packed: impl Read + 'r,
     by_name: Packed,

@@ -1,11 +1,11 @@
-//! Writes lines of documents as one JSON array.
+//! Converts NDJSON to a JSON array while writing it.
 
 use std::io::{self, Write};
 
-/// A writer that converts NDJSON to an array of the same documents, one per line.
+/// A writer that converts NDJSON to an array of the same documents, with one document per line.
 pub(crate) struct Array<W> {
     out: W,
-    /// The text before the next document.
+    /// The text that is written before the next document.
     before: &'static [u8],
     is_line_begun: bool,
 }

@@ -1,4 +1,4 @@
-//! The table of cases.
+//! Converts cases to the rows of a table, for people.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,18 +21,18 @@ pub(crate) fn search_columns() -> &'static [Column] {
     &COLUMNS
 }
 
-/// Returns a table of cases, each an id and a document.
+/// Returns a table of cases. Each case is given as its id and its document.
 pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
     let rows: Vec<Vec<String>> = cases.map(|(id, document)| row_of(id, document)).collect();
     table::render(search_columns(), &rows)
 }
 
-/// Returns the cells of a case.
+/// Returns the cells of the row for a case.
 pub(crate) fn row_of(id: &str, document: &str) -> Vec<String> {
     Shown::read(document).row(id)
 }
 
-/// Returns the id of a stored document.
+/// Returns the id in a stored document.
 pub(crate) fn id_of(document: &str) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -42,7 +42,7 @@ pub(crate) fn id_of(document: &str) -> String {
     serde_json::from_str::<Case>(document).unwrap_or_default().id
 }
 
-/// The members of a case that the table shows. A member of another type counts as absent.
+/// The members of a case that the table shows. A member of an unexpected type is treated as absent.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Shown<'a> {
@@ -91,7 +91,7 @@ impl<'a> Shown<'a> {
             id.to_owned(),
             parsed(review.status),
             match self.priority {
-                // The value that an absent priority counts as.
+                // An absent priority is treated as this value.
                 None => "(medium)".to_owned(),
                 priority => parsed(priority),
             },
@@ -108,7 +108,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Parses a member. Returns the default if the member is absent or of another type.
+/// Parses a member. Returns the default if the member is absent or has an unexpected type.
 fn parsed<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Prints the errors of a filter, each with an excerpt of the text around it.
+//! Prints the errors of a filter. Shows the text around each error.
 
 use std::io;
 use std::ops::Range;
@@ -10,45 +10,46 @@ use casefilter::{Error, Errors};
 use crate::output::escape::escape;
 use crate::output::wrap::width;
 
-/// A text from the user, with its name in messages.
+/// A text from the user, with the name by which messages refer to it.
 #[derive(Clone)]
 pub(crate) struct Source {
     name: Arc<str>,
     text: Arc<str>,
-    /// True if the text is the value of the argument that `name` names.
+    /// True if the text is the value of an argument; then `name` is the argument.
     is_argument: bool,
-    /// True if the text is one value, which is marked to its end. False if it has several tokens.
+    /// True if the text is a single value, so that an error marks the text up to its end. False if the text consists of several
+    /// tokens.
     is_value: bool,
 }
 
 impl Source {
-    /// Returns the text of a file. Bytes that are not UTF-8 are replaced; offsets before them stay valid.
+    /// Creates the text of a file. Bytes that are not UTF-8 are replaced. Offsets before these bytes stay valid.
     pub(crate) fn file(name: &str, bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         Self { name: name.into(), text: text.into(), is_argument: false, is_value: false }
     }
 
-    /// Returns an argument whose text has several tokens.
+    /// Creates the text of an argument that consists of several tokens.
     pub(crate) fn argument(name: &str, value: &str) -> Self {
         Self { name: name.into(), text: value.into(), is_argument: true, is_value: false }
     }
 
-    /// Returns an argument whose text is one value, such as a field or a number.
+    /// Creates the text of an argument that is a single value, such as a field or a number.
     pub(crate) fn value(name: &str, value: &str) -> Self {
         Self { is_value: true, ..Self::argument(name, value) }
     }
 }
 
-/// The errors of a request, each with its text.
+/// The errors of a request, each with the text in which it occurs.
 pub(crate) struct Fault {
     pub(crate) errors: Errors,
-    /// The text of each error.
+    /// For each error, the text in which it occurs.
     pub(crate) sources: Vec<Source>,
 }
 
 impl Fault {
-    /// Returns the errors of several texts, in this order; `None` if there are none.
+    /// Returns the errors of several texts, in this order. Returns `None` if there are no errors.
     #[cfg(feature = "service")]
     pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
         let sources =
@@ -58,7 +59,7 @@ impl Fault {
         Some(Self { errors, sources })
     }
 
-    /// Returns the errors as text, in colour if standard error is a terminal that supports it.
+    /// Returns the errors as text. Uses colours if standard error is a terminal that supports them.
     pub(crate) fn render(&self) -> String {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
@@ -105,30 +106,31 @@ fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
     let title = Level::ERROR
         .primary_title(format!("found {}", escape(&error.found.to_string())))
         .id(error.kind.code());
-    // The title has the position in the source. The renderer would use the position in the excerpt, which may be clipped.
+    // The title contains the position in the complete text. The renderer would use the position in the excerpt, which may be
+    // clipped.
     let title = renderer.render(&[Group::with_title(title)]);
     format!("{title}\n{:digits$}--> {origin}\n{}", "", renderer.render(&[shown]))
 }
 
-/// The columns before an excerpt: the line number and a vertical rule.
+/// The width of the margin before an excerpt (line number and vertical rule), in characters.
 const MARGIN: usize = 10;
 
-/// A part of one line of a text, safe for a terminal.
+/// A part of one line of a text, escaped for a terminal.
 #[derive(Debug, PartialEq, Eq)]
 struct Excerpt {
-    /// The number of the line, counted from 1.
+    /// The line number, counted from 1.
     line: usize,
-    /// The column in the whole line in characters, counted from 1.
+    /// The column in the complete line, in characters, counted from 1.
     column: usize,
-    /// The part, with unprintable characters escaped, and `…` for omitted text.
+    /// The excerpt. Unprintable characters are escaped, and omitted text is replaced by `…`.
     text: String,
-    /// The token at the offset, as a range of `text`.
+    /// The token at the offset, as a byte range of `text`.
     place: Range<usize>,
 }
 
 impl Excerpt {
-    /// Returns about `width` characters around the token at `offset`. `token_length` returns the length of the token at the start of a
-    /// text.
+    /// Returns about `width` characters around the token at `offset`. `token_length` returns the length of the token with which a
+    /// text starts.
     fn around(text: &str, offset: usize, width: usize, token_length: fn(&str) -> usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
@@ -157,7 +159,7 @@ impl Excerpt {
         let end = excerpt.len();
         push_clipped(rest, room.saturating_sub(token.chars().count()), &mut excerpt);
         if end == start {
-            // The offset is the end of the line: the caret needs a character above it.
+            // The offset is at the end of the line. The caret needs a character above it.
             excerpt.push(' ');
         }
         let end = if end == start { start.saturating_add(1) } else { end };
@@ -179,7 +181,7 @@ fn push_clipped(text: &str, most: usize, out: &mut String) {
     }
 }
 
-/// Returns the length in bytes of the first token of `text`: a JSON string, a word, or one character.
+/// Returns the length in bytes of the first token of `text`: a JSON string, a word, or a single character.
 fn token_length(text: &str) -> usize {
     let mut chars = text.char_indices();
     let Some((_, first)) = chars.next() else { return 0 };

@@ -1,4 +1,4 @@
-//! The formats of output files, determined by the endings of their names.
+//! Determines the format of an output file from the ending of its name.
 
 use std::fs;
 use std::path::Path;
@@ -10,32 +10,32 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::part::Part;
 
-/// The endings of databases.
+/// The endings of database files.
 const DATABASES: [&str; 3] = ["db", "redb", "casefilter"];
 
-/// The endings of other formats.
+/// The endings of all other formats.
 const FORMATS: [&str; 9] = ["csv", "tsv", "xlsx", "parquet", "json", "ndjson", "jsonl", "zst", "gz"];
 
-/// The layout of an output file.
+/// The format of an output file of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// A document on each line.
+    /// NDJSON: one document per line.
     Ndjson,
-    /// One JSON array.
+    /// A single JSON array.
     Json,
     Parquet,
-    /// Rows for PostgreSQL.
+    /// Rows for PostgreSQL, in the text format of `COPY`.
     Tsv,
 }
 
 impl Ending {
-    /// Returns the layout for the ending of a name. `writes_rows` is true for a command that can write rows for PostgreSQL.
+    /// Returns the format for the ending of a file name. `writes_rows` is true for a command that can write rows for PostgreSQL.
     ///
     /// # Errors
-    /// Returns an error if the ending is unknown, or is of a format that the command does not write.
+    /// Returns an error if the ending is unknown, or belongs to a format that the command does not write.
     pub(crate) fn of(path: &Path, writes_rows: bool) -> Result<Self, Failure> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
-        // A database is rejected by name before it would be overwritten.
+        // The functions that write files reject an existing database, by a message that names it.
         if is_stdout(path) || is_no_file || Store::exists(path) {
             return Ok(Self::Ndjson);
         }
@@ -67,7 +67,7 @@ impl Ending {
     }
 }
 
-/// The contents of a file that has one format only.
+/// The contents of a file that can have only one format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Database,
@@ -82,7 +82,7 @@ pub(crate) enum Contents {
 }
 
 impl Contents {
-    /// Returns the usual ending, and the contents with their verb.
+    /// Returns the usual ending, and the words for the contents in error messages, with a verb.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Database => ("db", "a database is"),
@@ -94,12 +94,12 @@ impl Contents {
         }
     }
 
-    /// Rejects a name whose ending names another format.
+    /// Rejects a file name whose ending belongs to another format.
     ///
-    /// Names of existing databases, devices and pipes may have any ending.
+    /// Existing databases, devices and pipes may have names with any ending.
     ///
     /// # Errors
-    /// Returns a usage error, which names the contents, if the ending is of another format.
+    /// Returns a usage error, which names the contents, if the ending belongs to another format.
     pub(crate) fn check_output(self, path: &Path) -> Result<(), Failure> {
         let (usual, contents) = self.words();
         self.other_format(path).map_or(Ok(()), |ending| {
@@ -111,7 +111,7 @@ impl Contents {
         })
     }
 
-    /// Returns the ending of a name if it is the ending of another format.
+    /// Returns the ending of a file name if it belongs to another format.
     fn other_format(self, path: &Path) -> Option<String> {
         let is_no_file = fs::metadata(path).is_ok_and(|found| !found.is_file());
         if is_stdout(path) || is_no_file || self == Self::Database && Store::exists(path) {
@@ -125,13 +125,13 @@ impl Contents {
     }
 }
 
-/// The end of the message of [`check_database`] for commands that read cases from a database only.
+/// The end of the message of [`check_database`], for commands that read cases only from a database.
 pub(crate) const AS_IMPORTED: &str = ", as `casefilter import` makes it";
 
 /// Rejects a file that should be a database, but whose name has the ending of another format. `advice` is the end of the message.
 ///
 /// # Errors
-/// Returns an error if the file is not a database, and its name has the ending of another format.
+/// Returns an error if the file is not a database and its name has the ending of another format.
 pub(crate) fn check_database(path: &Path, advice: &str) -> Result<(), Failure> {
     Contents::Database.other_format(path).map_or(Ok(()), |ending| {
         Err(Failure::Failed(format!(

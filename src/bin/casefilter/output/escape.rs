@@ -1,4 +1,4 @@
-//! Escapes text from users and files for terminals.
+//! Escapes text from users and files, so that it can be printed safely on a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,12 +12,13 @@ pub(crate) fn is_unprintable(c: char) -> bool {
             | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns true for the joiner and the non-joiner, which are parts of words in some scripts.
+/// Returns true for the zero-width joiner and non-joiner, which are parts of words in some writing systems.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Returns true for a character of a script whose words have joiners, and for emoji that consist of several characters.
+/// Returns true for a character of a writing system whose words contain joiners. Also returns true for characters that joiners
+/// combine to emoji.
 fn takes_joiners(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'
@@ -25,7 +26,8 @@ fn takes_joiners(c: char) -> bool {
         | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns the characters of a text, each with true if it must be escaped: if it is unprintable, and is not a joiner within a word.
+/// Returns the characters of a text. The second value is true if the character must be escaped: it is unprintable, and not a joiner
+/// within a word.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut chars = text.chars().peekable();
     let mut last = None;
@@ -38,20 +40,20 @@ fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// Returns the text with every unprintable character as `\u{…}`, except joiners within a word.
+/// Returns the text with every unprintable character escaped as `\u{…}`, except joiners within a word.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_as(text, |_| false, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// Like [`escape`], but keeps line breaks.
+/// Does the same as [`escape`], but keeps line breaks.
 pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_as(text, is_line_space, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// Returns JSON with unprintable characters as `\uXXXX`, which mean the same in strings. Line breaks are kept.
+/// Returns JSON with unprintable characters escaped as `\uXXXX`, which has the same meaning in JSON strings. Line breaks are kept.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     escape_as(json, is_line_space, |c, out| match c {
-        // Line breaks are only between tokens.
+        // In JSON, a raw line break can only be between two tokens.
         '\r' => out.push(' '),
         c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
     })
@@ -79,7 +81,7 @@ pub(crate) fn quote(text: &str) -> String {
     format!("`{}{mark}`", escape(clipped))
 }
 
-/// A writer of JSON for a terminal. Each write must contain whole characters.
+/// A writer that escapes JSON for a terminal. Each write must consist of complete characters.
 pub(crate) struct EscapedJson<W>(pub(crate) W);
 
 impl<W: Write> Write for EscapedJson<W> {
@@ -94,14 +96,14 @@ impl<W: Write> Write for EscapedJson<W> {
     }
 }
 
-/// Returns true if a text has several lines.
+/// Returns true if a text contains line breaks.
 pub(crate) fn has_line_breaks(text: &str) -> bool {
     text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
-/// Joins JSON with line breaks into one line, by removing the space between its tokens.
+/// Converts JSON to one line, by removing the whitespace between its tokens.
 ///
-/// Valid JSON has no raw line breaks in strings. A text without line breaks stays unchanged.
+/// Strings in valid JSON contain no raw line breaks. A text without line breaks stays unchanged.
 pub(crate) fn one_line(json: &mut String) {
     if !has_line_breaks(json) {
         return;

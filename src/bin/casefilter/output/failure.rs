@@ -1,4 +1,4 @@
-//! The reasons why a command fails.
+//! The failures of commands: converts errors to messages and exit statuses.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -9,16 +9,16 @@ use casefilter::{StoreError, StoreErrorKind};
 use crate::output::escape::escape;
 use crate::output::status::{BAD_REQUEST, FAILED, REFUSED};
 
-/// The reason why a command stopped.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The reader of standard output closed it, which is not an error.
+    /// The reader of standard output closed it. This is not an error.
     ClosedPipe,
-    /// Arguments that contradict each other.
+    /// The arguments contradict each other or are wrong.
     Usage(String),
-    /// An operation failed: no such file, disk full.
+    /// An operation failed, for example because a file does not exist or the disk is full.
     Failed(String),
-    /// Errors of a filter, rendered.
+    /// A filter has errors. Contains their text.
     BadFilter(String),
     /// Case data was rejected.
     Refused(String),
@@ -27,13 +27,13 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns the failure of an operation on a named object, such as `cannot read` and a file.
+    /// Returns the failure of an operation on a named object. `doing` describes the operation, such as `cannot read`.
     pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Self {
         let advice = if error.kind() == io::ErrorKind::NotFound { windows_path(name) } else { None };
         Self::Failed(format!("{doing} {}: {}{}", escape(name), reason(error), advice.unwrap_or_default()))
     }
 
-    /// Returns the failure to write to standard output.
+    /// Returns the failure for an error of writing to standard output.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -41,7 +41,7 @@ impl Failure {
         }
     }
 
-    /// Prints the failure on standard error, and returns the exit status.
+    /// Prints the failure on standard error. Returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
@@ -53,7 +53,7 @@ impl Failure {
     }
 }
 
-/// A request that does not fit the catalogue of the cases, or a search that was stopped.
+/// Converts the error of a request that does not fit the catalogue of the cases, or of a search that was stopped.
 impl From<casefilter::Error> for Failure {
     fn from(error: casefilter::Error) -> Self {
         let message = escape(&error.to_string()).into_owned();
@@ -86,19 +86,19 @@ fn say(text: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Writes to standard error. Ignores errors of writing.
+/// Writes to standard error. Errors of writing are ignored.
 pub(crate) fn note(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
 
-/// Like [`note`], but only on a terminal.
+/// Does the same as [`note`], but only if standard error is a terminal.
 pub(crate) fn note_on_terminal(text: impl Display) {
     if io::stderr().is_terminal() {
         note(text);
     }
 }
 
-/// Returns advice for a path in the form of Windows, on systems that have other paths.
+/// Returns advice for a path in Windows form, on systems with other paths. Returns `None` for any other path.
 pub(crate) fn windows_path(name: &str) -> Option<String> {
     let (drive, path) = name.split_once(':')?;
     let is_drive = matches!(drive.as_bytes(), [letter] if letter.is_ascii_alphabetic());
@@ -111,14 +111,14 @@ pub(crate) fn windows_path(name: &str) -> Option<String> {
         Some(path) => {
             format!("; it is a path of Windows: under WSL write {}", escape(&format!("/mnt/{drive}/{path}")))
         }
-        // A shell removes unquoted backslashes, so the names of the folders cannot be separated.
+        // A shell removes unquoted backslashes, so it is unknown where the names of the folders end.
         None => format!(
             "; if it is a path of Windows, write it as /mnt/{drive}/… with / between folders, as under WSL"
         ),
     })
 }
 
-/// Returns the message of the system, without the number of the error.
+/// Returns the message of the operating system, without the number of the error.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     escape(text.split(" (os error").next().unwrap_or(&text)).into_owned()

@@ -1,8 +1,8 @@
-//! Formats figures for people.
+//! Formats numbers and durations for people.
 
 use std::time::Duration;
 
-/// Returns a number with commas between groups of three digits.
+/// Returns a number with a comma between groups of three digits.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn thousands(number: u64) -> String {
     grouped
 }
 
-/// Returns a number and its noun, with an `s` unless the number is one.
+/// Returns a number followed by its noun. Appends an `s` to the noun unless the number is 1.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
@@ -25,12 +25,12 @@ pub(crate) fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
 }
 
-/// Returns a duration with three significant digits, in a unit that fits its size.
+/// Returns a duration with three significant digits, in a suitable unit.
 pub(crate) fn duration(time: Duration) -> String {
     microseconds(time.as_secs_f64() * 1e6)
 }
 
-/// Like [`duration`], from microseconds.
+/// Does the same as [`duration`], for a duration in microseconds.
 pub(crate) fn microseconds(us: f64) -> String {
     let (value, unit) = match us {
         _ if us < 1e3 => (us, "µs"),

@@ -1,4 +1,4 @@
-//! Writes files: completely, or not at all.
+//! Writes output files. A file is either written completely or stays unchanged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -18,13 +18,13 @@ use crate::output::parquet::ParquetFile;
 use crate::output::part::Part;
 use crate::output::stdout::spooled_stdout;
 
-/// The size of the buffer before a file.
+/// The size of the write buffer of a file, in bytes.
 pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 
 /// A function that writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
-/// Returns the failure to write an output.
+/// Returns the failure for an error of writing an output.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         _ if is_stdout(path) => Failure::stdout(error),
@@ -33,8 +33,8 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Writes lines to a file, in the format for its name, or unchanged to standard output if the name is `-`; see [`replace`]. If `order` is
-/// given, the cases are in this order.
+/// Writes lines to a file, in the format that its name determines; see [`replace`]. If the name is `-`, writes the lines unchanged
+/// to standard output. If `order` is given, the cases are in this order.
 pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
@@ -43,8 +43,8 @@ pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Res
     replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
 }
 
-/// Like [`to_file`], for lines that are read from a database. `fill` closes the database at its end, possibly before everything is written
-/// to standard output.
+/// Does the same as [`to_file`], for lines that are read from a database. `fill` closes the database when it has read everything.
+/// At that time, a part may not have been written to standard output yet.
 pub(crate) fn from_database(
     database: &Path,
     path: &Path,
@@ -69,10 +69,10 @@ fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a file that gets its name when it is complete; see [`AtomicFile`]. If writing fails, an existing file is unchanged.
+/// Writes a file that gets its name when it is complete; see [`AtomicFile`]. If writing fails, an existing file stays unchanged.
 ///
-/// An existing file keeps its mode, and its owner and group if this process may set them; only its owner can read a new file.
-/// If the path is a symbolic link, its target is replaced.
+/// An existing file keeps its mode. It also keeps its owner and group if this process may set them. Only its owner can read a new
+/// file. If the path is a symbolic link, the target of the link is replaced.
 pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     if Store::exists(path) {
@@ -80,7 +80,7 @@ pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()
         return Err(Failure::Usage(format!("{} is a database, which is never overwritten", escape(&path))));
     }
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        // A device or a pipe cannot be replaced.
+        // A device or a pipe cannot be replaced, so it is opened and written.
         let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
         return write(&file).map_err(fail);
     }
@@ -90,7 +90,7 @@ pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()
     file.finish().map_err(fail)
 }
 
-/// Creates a file for a secret, which only its owner can read.
+/// Creates a file for a secret. Only its owner can read it.
 #[cfg(feature = "service")]
 pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
@@ -98,7 +98,7 @@ pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
     AtomicFile::create_new(path).map_err(fail)
 }
 
-/// Writes the file that [`create_private`] created, and gives it its name.
+/// Writes the contents of a file that [`create_private`] created, and gives the file its name.
 #[cfg(feature = "service")]
 pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
     let mut file = new.file();

@@ -1,14 +1,14 @@
-//! Signals that end the process while it writes files.
+//! Handles signals that end the process: removes its temporary files first.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use casefilter::AtomicFile;
 
-/// True if a thread waits for signals.
+/// True if a thread is already waiting for signals.
 static LISTENS: Mutex<bool> = Mutex::new(false);
 
-/// Makes a signal that ends the process first remove the temporary files of the process.
+/// Ensures that temporary files are removed before a signal ends the process.
 pub(crate) fn watch() -> io::Result<()> {
     let mut listens = LISTENS.lock().unwrap_or_else(PoisonError::into_inner);
     if !*listens {
@@ -18,7 +18,7 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a signal on a separate thread. The process then ends by that signal, as without this handling.
+/// Starts a thread that waits for a signal. After removing the temporary files, the thread ends the process by the same signal.
 #[cfg(unix)]
 fn listen() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -37,7 +37,8 @@ fn listen() -> io::Result<()> {
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
 }
 
-/// Returns the signals that the parent process made this process ignore, as `nohup` does. Returns none if the system does not provide them.
+/// Returns the signals that this process ignores because its parent process requested it, as `nohup` does. Empty if the system does
+/// not provide them.
 #[cfg(unix)]
 fn ignored_signals() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

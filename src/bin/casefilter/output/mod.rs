@@ -1,4 +1,4 @@
-//! The outputs: standard output, files, and messages on standard error.
+//! The output of the commands: standard output, files, and messages on standard error.
 
 pub(crate) mod array;
 pub(crate) mod case_table;

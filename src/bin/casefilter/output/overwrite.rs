@@ -11,15 +11,15 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::unnamed::folder_of;
 
-/// Rejects a report that would overwrite a file that the command reads or writes, or whose name has the ending of another
-/// format.
+/// Rejects a report that would overwrite a file that the command reads or writes. Also rejects a name that has the ending of
+/// another format.
 pub(crate) fn check_report<'p>(
     report: Option<&Path>,
     used: impl IntoIterator<Item = &'p Path>,
 ) -> Result<(), Failure> {
     let Some(report) = report else { return Ok(()) };
     refuse_stdout(report, "--report needs one, since standard output has the answer")?;
-    // Writing to a terminal or a pipe overwrites nothing.
+    // Writing to a terminal or a pipe does not overwrite a file.
     if fs::metadata(report).is_ok_and(|found| !found.is_file()) {
         return Ok(());
     }
@@ -38,7 +38,8 @@ pub(crate) fn check_report<'p>(
     Contents::Report.check_output(report)
 }
 
-/// Returns true if two names refer to the same file, including by hard or symbolic links, or would do so if the file existed.
+/// Returns true if two paths refer to the same file, also through hard or symbolic links. A file that does not exist yet is
+/// compared by its path.
 fn is_same(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (AtomicFile::target_of(one), AtomicFile::target_of(other)) else {
         return false;
@@ -52,7 +53,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     whole(&one).is_some_and(|one| whole(&other) == Some(one))
 }
 
-/// Returns true if two files are the same, by device and inode.
+/// Returns true if two files are the same file, by device and inode number.
 #[cfg(unix)]
 pub(crate) fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

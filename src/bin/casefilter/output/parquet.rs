@@ -1,4 +1,4 @@
-//! Writes cases as a Parquet file.
+//! Converts NDJSON to a Parquet file while writing it.
 
 use std::io::{self, Write};
 use std::str;
@@ -9,12 +9,12 @@ use casefilter::{Catalog, Order};
 /// A writer that converts NDJSON to a Parquet file of cases.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: ParquetWriter<W>,
-    /// The start of a line whose end has not been written yet.
+    /// The start of a line that is not complete yet.
     line: Vec<u8>,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Starts a file of cases in this order.
+    /// Starts a Parquet file. If `order` is given, the cases are in this order.
     pub(crate) fn new(out: W, order: Option<&Order>) -> io::Result<Self> {
         Ok(Self { writer: ParquetWriter::new(out, &Catalog::cases(), order)?, line: Vec::new() })
     }

@@ -1,4 +1,4 @@
-//! The parts of the program that cargo features add, and the message of a build without one.
+//! The parts of the program that cargo features add, and the message of a build without such a part.
 
 use crate::output::failure::Failure;
 
@@ -16,7 +16,7 @@ pub(crate) enum Part {
 impl Part {
     const ALL: [Self; 3] = [Self::Parquet, Self::Postgres, Self::Service];
 
-    /// Returns true if this build has the part.
+    /// Returns true if this build contains the part.
     fn is_built_in(self) -> bool {
         match self {
             Self::Parquet => cfg!(feature = "arrow"),
@@ -33,12 +33,12 @@ impl Part {
         }
     }
 
-    /// Returns an error if this build does not have the part. `what` is the user's request in words, such as `` `serve` ``.
+    /// Returns an error if this build does not contain the part. `what` is the user's request in words, such as `` `serve` ``.
     pub(crate) fn require(self, what: &str) -> Result<(), Failure> {
         if self.is_built_in() { Ok(()) } else { Err(Failure::Failed(self.missing(what))) }
     }
 
-    /// Returns the message of a build without this part: what is missing, and which features add it.
+    /// Returns the message of a build without this part. It says what is missing, and which features add it.
     pub(crate) fn missing(self, what: &str) -> String {
         let features = Self::ALL.into_iter().filter(|part| *part == self || part.is_built_in());
         let features: String = features.map(|part| format!(",{}", part.feature())).collect();

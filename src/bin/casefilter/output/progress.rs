@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// The delay before progress is shown: shorter work shows nothing.
+/// The time after which progress is shown. Work that takes less time shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// True after progress was shown for the first time. Further work is then shown at once, so that the display keeps moving.
+/// True after progress has been shown for the first time. All further work is then shown immediately, so that the display continues
+/// to move.
 static WAS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// The time without progress after which a bar shows a reason.
+/// The time without an advance after which a bar shows a reason for the delay.
 const STANDSTILL: Duration = Duration::from_millis(700);
 
 /// The time between two updates of the display.
@@ -27,7 +28,7 @@ pub(crate) struct Progress {
     bar: Bar,
 }
 
-/// The bar, which worker threads share.
+/// A handle to the progress bar, which several threads can share.
 #[derive(Clone)]
 pub(super) struct Bar {
     bar: ProgressBar,
@@ -39,7 +40,7 @@ pub(super) struct Bar {
 }
 
 impl Progress {
-    /// Returns a bar for bytes. Without a total, it shows only the number of bytes and the rate.
+    /// Creates a bar for bytes. If there is no total, the bar shows only the number of bytes and the rate.
     pub(crate) fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {left}",
@@ -48,7 +49,7 @@ impl Progress {
         Self::new(total, template, "taking in what was read")
     }
 
-    /// Returns a bar for cases.
+    /// Creates a bar for cases.
     pub(crate) fn of_cases(total: u64) -> Self {
         Self::new(
             Some(total),
@@ -57,14 +58,14 @@ impl Progress {
         )
     }
 
-    /// Returns a bar that shows `standstill` while it does not advance.
+    /// Creates a bar. While it does not advance, it shows `standstill`.
     fn new(total: Option<u64>, template: &str, standstill: &'static str) -> Self {
         let since = Instant::now();
         let advanced_ms = Arc::new(AtomicU64::new(0));
         let own = Arc::clone(&advanced_ms);
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let advanced = since.checked_add(Duration::from_millis(own.load(Ordering::Relaxed)));
-            // Parallel work takes its input in groups, and reads nothing while it processes a group.
+            // Parallel work reads its input in groups. While it processes a group, it reads nothing.
             let _ = match advanced.is_some_and(|advanced| advanced.elapsed() >= STANDSTILL) {
                 true => write!(out, "{standstill}"),
                 false => write!(out, "{:#} left", HumanDuration(state.eta())),
@@ -112,7 +113,7 @@ impl Bar {
     }
 }
 
-/// Returns the delay before work is shown.
+/// Returns the time after which work is shown.
 fn patience() -> Duration {
     if WAS_SHOWN.load(Ordering::Relaxed) { PAUSE } else { PATIENCE }
 }
@@ -124,21 +125,21 @@ impl Drop for Progress {
     }
 }
 
-/// A display for work of unknown length: the description and the elapsed time. It is shown on a terminal if the work takes long.
+/// A display for work of unknown length: a description and the elapsed time. It is shown on a terminal if the work takes long.
 pub(crate) struct Working {
-    /// Dropping it ends the display.
+    /// Dropping this sender ends the display.
     done: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Working {
-    /// Starts the display of work with this description.
+    /// Starts the display for work with this description.
     pub(crate) fn on(doing: &'static str) -> Self {
         if !io::stderr().is_terminal() {
             return Self { done: None, thread: None };
         }
         let (done, is_done) = mpsc::channel();
-        // Without a thread, the work continues without a display.
+        // If the thread cannot be started, the work continues without a display.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(doing, &is_done));
         Self { done: Some(done), thread: thread.ok() }
     }
@@ -153,7 +154,7 @@ impl Drop for Working {
     }
 }
 
-/// Shows the description until the work is done.
+/// Shows the description until the work has ended.
 fn show(doing: &'static str, is_done: &Receiver<()>) {
     let patience = patience();
     if is_done.recv_timeout(patience) != Err(RecvTimeoutError::Timeout) {
@@ -171,7 +172,7 @@ fn show(doing: &'static str, is_done: &Receiver<()>) {
     bar.finish_and_clear();
 }
 
-/// A reader that reports the bytes read from it.
+/// A reader that reports the number of bytes read from it.
 pub(crate) struct Watched<'p, R> {
     reader: R,
     progress: &'p Progress,

@@ -1,4 +1,4 @@
-//! Prints the errors in case data, and the parts that a lenient import left out.
+//! Prints the errors in case data that made an import fail, and what a lenient import left out.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
@@ -12,10 +12,11 @@ use crate::output::figures::{counted, thousands};
 use crate::output::file::replace;
 use crate::output::status::Status;
 
-/// The maximum number of errors that are listed on a terminal. Elsewhere, all errors of the report are listed.
+/// The maximum number of errors that are printed on a terminal. If standard error is not a terminal, all errors of the report are
+/// printed.
 pub(crate) const LISTED: usize = 20;
 
-/// The contents and the mode of an import.
+/// The data that is imported, cases or records, with the mode of the import.
 #[cfg_attr(
     not(feature = "service"),
     expect(dead_code, reason = "a build without the service sends no import to a service")
@@ -31,7 +32,7 @@ pub(crate) enum Importing {
     expect(dead_code, reason = "a build without the service sends no import to a service")
 )]
 impl Importing {
-    /// Returns the failure for rejected data.
+    /// Returns the failure for data that was rejected.
     pub(crate) fn refused(self, refusal: &ImportError) -> Failure {
         match self {
             Self::Cases(mode) => case_refused(refusal, mode),
@@ -39,13 +40,13 @@ impl Importing {
         }
     }
 
-    /// Returns the failure for an error of an import of records into a database.
+    /// Returns the failure for an error that occurred while records were imported into a database.
     pub(crate) fn failed(self, error: &StoreError) -> Failure {
         error.import_error().map_or_else(|| failed(error), |refusal| self.refused(refusal))
     }
 }
 
-/// Returns the failure for a rejected case.
+/// Returns the failure for a case that was rejected.
 pub(crate) fn case_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     let is_parquet =
         Path::new(&refusal.source).extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
@@ -61,7 +62,7 @@ pub(crate) fn case_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     Failure::Refused(format!("{}\nnothing was read{advice}", line_of(refusal)))
 }
 
-/// Returns the failure for a rejected record.
+/// Returns the failure for a record that was rejected.
 fn record_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     let advice = match mode {
         ImportMode::Lenient => "after this place it is unknown where a record begins",
@@ -70,7 +71,7 @@ fn record_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     Failure::Refused(format!("{}\nnothing was stored; {advice}", line_of(refusal)))
 }
 
-/// Returns a refusal as one line: file, line, path, what was found and what was expected.
+/// Returns an import error as one line: file, line, path, what was found and what was expected.
 pub(crate) fn line_of(refusal: &ImportError) -> String {
     let ImportError { source, line, error, .. } = refusal;
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
@@ -85,13 +86,13 @@ pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Resul
     replace(path, &mut |mut file| file.write_all(&text))
 }
 
-/// Groups errors of one kind, in the order of their first occurrence. Returns the first error of each group, and the number of further
-/// errors.
+/// Groups errors of the same kind. The groups are in the order of their first error. Returns the first error of each group, and the
+/// number of further errors in the group.
 fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
     let mut groups: Vec<(&ImportError, u64)> = Vec::new();
     let mut places: HashMap<(&str, ErrorKind, bool, String), usize> = HashMap::new();
     for refusal in refusals {
-        // Errors in different elements of an array are of one kind.
+        // Errors in different elements of the same array are of the same kind.
         let mut path = String::new();
         for (number, part) in refusal.error.path.split('[').enumerate() {
             path.push_str(if number == 0 {
@@ -101,7 +102,7 @@ fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
             });
         }
         let key = (refusal.source.as_str(), refusal.error.kind, refusal.kept, path);
-        // An error of a whole source is a separate group.
+        // An error of a complete file is a separate group.
         let place = if refusal.line == 0 { groups.len() } else { *places.entry(key).or_insert(groups.len()) };
         match groups.get_mut(place) {
             Some((_, more)) => *more = more.saturating_add(1),
@@ -111,15 +112,14 @@ fn grouped(refusals: &[ImportError]) -> Vec<(&ImportError, u64)> {
     groups
 }
 
-/// Returns text such as ` (and 50 more like it)`; empty for zero.
+/// Returns text such as ` (and 50 more like it)`. Empty if `count` is zero.
 fn and_more(count: u64) -> String {
     if count == 0 { String::new() } else { format!(" (and {} more like it)", thousands(count)) }
 }
 
-/// Prints what a lenient import left out on standard error, with one line for errors of one kind, and returns the exit
-/// status.
+/// Prints on standard error what a lenient import left out, with one line for all errors of the same kind. Returns the exit status.
 ///
-/// On a terminal, it lists the first 20 lines; elsewhere, all lines.
+/// On a terminal, it prints only the first 20 lines.
 pub(crate) fn report_left_out(report: &ImportReport) -> Status {
     if report.skipped == 0 && report.incomplete == 0 && report.errors.is_empty() {
         return Status::Fine;

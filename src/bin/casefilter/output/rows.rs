@@ -1,4 +1,4 @@
-//! Writes cases as rows of a table: text for PostgreSQL, and flat Parquet.
+//! Writes cases as rows of an SQL table, in the text format of PostgreSQL or as flat Parquet.
 
 #[cfg(feature = "arrow")]
 mod flat_parquet;
@@ -19,7 +19,7 @@ use crate::output::part::Part;
 use crate::output::progress::Progress;
 use crate::output::rows::walk::{Fault, Source, Walk, each_row};
 
-/// The format of rows.
+/// The format in which rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// The text format of PostgreSQL's `COPY`.
@@ -28,7 +28,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// Returns the format of rows, if the ending of the name or --flat requests rows.
+    /// Returns the format if the ending of the file name or --flat requests rows. Returns `None` for all other outputs.
     pub(crate) fn of(ending: Ending, flat: bool) -> Result<Option<Self>, Failure> {
         match ending {
             Ending::Tsv => Ok(Some(Self::Copy)),
@@ -38,12 +38,12 @@ impl Rows {
         }
     }
 
-    /// Writes `count` cases. `walk` passes on their documents in the order of their positions.
+    /// Writes `count` cases. `walk` passes on their documents in the order of the cases.
     pub(crate) fn write(self, path: &Path, table: &Table, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
         let progress = Progress::of_cases(count);
         let source = Source { walk, table, progress: &progress };
         progress.say("writing".to_owned());
-        // An error of a case or of the database, not of the output file.
+        // An error of a case or of the database, as opposed to an error of the output file.
         let mut failure = None;
         let written = match self {
             Self::Copy => to_file(path, None, &mut |out| copy(&source, out, &mut failure)),

@@ -1,7 +1,8 @@
-//! Standard output that does not wait for its reader: unread bytes are in memory up to a limit, then in a file.
+//! Writes to standard output without waiting for its reader. Bytes that the reader has not read are kept in memory up to a limit,
+//! and then in a file.
 //!
-//! Commands that read a database write through a [`Spool`]. They can close the database as soon as they have read it, even if the reader of
-//! the output is slow.
+//! Commands that read a database write through a [`Spool`]. So they can close the database as soon as they have read it, even if
+//! the reader of the output is slow.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,12 +16,12 @@ use crate::output::unnamed::unnamed_beside;
 /// The maximum number of bytes that wait in memory.
 const MEMORY_BYTES: usize = 16 << 20;
 
-/// The number of bytes that are read from the file at a time.
+/// The number of bytes that are read from the file at the same time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// A writer. A separate thread passes its bytes on.
+/// A writer that passes its bytes to a separate thread, which writes them to the output.
 ///
-/// [`flush`](Write::flush) waits until all bytes are passed on.
+/// [`flush`](Write::flush) waits until all bytes have been written to the output.
 pub(crate) struct Spool {
     shared: Arc<Shared>,
     /// The database in whose folder the file is created, if possible.
@@ -31,24 +32,25 @@ pub(crate) struct Spool {
 
 struct Shared {
     state: Mutex<State>,
-    /// Notified of every change of the state.
+    /// Notified after every change of the state.
     changed: Condvar,
 }
 
-/// The waiting bytes, in this order: the bytes that the thread has taken, the pieces, the file from `read` to `written`.
+/// The bytes that have not been written to the output. Their order is: bytes that the thread has taken, pieces, then the file from
+/// `read` to `written`.
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Vec<u8>>,
-    /// The total length of the pieces.
+    /// The total length of the pieces, in bytes.
     piece_bytes: usize,
     file: Option<File>,
     read: u64,
     written: u64,
-    /// True if no file could be created or written. The bytes in memory then stay below the limit.
+    /// True if a file could not be created or written. Then the bytes in memory stay below the limit.
     is_without_file: bool,
-    /// True while the thread passes bytes on.
+    /// True while the thread is writing bytes to the output.
     is_busy: bool,
-    /// True if no more bytes will be written.
+    /// True if no more bytes will be added.
     is_ended: bool,
     /// The error that stopped the thread.
     failure: Option<io::Error>,
@@ -69,7 +71,7 @@ impl State {
         self.pieces.is_empty() && self.read == self.written
     }
 
-    /// Returns the error of the thread. Later calls return only the kind of the error.
+    /// Returns the error of the thread. Each later call returns a copy of the error.
     fn check(&mut self) -> io::Result<()> {
         match self.failure.take() {
             None => Ok(()),
@@ -80,13 +82,13 @@ impl State {
         }
     }
 
-    /// Writes bytes at the end of the file.
+    /// Appends bytes to the file.
     fn put(&mut self, bytes: &[u8], beside: Option<&Path>) -> io::Result<()> {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => unnamed_beside(beside)?,
         };
-        // Reuse the file from its start if everything in it was read.
+        // If everything in the file has been read, the file is reused from its start.
         if self.read == self.written {
             (self.read, self.written) = (0, 0);
         }
@@ -98,7 +100,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns the bytes to pass on next; `None` if no bytes wait.
+    /// Returns the bytes to write next. Returns `None` if no bytes are waiting.
     fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(piece) = self.pieces.pop_front() {
             self.piece_bytes = self.piece_bytes.saturating_sub(piece.len());
@@ -115,7 +117,7 @@ impl State {
     }
 }
 
-/// Returns an error of the same kind and text.
+/// Returns a copy of an error, with the same kind and text.
 fn copied(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),
@@ -124,7 +126,7 @@ fn copied(error: &io::Error) -> io::Error {
 }
 
 impl Spool {
-    /// Returns a writer that passes bytes on to `out`. If a file is needed, it is created in the folder of `beside`, if possible.
+    /// Creates a writer that passes its bytes to `out`. If a file is needed, it is created in the folder of `beside`, if possible.
     pub(crate) fn new(out: impl Write + Send + 'static, beside: Option<&Path>) -> io::Result<Self> {
         Self::with_memory(out, beside, MEMORY_BYTES)
     }
@@ -148,7 +150,7 @@ impl Spool {
     }
 }
 
-/// Passes bytes on until the writer is dropped.
+/// Writes waiting bytes to `out` until the [`Spool`] is dropped.
 fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
     let mut state = shared.state();
     loop {
@@ -159,7 +161,7 @@ fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
                 out.write_all(&piece)?;
                 state = shared.state();
             }
-            // No byte may stay in a buffer while the thread waits for more.
+            // While the thread waits for more bytes, no byte may stay in a buffer.
             None if state.is_busy => {
                 drop(state);
                 out.flush()?;
@@ -191,7 +193,7 @@ impl Write for Spool {
                 break;
             }
             if !state.is_without_file {
-                // Without space for a file, wait for the reader.
+                // If there is no space for a file, wait until the reader has read more bytes.
                 match state.put(bytes, self.beside.as_deref()) {
                     Ok(()) => break,
                     Err(_) => state.is_without_file = true,
@@ -216,7 +218,7 @@ impl Write for Spool {
     }
 }
 
-/// Waits until everything is passed on, or an error stops the thread.
+/// Waits until all bytes have been written, or until an error stops the thread.
 impl Drop for Spool {
     fn drop(&mut self) {
         self.shared.state().is_ended = true;
@@ -233,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that reads a piece when the test permits it.
+    /// A slow reader. It reads a piece only when the test permits it.
     struct Slow {
         go: Receiver<()>,
         taken: SyncSender<Vec<u8>>,
@@ -264,7 +266,7 @@ mod tests {
                     spool.write_all(line.as_bytes()).unwrap();
                     expected.extend(line.into_bytes());
                 }
-                // The reader may read a part before more is written.
+                // The reader may read a part of the bytes before more bytes are written.
                 (0..20).for_each(|_| go.send(()).unwrap());
             }
             let reader = thread::spawn(move || while go.send(()).is_ok() {});

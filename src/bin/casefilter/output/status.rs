@@ -1,11 +1,11 @@
-//! The exit statuses.
+//! The exit statuses of the program.
 
 use std::process::ExitCode;
 
 /// The exit status of a command that could not do its work.
 pub(crate) const FAILED: u8 = 1;
 
-/// The exit status for wrong usage and for a filter that does not compile.
+/// The exit status for wrong arguments and for a filter that does not compile.
 pub(crate) const BAD_REQUEST: u8 = 2;
 
 /// The exit status for case data that was rejected or left out.
@@ -17,13 +17,13 @@ pub(crate) const WARNED: u8 = 4;
 /// The outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Complete success.
+    /// The command was completely successful.
     Fine,
-    /// A filter did not compile; standard output has the errors.
+    /// A filter did not compile. The errors have been printed on standard error.
     BadFilter,
-    /// Case data was left out.
+    /// Some case data was left out.
     LeftOut,
-    /// A filter has warnings, which --deny-warnings does not accept.
+    /// A filter has warnings, and --deny-warnings was given.
     Warned,
 }
 

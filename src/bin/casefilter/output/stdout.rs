@@ -1,4 +1,4 @@
-//! Standard output: buffered, escaped on a terminal, and without an error message if the reader closes it.
+//! Writes standard output: buffered, and escaped on a terminal. If the reader closes it, no error message is printed.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::output::spool::Spool;
 
 /// Buffered standard output. [`finish`](Output::finish) writes the rest of the buffer.
 ///
-/// On a terminal unprintable characters are escaped; elsewhere every byte is written unchanged.
+/// On a terminal, unprintable characters are escaped. Otherwise, every byte is written unchanged.
 pub(crate) struct Output<W: Write = Stdout> {
     out: BufWriter<W>,
     is_terminal: bool,
@@ -25,7 +25,8 @@ impl Output {
 }
 
 impl Output<Box<dyn Write>> {
-    /// Returns standard output for cases from a database, which can be closed before everything is written; see [`Spool`].
+    /// Returns standard output for cases from a database. The database can be closed before everything has been written; see
+    /// [`Spool`].
     pub(crate) fn from_database(database: &Path) -> Result<Self, Failure> {
         let out = spooled_stdout(database).map_err(|error| Failure::stdout(&error))?;
         Ok(Self::to(out, io::stdout().is_terminal()))
@@ -37,7 +38,8 @@ impl Output<Box<dyn Write>> {
     }
 }
 
-/// Returns standard output through a [`Spool`]. Returns a file directly, because it never makes a writer wait.
+/// Returns standard output through a [`Spool`]. If standard output is a file, returns it directly, because writing to a file does
+/// not wait for a reader.
 pub(crate) fn spooled_stdout(database: &Path) -> io::Result<Box<dyn Write>> {
     if is_file(&io::stdout()) {
         return Ok(Box::new(io::stdout()));
@@ -66,12 +68,12 @@ impl<W: Write> Output<W> {
         self.out.write_all(text.as_bytes()).map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes lines, each with its line end.
+    /// Writes lines. Each line must have its line end.
     pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
         if self.is_terminal { self.write(&escape_lines(text)) } else { self.write(text) }
     }
 
-    /// Writes lines in which text from users and files is already [escaped](crate::output::escape::escape).
+    /// Writes lines in which text from users and files has already been [escaped](crate::output::escape::escape).
     pub(crate) fn escaped_lines(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text)
     }
@@ -98,7 +100,7 @@ impl<W: Write> Output<W> {
         self.json_line(&text)
     }
 
-    /// Writes an id on a line, so that no other id looks the same.
+    /// Writes an id on a line of its own. The written forms of different ids are always different.
     pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
         if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
     }
@@ -112,7 +114,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// The form of an output: JSON or a table.
+/// The format of an output: JSON or a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For programs

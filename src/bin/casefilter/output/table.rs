@@ -14,10 +14,10 @@ const GAP: usize = 2;
 /// The minimum width of a column that can be cut, in characters.
 const LEAST: usize = 10;
 
-/// The mark at the end of a text that is cut.
+/// The mark at the end of a text that has been cut.
 const CUT: &str = "…";
 
-/// A column: its heading, its alignment, and whether it is cut on a narrow terminal.
+/// A column: its heading, its alignment, and whether its texts are cut on a narrow terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
     heading: &'static str,
@@ -31,20 +31,20 @@ impl Column {
         Self { heading, right: false, yields: true }
     }
 
-    /// Creates a column of text that is never cut.
+    /// Creates a left-aligned text column whose texts are never cut.
     pub(crate) const fn whole(heading: &'static str) -> Self {
         Self { heading, right: false, yields: false }
     }
 
-    /// Creates a column of numbers, aligned on the right.
+    /// Creates a right-aligned column of numbers.
     pub(crate) const fn number(heading: &'static str) -> Self {
         Self { heading, right: true, yields: false }
     }
 }
 
-/// Lays out rows under headings, one per line, within the width of the terminal.
+/// Lays out rows under headings, one row per line, within the width of the terminal.
 ///
-/// Columns that do not fit are left out; a last line names them.
+/// If there is not enough space for all columns, the last columns are left out, and an additional line names them.
 pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| escaped(row)).collect();
     let layout = Layout::new(columns, &rows, usize::from(width()));
@@ -63,7 +63,7 @@ pub(crate) type Write<'w> = &'w mut dyn FnMut(&str) -> Result<(), Failure>;
 /// A table that is written while its rows are added. The first rows determine the widths of the columns.
 pub(crate) struct TableWriter {
     columns: &'static [Column],
-    /// The first rows, which determine the widths, until there are enough.
+    /// The first rows, which are collected until there are enough of them to determine the widths.
     first: Vec<Vec<String>>,
     enough: usize,
     layout: Option<Layout>,
@@ -107,7 +107,7 @@ struct Layout {
     left_out: Vec<&'static str>,
     /// The width of the terminal.
     width: usize,
-    /// True if right-to-left texts are isolated from the text around them.
+    /// True if right-to-left texts are isolated, so that they do not affect the order of the text around them.
     isolates: bool,
 }
 
@@ -138,7 +138,7 @@ impl Layout {
                 }
             }
         }
-        // The narrowest of the columns that need more space gets the remaining space.
+        // The remaining space is given to the columns that need more space, always to the narrowest of them.
         while room > 0 {
             let hungry =
                 layout.shown.iter_mut().zip(&wanted).filter(|(shown, wanted)| shown.width < **wanted);
@@ -182,7 +182,7 @@ impl Layout {
         line
     }
 
-    /// Returns a line that names the columns that are left out.
+    /// Returns a line that names the columns that were left out. Empty if all columns are shown.
     fn left_out(&self) -> String {
         if self.left_out.is_empty() {
             return String::new();
@@ -198,7 +198,7 @@ fn escaped(row: &[String]) -> Vec<String> {
     row.iter().map(|text| escape(text).into_owned()).collect()
 }
 
-/// Returns the text, cut at its end to this width.
+/// Cuts the end of a text, so that the text fits this width.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -207,7 +207,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}{CUT}", front.trim_end())
 }
 
-/// Returns true if a text has characters of a right-to-left script.
+/// Returns true if a text contains characters of a right-to-left writing system.
 fn runs_leftwards(text: &str) -> bool {
     let is_leftward = |c: char| {
         matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'

@@ -1,21 +1,21 @@
-//! Trees of criteria, one criterion per row, that fit the width of the terminal.
+//! Lays out trees of criteria, with one criterion per row, for the width of the terminal.
 
 use crate::output::escape::escape;
 use crate::output::wrap::wrapped_to;
 
-/// The indentation of the further lines of a row below its text.
+/// The indentation of the second and later lines of a row, relative to its text.
 const HANGING: usize = 2;
 
-/// The minimum width for the text of a row. Rows that would have less are indented no further.
+/// The minimum width for the text of a row. If the indentation would leave less space, the row is indented less.
 const LEAST_TEXT: usize = 24;
 
-/// The indentation of the further lines of sentences.
+/// The indentation of the second and later lines of a sentence.
 const HANGING_TEXT: usize = 4;
 
-/// The minimum width next to the figures of an explanation. With less, the heading of the figures is shortened.
+/// The minimum width beside the figures of an explanation. If there is less space, the heading of the figures is shortened.
 const AMPLE_TEXT: usize = 48;
 
-/// Lays out the truth of every criterion for one case, as [`Why`](casefilter::reference::Why) prints it.
+/// Lays out which criteria are true for one case. `text` is the form in which [`Why`](casefilter::reference::Why) is displayed.
 pub(crate) fn why_rows(text: &str, width: usize) -> String {
     let lines = text.lines().map(|line| {
         let line = escape(line);
@@ -27,8 +27,8 @@ pub(crate) fn why_rows(text: &str, width: usize) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// Lays out how a request is answered, as [`Explanation`](casefilter::explain::Explanation) prints it: a table with a row
-/// for each criterion, an empty line, and sentences.
+/// Lays out how a request is executed. `text` is the form in which [`Explanation`](casefilter::explain::Explanation) is displayed:
+/// a table with one row for each criterion, an empty line, and sentences.
 pub(crate) fn explanation(text: &str, width: usize) -> String {
     let lines: Vec<String> = text.lines().map(|line| escape(line).into_owned()).collect();
     let end = lines.iter().position(String::is_empty).unwrap_or(0);
@@ -46,8 +46,8 @@ pub(crate) fn explanation(text: &str, width: usize) -> String {
     rows.chain(sentences).map(|line| line + "\n").collect()
 }
 
-/// Returns one row as lines no wider than `width`: `front`, then the text, whose indentation shows its depth. Further lines are indented to
-/// the text.
+/// Lays out one row in lines of at most `width` characters. The row consists of `front` and then the text, whose indentation shows
+/// its depth. The second and later lines are indented so that they start below the text.
 fn row(front: &str, text: &str, width: usize) -> String {
     let front_width = front.chars().count();
     let Some(most_indent) = width.checked_sub(front_width.saturating_add(LEAST_TEXT)) else {
@@ -61,12 +61,13 @@ fn row(front: &str, text: &str, width: usize) -> String {
     format!("{front}{}{}", " ".repeat(indent), wrapped.replace('\n', &further))
 }
 
-/// Returns the width of the figures before the criteria, taken from the heading.
+/// Returns the width of the figures before the criteria. The heading determines it.
 fn figures_width(table: &[String]) -> Option<usize> {
     table.first()?.find("criterion")
 }
 
-/// Shortens the heading `expected in 3 of 16` to `expected`, and narrows its column. A sentence below the table has the numbers.
+/// Shortens the heading `expected in 3 of 16` to `expected`, and narrows its column. A sentence below the table contains the
+/// numbers.
 fn with_short_heading(table: &[String]) -> Vec<String> {
     const SHORT: &str = "expected";
     let cut = || {
@@ -90,7 +91,7 @@ fn with_short_heading(table: &[String]) -> Vec<String> {
     cut().unwrap_or_else(|| table.to_vec())
 }
 
-/// Splits a text before the character with this number, counted from 0.
+/// Splits a text before the character with this index, counted from 0.
 fn split_at_char(text: &str, number: usize) -> (&str, &str) {
     text.split_at(text.char_indices().nth(number).map_or(text.len(), |(at, _)| at))
 }

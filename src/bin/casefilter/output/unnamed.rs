@@ -1,13 +1,13 @@
-//! Creates unnamed files.
+//! Creates files without a name, for temporary data.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Creates an unnamed file in the folder of another file if possible, or else in the folder of temporary files. Only its owner can read it,
-/// and the system removes it when the process ends.
+/// Creates an unnamed file in the folder of another file if possible, or else in the folder for temporary files. Only its owner can
+/// read it. The system removes it when the process ends.
 pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
-    // There may be space only in the one folder, or permission only in the other.
+    // Perhaps only one of the two folders has enough space, or only the other one permits writing.
     match other.map(|other| unnamed_in(folder_of(other))) {
         Some(Ok(file)) => Ok(file),
         Some(Err(_)) | None => unnamed_in(&std::env::temp_dir()),
@@ -21,7 +21,7 @@ fn unnamed_in(folder: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::TMPFILE.bits().cast_signed();
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).mode(0o600).custom_flags(flags);
-    // Some file systems have no unnamed files. The name of the other file is removed at once.
+    // Some file systems do not support unnamed files. For these, a named file is created and its name is removed immediately.
     options.open(folder).or_else(|_| tempfile::tempfile_in(folder))
 }
 
@@ -30,7 +30,7 @@ fn unnamed_in(folder: &Path) -> io::Result<File> {
     tempfile::tempfile_in(folder)
 }
 
-/// Returns the folder of a file.
+/// Returns the folder that contains a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

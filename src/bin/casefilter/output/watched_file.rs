@@ -9,7 +9,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::output::progress::{Bar, Progress};
 
-/// A file with random access that reports the bytes read from it.
+/// A file with random access that reports the number of bytes read from it.
 pub(crate) struct WatchedFile {
     file: File,
     bar: Bar,
@@ -30,7 +30,7 @@ impl Length for WatchedFile {
 impl ChunkReader for WatchedFile {
     type T = BufReader<File>;
 
-    // A sequential reader is used only for the few bytes before each page.
+    // The Parquet reader reads sequentially only for the few bytes before each page, so these bytes are not reported.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
         self.file.get_read(start)
     }

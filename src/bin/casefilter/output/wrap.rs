@@ -4,13 +4,13 @@ use std::io;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The line width in characters if standard output is not a terminal and the variable `COLUMNS` is not set.
+/// The line width in characters, used if standard output is not a terminal and the variable `COLUMNS` is not set.
 const WIDTH: u16 = 120;
 
 /// The minimum width of a layout, in characters.
 const NARROWEST: u16 = 20;
 
-/// Splits a text after its longest prefix of at most this width.
+/// Splits a text after its longest prefix that is at most `width` wide.
 pub(super) fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     let mut room = width;
     let end = text.char_indices().find(|(_, c)| match room.checked_sub(c.width().unwrap_or(0)) {
@@ -23,15 +23,15 @@ pub(super) fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     text.split_at(end.map_or(text.len(), |(at, _)| at))
 }
 
-/// Wraps a line to the width of the terminal, or of the variable `COLUMNS`. If neither is known, returns the line unchanged.
-/// Further lines are indented by `hanging` more than the first.
+/// Wraps a line to the width of the terminal, or to the value of the variable `COLUMNS`. If neither is known, returns the line
+/// unchanged. The second and later lines are indented by `hanging` characters more than the first line.
 ///
-/// Lines break between cells of a table, or else between words, or else within a word.
+/// Lines are broken between cells of a table if possible, or else between words, or else within a word.
 pub(crate) fn wrapped(line: &str, hanging: usize) -> String {
     known_width().map_or_else(|| line.to_owned(), |width| wrapped_to(line, hanging, usize::from(width)))
 }
 
-/// Like [`wrapped`], for this width.
+/// Does the same as [`wrapped`], for the given width.
 pub(crate) fn wrapped_to(line: &str, hanging: usize, width: usize) -> String {
     let own_indent = line.chars().take_while(|c| *c == ' ').count();
     let set_in = own_indent.saturating_add(hanging).min(width.saturating_mul(2) / 3);
@@ -51,7 +51,8 @@ pub(crate) fn wrapped_to(line: &str, hanging: usize, width: usize) -> String {
     text
 }
 
-/// Reduces the space between cells, starting at the end, until the line fits the width or no space can be reduced.
+/// Reduces the space between cells until the line fits the width. Starts at the end of the line, and keeps a minimum space between
+/// cells.
 fn narrowed(line: &str, width: usize) -> String {
     /// The minimum space between two cells.
     const APART: &str = "   ";
@@ -60,7 +61,7 @@ fn narrowed(line: &str, width: usize) -> String {
     while let Some(excess) = line.width().checked_sub(width).filter(|excess| *excess > 0) {
         let Some(last) = line.get(..end).and_then(|front| front.rfind(APART)) else { break };
         let start = line.get(..last).map_or(0, |front| front.trim_end_matches(' ').len());
-        // The indentation of the line is kept.
+        // The indentation of the line is not changed.
         if start == 0 {
             break;
         }
@@ -72,7 +73,7 @@ fn narrowed(line: &str, width: usize) -> String {
     line
 }
 
-/// Returns the offset at which to break a text that is wider than `room`: between cells, between words, or within a word.
+/// Returns the offset at which a text that is wider than `room` is broken: between cells, between words, or within a word.
 fn break_in(text: &str, room: usize) -> usize {
     let (front, after) = split_at_width(text, room);
     let is_after_text = |at: &usize| front.get(..*at).is_some_and(|before| !before.trim().is_empty());
@@ -80,22 +81,23 @@ fn break_in(text: &str, room: usize) -> usize {
     let cells = ends_with("  ").or_else(|| front.rfind("  ").filter(|at| *at > front.len() / 3));
     let words = || ends_with(" ").or_else(|| front.rfind(' '));
     let found = cells.filter(is_after_text).or_else(|| words().filter(is_after_text));
-    // At least one character, so that the loop ends.
+    // The result is at least one character, so that the loop of the caller ends.
     let one = text.chars().next().map_or(text.len(), char::len_utf8);
     found.unwrap_or(front.len()).max(one)
 }
 
-/// Returns the width for lines of text. Lines are not wrapped if no width is known.
+/// Returns the width for lines of text. If no width is known, returns the maximum, so that lines are not wrapped.
 pub(crate) fn line_width() -> usize {
     known_width().map_or(usize::MAX, usize::from)
 }
 
-/// Returns the width for the layout of tables.
+/// Returns the width for the layout of tables. If no width is known, returns a default.
 pub(crate) fn width() -> u16 {
     known_width().unwrap_or(WIDTH)
 }
 
-/// Returns the width of the terminal on standard output, or the value of the variable `COLUMNS`.
+/// Returns the width of the terminal on standard output, or the value of the variable `COLUMNS`. Returns `None` if neither is
+/// known.
 fn known_width() -> Option<u16> {
     let of_terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0);
     let of_variable = || std::env::var("COLUMNS").ok()?.trim().parse::<u16>().ok().filter(|width| *width > 0);

@@ -1,11 +1,11 @@
-//! A simple splitter of a whole file, the oracle of the tests.
+//! A simple splitter that gets the complete file at once. The tests compare the real splitter with it.
 
 use super::start::BYTE_ORDER_MARK;
 use super::{Error, ErrorKind, FileFault, Output, Piece, detect_layout, start, trim, trim_start};
 use crate::error::{Found, quote};
 use crate::json::{JsonType, Reader, Result};
 
-/// Splits a file in which no document exceeds `limit`.
+/// Splits a file in which every document is at most `limit` bytes long.
 pub(super) fn split(file: &[u8], limit: usize) -> Output {
     let mut output = Output::default();
     if let Err(error) = start::check(&file[..file.len().min(4)]) {
@@ -53,7 +53,7 @@ fn utf8_prefix(bytes: &[u8]) -> &str {
     bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
-/// Splits objects and arrays, one after another, and the text between them.
+/// Splits objects and arrays that follow one another, and the text between them.
 fn documents(bytes: &[u8], first: u64) -> Output {
     let mut output = Output::default();
     let mut at = 0;
@@ -75,7 +75,7 @@ fn documents(bytes: &[u8], first: u64) -> Output {
     }
 }
 
-/// Returns the offset after the bracket that closes the last of `open` brackets, from `at` on.
+/// Returns the offset after the bracket that closes the outermost of `open` brackets. Starts at `at`, inside these brackets.
 fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -97,7 +97,7 @@ fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
     bytes.len()
 }
 
-/// Splits arrays and answers, one after another. The elements of the first array start at `start`.
+/// Splits arrays and search answers that follow one another. The elements of the first array start at `start`.
 fn texts(
     bytes: &[u8],
     first: u64,
@@ -134,7 +134,8 @@ fn line_of(bytes: &[u8], offset: usize) -> u64 {
     bytes[..offset.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
 }
 
-/// Enters the array of documents. Returns the number of objects that contain it, or `None` after an object without such an array.
+/// Enters the array of documents. Returns the number of objects around the array. Returns `None` if the object has no such array;
+/// it has then been read completely.
 fn objects_around(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     if reader.peek()? == JsonType::Array {
         reader.open();
@@ -165,7 +166,7 @@ fn objects_around(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// Splits the array that starts at an offset, and checks the text after it. Returns the end of that text.
+/// Splits the array whose elements start at `start`, and checks the text after the array. Returns the end of that text.
 fn elements(
     bytes: &[u8],
     first: u64,
@@ -228,7 +229,8 @@ fn elements(
     Ok(end)
 }
 
-/// Returns the end of the element that starts at `at`: a comma or bracket outside it, or the end of the text.
+/// Returns the end of the element that starts at `at`. It ends before a comma or bracket outside the element, or at the end of the
+/// text.
 fn element_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(byte) = bytes.get(at) {
@@ -247,7 +249,7 @@ fn element_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the offset after the string that starts at `at`. An unclosed string ends with its line.
+/// Returns the offset after the string that starts at `at`. A string without a closing quote ends at the end of its line.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(byte) = bytes.get(at) {

@@ -1,4 +1,4 @@
-//! The output: a line for each request, a line for each field, and a last line.
+//! The output of `bench`: a line for each request, a line for each field, and a last line for all cases.
 
 use casefilter::MemoryUsage;
 use serde::Serialize;
@@ -65,7 +65,7 @@ impl Timed {
     }
 }
 
-/// Returns the memory of each field, largest first. The insertion order of cases belongs to no field.
+/// Returns the memory of each field, sorted from largest to smallest. The memory of the insertion order is not included.
 pub(super) fn field_bytes(memory: &MemoryUsage) -> Vec<FieldBytes<'_>> {
     let mut fields: Vec<FieldBytes<'_>> = memory
         .fields

@@ -1,4 +1,4 @@
-//! Measures the times of a request over many runs.
+//! Measures the time that a request takes, over many runs.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use crate::commands::bench::lines::{Timed, rounded};
 use crate::input::loaded::LoadedCases;
 use crate::input::request::Line;
 
-/// The time for which each request is repeated without --runs. [`LEAST_RUNS`] and [`MOST_RUNS`] bound the number of runs.
+/// The time for which each request is repeated if --runs is not given. [`LEAST_RUNS`] and [`MOST_RUNS`] limit the number of runs.
 const ENOUGH: Duration = Duration::from_millis(200);
 
-/// The minimum number of runs of a request without --runs.
+/// The minimum number of runs of a request if --runs is not given.
 const LEAST_RUNS: u32 = 5;
 
 /// The maximum number of runs of a request.
@@ -21,25 +21,25 @@ const MOST_RUNS: usize = 100_000;
 /// The options of a measurement.
 pub(super) struct Runs {
     pub(super) threads: u16,
-    /// The number of runs. `None` repeats a request for the time [`ENOUGH`].
+    /// The number of runs. If it is `None`, a request is repeated for the time [`ENOUGH`].
     pub(super) runs: Option<u32>,
     /// True if compiled filters are taken from a cache.
     pub(super) is_cached: bool,
 }
 
-/// A block of memory. Reading it evicts everything else from the processor's caches.
+/// A block of memory. Reading it evicts all other data from the processor's caches.
 pub(super) struct Caches {
     other: Vec<u64>,
 }
 
 impl Caches {
-    /// The size of the block, larger than any cache of a processor.
+    /// The size of the block in words. It is larger than any processor cache.
     const WORDS: usize = (256 << 20) / size_of::<u64>();
-    /// The number of words in a cache line.
+    /// The number of words per cache line.
     const WORDS_OF_A_LINE: usize = 64 / size_of::<u64>();
 
     pub(super) fn new() -> Self {
-        // Pages of zeros would all map to one physical page.
+        // If the pages contained only zeros, the system would map all of them to one physical page.
         Self { other: vec![1; Self::WORDS] }
     }
 
@@ -49,7 +49,7 @@ impl Caches {
     }
 }
 
-/// The times of one request, ascending.
+/// The times of one request, in ascending order.
 pub(super) struct Measured {
     pub(super) matched: u64,
     pub(super) times: Vec<Duration>,
@@ -71,14 +71,14 @@ impl Measured {
     }
 }
 
-/// Returns a percentile of ascending times by the nearest rank, in µs.
+/// Returns a percentile of ascending times by the nearest-rank method, in µs.
 fn percentile(times: &[Duration], hundredths: usize) -> f64 {
     let rank = times.len().saturating_mul(hundredths).div_ceil(100).saturating_sub(1);
     let time = times.get(rank).copied().unwrap_or_default();
     rounded(time.as_secs_f64() * 1e6, 100.0)
 }
 
-/// The capacity of the filter cache, larger than the filter of any request.
+/// The capacity of the filter cache, in bytes. It is larger than the filter of any request.
 const CACHE_BYTES: usize = 1 << 30;
 
 /// The compiler of request lines.
@@ -106,7 +106,7 @@ pub(super) fn time(
         true => Compiler::Cached(FilterCache::new(FilterBuilder::new(cases.catalog()), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    // Cases of a service have been copied, so counting them cannot fail.
+    // The cases of a service have been copied to this process, so counting them cannot fail.
     let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter).unwrap_or_default();
     once(cases, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
@@ -135,14 +135,14 @@ pub(super) fn time(
     Ok(Measured { matched, times, cold })
 }
 
-/// Returns the number of runs of one thread.
+/// Returns the number of runs that one thread makes.
 fn share(runs: u32, thread: u32, threads: u32) -> u32 {
     let extra = runs.checked_rem(threads).is_some_and(|rest| thread < rest);
     runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
 }
 
-/// Runs a request at least `least` times, and until the runs have taken the time `enough`, but at most [`MOST_RUNS`] times. Returns the
-/// times.
+/// Runs a request at least `least` times. If `enough` is given, continues until the runs have taken this time, but stops after
+/// [`MOST_RUNS`] runs. Returns the time of each run.
 fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
     let mut answer = String::new();
     let start = Instant::now();
@@ -153,7 +153,7 @@ fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Dura
     times
 }
 
-/// Runs a request once, from the bytes of its body to the bytes of its answer. Returns the time that it took.
+/// Runs a request once, from the bytes of its body to the bytes of its answer. Returns the time that this took.
 fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut String) -> Duration {
     answer.clear();
     let start = Instant::now();
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn a_read_takes_longer_with_empty_caches() {
-        /// The number of cache lines, which fit a near cache. Each line has the index of the next line, so they are read one after the
-        /// other.
+        /// The number of cache lines that are read. They fit a small cache. Each line contains the index of the next line, so the
+        /// lines are read one after the other.
         const LINES: usize = 1 << 12;
-        // A step and a shift that together visit every line.
+        // With this step and this shift, every line is visited.
         let next = |line: usize| (line * 1_237 + 1_013) % LINES;
         let lines: Vec<[usize; 8]> = (0..LINES).map(|line| [next(line); 8]).collect();
         let read = || {

@@ -1,4 +1,4 @@
-//! Answers to a file of requests, one per line.
+//! Executes a file of requests, one per line, and prints one answer per line.
 
 use crate::input::request::{Line, envelope, stopped_envelope};
 use crate::input::request_lines::Lines;
@@ -8,7 +8,7 @@ use crate::output::stdout::Output;
 
 use casefilter::{Catalog, Limits, SearchAnswer, SearchRequest};
 
-/// Prints a line for each request: the answer or the error envelope. Returns the number of requests that are bad or were stopped.
+/// Prints a line for each request: the answer or the error envelope. Returns the number of requests that were bad or were stopped.
 pub(super) fn answer_all(
     catalog: &Catalog,
     limits: &Limits,
@@ -52,8 +52,8 @@ pub(super) fn answer_all(
     Ok(bad)
 }
 
-/// Returns an answer on one line. `documents` are all its items. Documents with line breaks are joined into one line; all other documents
-/// are unchanged.
+/// Returns an answer on one line. `documents` must be all documents of the answer. A document with line breaks is converted to one
+/// line. All other documents are unchanged.
 fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
     let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
     let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();

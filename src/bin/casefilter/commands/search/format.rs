@@ -1,4 +1,4 @@
-//! The forms in which cases are printed.
+//! The output formats of the command `search`: json, ndjson, ids and table.
 
 use std::io::{self, IsTerminal};
 
@@ -8,9 +8,10 @@ use clap::ValueEnum;
 pub(crate) enum Format {
     /// The answer of the HTTP interface: {"list":{"items":[…],"pageInfo":{…}}}
     Json,
-    /// The cases, one on each line
+    /// The cases, one per line
     Ndjson,
-    /// Their ids, one on each line; an id that begins with a quote or has control characters as a JSON string
+    /// The ids of the cases, one per line; an id that begins with a quote or contains control characters is written as a JSON
+    /// string
     Ids,
     /// A table for people
     Table,

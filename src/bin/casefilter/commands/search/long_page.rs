@@ -1,4 +1,4 @@
-//! Pages that are too long for memory, written case by case.
+//! Writes pages that are too long to be collected in memory, case by case.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,16 +14,16 @@ use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 use crate::output::table::TableWriter;
 
-/// The number of rows that determine the widths of the columns of a table.
+/// The number of rows that are read to determine the column widths of a table.
 const ROWS_MEASURED: usize = 1000;
 
-/// A page whose cases are written while they are read.
+/// A page that is written while its cases are read.
 pub(super) struct LongPage<'r> {
     pub(super) request: &'r SearchRequest,
     pub(super) format: Format,
     /// The number of selected cases.
     pub(super) total: u64,
-    /// The database of the cases, if there is one.
+    /// The path of the database, if the cases come from a database.
     pub(super) database: Option<&'r Path>,
 }
 
@@ -33,14 +33,14 @@ impl LongPage<'_> {
         self.total.saturating_sub(self.request.offset).min(self.request.limit)
     }
 
-    /// Writes the page, and closes the database after its cases are read. `summary` returns the last line of a table.
+    /// Writes the page. Closes the database as soon as its cases have been read. `summary` returns the last line of a table.
     pub(super) fn write(&self, cases: LoadedCases, summary: impl FnOnce() -> String) -> Result<(), Failure> {
         let mut out = match self.database {
             Some(database) => Output::from_database(database)?,
             None => Output::from_memory(),
         };
         let read = self.read(&cases, &mut out);
-        // Release the database before the rest is written: other processes may write to it.
+        // Close the database before the rest is written, so that other processes can write to it.
         let closed = cases.close();
         let written = read.and_then(|()| {
             if self.format == Format::Table {
@@ -74,7 +74,7 @@ impl LongPage<'_> {
                     out.json_part(document)
                 })?;
                 let total = if request.count { format!(",\"totalItems\":{total}") } else { String::new() };
-                // The limit of a page of all cases is the number of its cases.
+                // If the page contains all cases, its limit is the number of its cases.
                 let limit = if request.limit == ALL { self.len() } else { request.limit };
                 out.json_line(&format!(
                     "]{total},\"pageInfo\":{{\"limit\":{limit},\"offset\":{}}}}}}}",

@@ -1,4 +1,4 @@
-//! Pages that are collected in memory.
+//! Prints pages that have been collected in memory.
 
 use casefilter::SearchAnswer;
 
@@ -8,7 +8,7 @@ use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
-/// Prints a page; `summary` returns the last line of a table.
+/// Prints a page. `summary` returns the last line of a table.
 pub(super) fn print(
     answer: &SearchAnswer,
     format: Format,

@@ -1,4 +1,4 @@
-//! The summary of a page.
+//! The last line of a table of cases, and the note about cases that were not written.
 
 use crate::output::failure::note;
 use crate::output::figures::{counted, duration, thousands};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use casefilter::SearchRequest;
 
-/// Returns the last line of a table of cases from memory or a database.
+/// Returns the last line of a table, for cases from memory or from a database.
 pub(super) fn summary_of(
     written: u64,
     total: u64,

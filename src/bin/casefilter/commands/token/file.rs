@@ -1,4 +1,4 @@
-//! The file of tokens, which several commands may change at the same time.
+//! Reads and writes the token file. Several commands may change it at the same time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -12,19 +12,19 @@ use crate::output::file::{cannot_write, replace};
 use crate::output::interrupt;
 use crate::output::overwrite::is_same_inode;
 
-/// A locked file of tokens. No other command changes it until the `LockedTokens` is dropped.
+/// A locked token file. Other commands cannot change the file until this value is dropped.
 ///
-/// A change replaces the file by a new file, so the lock is on the file that currently has the name. If there is no file yet, nothing is
-/// locked, and the first command that creates the file wins.
+/// A change replaces the file by a new file. So the lock is valid only while the locked file still has this name. If the file does
+/// not exist yet, there is no lock, and the first command that creates the file succeeds.
 pub(super) struct LockedTokens<'p> {
     path: &'p Path,
     pub(super) tokens: TokenFile,
-    /// The locked file; `None` if there is no file yet. Closing it ends the lock.
+    /// The locked file, or `None` if the file does not exist yet. Closing it releases the lock.
     lock: Option<File>,
 }
 
 impl<'p> LockedTokens<'p> {
-    /// Locks and reads the file. Waits until no other command changes it.
+    /// Locks and reads the file. Waits while another command has it locked.
     pub(super) fn read(path: &'p Path) -> Result<Self, Failure> {
         let fail = |error: io::Error| Failure::io("cannot read", &path.display().to_string(), &error);
         loop {
@@ -35,7 +35,7 @@ impl<'p> LockedTokens<'p> {
                 }
                 Err(error) => return Err(fail(error)),
             };
-            // Some file systems have no locks. One command at a time is safe there too.
+            // Some file systems do not support locks. On these, one command at a time is still safe.
             let _ = file.lock();
             if has_name(&file, path) {
                 let tokens = TokenFile::read(path).map_err(fail)?;
@@ -44,7 +44,7 @@ impl<'p> LockedTokens<'p> {
         }
     }
 
-    /// Writes the file. Returns false, and writes nothing, if another command has created the file since it was read.
+    /// Writes the file. If another command has created the file since it was read, returns false and writes nothing.
     pub(super) fn write(self, text: &str) -> Result<bool, Failure> {
         let Self { path, lock, .. } = self;
         if lock.is_some() {
@@ -59,13 +59,13 @@ impl<'p> LockedTokens<'p> {
 
 fn create(path: &Path, text: &str) -> io::Result<()> {
     interrupt::watch()?;
-    // The path may be a symbolic link to a file that does not exist.
+    // The path may be a symbolic link whose target does not exist.
     let new = AtomicFile::create_new(AtomicFile::target_of(path)?)?;
     new.file().write_all(text.as_bytes())?;
     new.finish()
 }
 
-/// Returns true if the path still names this open file. Systems without inode numbers are not checked.
+/// Returns true if `path` still refers to the open file. On systems without inode numbers, this is assumed.
 fn has_name(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(open), Ok(named)) => cfg!(not(unix)) || is_same_inode(&open, &named),

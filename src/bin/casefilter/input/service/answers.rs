@@ -1,4 +1,4 @@
-//! The answers of a service.
+//! Parses the responses of a service: frames, answers and errors.
 
 use bytes::BytesMut;
 use casefilter::ImportError;
@@ -9,7 +9,7 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::refusals::Importing;
 
-/// Removes the first frame of the received bytes. Returns `None` if it is not complete.
+/// Removes the first frame from the received bytes. Returns `None` if the frame is not complete.
 pub(super) fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
     const HEAD_BYTES: usize = 5;
     let (sort, length) = match waiting.get(..HEAD_BYTES)? {
@@ -25,7 +25,7 @@ pub(super) fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
     Some((sort, frame.split_off(HEAD_BYTES)))
 }
 
-/// The error answer of a service.
+/// The error response of a service.
 #[derive(Deserialize)]
 struct Told {
     description: String,
@@ -34,10 +34,10 @@ struct Told {
     refusal: Option<ImportError>,
 }
 
-/// The type of the error of a search that took too long.
+/// The type of the error for a search that exceeded its timeout.
 const SEARCH_TIMEOUT: &str = "SearchTimeoutException";
 
-/// Parses the answer of a service, or its error. `importing` describes the import, if the request is an import.
+/// Parses the response of a service: an answer or an error. If the request is an import, `importing` describes it.
 pub(super) fn read_answer<T: DeserializeOwned>(
     is_good: bool,
     body: &[u8],

@@ -1,5 +1,5 @@
-//! A stand-in for systems without Unix sockets, and for builds without the feature `service`: there is no service to connect
-//! to.
+//! Replaces the connection to a service, on systems without Unix sockets and in builds without the feature `service`: connecting
+//! always fails.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::output::failure::Failure;
 use crate::output::part::Part;
 use crate::output::refusals::Importing;
 
-/// A type without values.
+/// A type without values, because no connection is possible.
 pub(crate) enum Service {}
 
-/// A type without values.
+/// A type without values, because no connection is possible.
 pub(crate) enum Upload {}
 
 impl Service {

@@ -1,4 +1,4 @@
-//! Request bodies that are sent in pieces.
+//! Request bodies that are sent in pieces, such as the files of an import.
 
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ pub(super) enum Piece {
     End,
 }
 
-/// A body that is sent in pieces. The request is aborted if its sender is dropped before the end.
+/// A body that is sent in pieces. If its sender is dropped before the end of the body, the request is aborted.
 pub(super) struct Pieces(pub(super) Receiver<Piece>);
 
 impl Body for Pieces {

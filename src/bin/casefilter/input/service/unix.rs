@@ -1,4 +1,4 @@
-//! HTTP over the socket of a service.
+//! Sends HTTP requests to a service over its Unix socket.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ pub(crate) struct Service {
     database: String,
 }
 
-/// An import by a service. If it is dropped before its end, nothing is imported.
+/// An import that is executed by a service. If it is dropped before its end, nothing is imported.
 pub(crate) struct Upload {
     service: Service,
     pieces: Sender<Piece>,
@@ -45,7 +45,7 @@ impl Service {
     /// Connects to the service that has a database open.
     ///
     /// # Errors
-    /// Returns the reason why there is no connection, and advice.
+    /// Returns the reason why the connection failed, with advice.
     pub(crate) fn connect(database: &Path, socket: Option<&Path>) -> Result<Self, String> {
         let path = socket.map_or_else(|| AdminSocket::default_path(database), Path::to_owned);
         let shown = path.display();
@@ -54,7 +54,7 @@ impl Service {
         let connected = runtime.block_on(async {
             let (sender, connection) =
                 handshake(TokioIo::new(UnixStream::connect(&path).await?)).await.map_err(io::Error::other)?;
-            // Errors of the connection appear in the requests.
+            // An error of the connection is returned by the request that it affects.
             tokio::spawn(connection);
             io::Result::Ok(sender)
         });
@@ -69,7 +69,7 @@ impl Service {
         })?;
         let database = AdminSocket::database_id(database).map_err(|error| error.to_string())?;
         let mut service = Self { runtime, sender, path, database };
-        // Before anything else is sent, check that it is a service, and has this database.
+        // Before sending anything else, check that the other side is a service and has this database open.
         let told: Result<IgnoredAny, Failure> = service.ask("GET", "/", Vec::new());
         told.map(|_| service).map_err(|failure| match failure {
             Failure::Failed(message) => message,
@@ -82,8 +82,8 @@ impl Service {
         self.ask("GET", target, Vec::new())
     }
 
-    /// Sends a request that is answered in frames, and calls `take` with each frame as it arrives. A frame is a byte for its
-    /// kind, four bytes for its length, and its contents.
+    /// Sends a request whose response consists of frames. Calls `take` for each frame as soon as it arrives. A frame consists of
+    /// one byte for its kind, four bytes for the length of its contents, and its contents.
     pub(crate) fn frames(
         &mut self,
         target: &str,
@@ -92,7 +92,7 @@ impl Service {
     ) -> Result<(), Failure> {
         let body = serde_json::to_vec(body).map_err(|error| Failure::Failed(error.to_string()))?;
         let (pieces, request) = self.request("POST", target, "application/json")?;
-        // The channel has capacity for both.
+        // The channel has capacity for both pieces.
         let _ = pieces.try_send(Piece::Data(body.into()));
         let _ = pieces.try_send(Piece::End);
         let response = self.runtime.block_on(self.sender.send_request(request));
@@ -126,17 +126,17 @@ impl Service {
 
     fn ask<T: DeserializeOwned>(&mut self, method: &str, target: &str, body: Vec<u8>) -> Result<T, Failure> {
         let (pieces, answer) = self.send(method, target, "application/json")?;
-        // The channel has capacity for both. Loss of the connection appears in the answer.
+        // The channel has capacity for both pieces. If the connection is lost, the response is an error.
         let _ = pieces.try_send(Piece::Data(body.into()));
         let _ = pieces.try_send(Piece::End);
         let answer = self.runtime.block_on(answer);
         self.read(answer.map_err(|error| Failure::Failed(error.to_string()))?, None)
     }
 
-    /// Sends a POST request whose answer is a file, and writes the answer to `file`. Error messages use `name` for it.
+    /// Sends a POST request whose response is a file, and writes it to `file`. Error messages call the file `name`.
     pub(crate) fn download(&mut self, target: &str, file: &mut File, name: &str) -> Result<(), Failure> {
         let (pieces, request) = self.request("POST", target, "application/json")?;
-        // The channel has capacity. Loss of the connection appears in the answer.
+        // The channel has capacity for this piece. If the connection is lost, the response is an error.
         let _ = pieces.try_send(Piece::End);
         let lost = |error: hyper::Error| lost(&self.path, &error);
         let answer = self.sender.send_request(request);
@@ -157,7 +157,7 @@ impl Service {
         })
     }
 
-    /// Starts an import. The caller then sends the sources through the returned [`Upload`].
+    /// Starts an import. The caller then sends the files through the returned [`Upload`].
     pub(crate) fn upload(mut self, target: &str, importing: Importing) -> Result<Upload, Failure> {
         let (pieces, answer) = self.send("POST", target, "application/vnd.casefilter.sources")?;
         Ok(Upload { service: self, pieces, answer: Some(answer), importing })
@@ -179,7 +179,7 @@ impl Service {
         Ok((pieces, answer))
     }
 
-    /// Returns a request that can be sent now, and the sender of its body.
+    /// Returns a request that can be sent immediately, and the sender of its body.
     fn request(
         &mut self,
         method: &str,
@@ -234,12 +234,12 @@ fn lost(path: &Path, error: &hyper::Error) -> Failure {
 }
 
 impl Upload {
-    /// Starts the next source.
+    /// Starts the next file of the import.
     pub(crate) fn begin(&mut self, name: &str, is_parquet: bool) -> Result<(), Failure> {
         self.frame(if is_parquet { b'P' } else { b'T' }, name.as_bytes())
     }
 
-    /// Sends the next bytes of the source.
+    /// Sends the next bytes of the file.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if bytes.is_empty() { Ok(()) } else { self.frame(b'D', bytes) }
     }
@@ -260,7 +260,7 @@ impl Upload {
         }
     }
 
-    /// Ends the import, and waits for the answer.
+    /// Ends the import, and waits for the response.
     pub(crate) fn finish<T: DeserializeOwned>(mut self) -> Result<T, Failure> {
         let _ = self.pieces.blocking_send(Piece::End);
         self.answer()

@@ -1,4 +1,4 @@
-//! Writes rows as flat Parquet: a column for each column of the table.
+//! Writes rows to a flat Parquet file, which has the same columns as the SQL table.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,9 +16,9 @@ use parquet::file::properties::WriterProperties;
 use crate::output::failure::Failure;
 use crate::output::rows::walk::{Fault, Source, each_row};
 
-/// The number of rows in a row group.
+/// The number of rows per row group.
 const GROUP_ROWS: usize = 2 * 65_536;
-/// The number of rows that are converted to columns at a time.
+/// The number of rows that are converted to columns at the same time.
 const BATCH_ROWS: usize = 8_192;
 
 /// Writes the rows of all cases.
@@ -71,7 +71,7 @@ fn field(column: &Column) -> Field {
     }
 }
 
-/// A builder of one column.
+/// A builder for the array of one column.
 enum Builder {
     Text(StringBuilder),
     Number(Float64Builder),
@@ -113,7 +113,8 @@ impl Builder {
             (Self::Booleans(builder), Datum::Booleans(booleans)) => {
                 builder.append_value(booleans.iter().copied().map(Some));
             }
-            // A row has a value of the column's type, or a null. Writing rejects a null in a column that is not nullable.
+            // A row contains a value of the column's type or a null. If the column is not nullable, the Parquet writer rejects a
+            // null.
             (Self::Text(builder), _) => builder.append_null(),
             (Self::Number(builder), _) => builder.append_null(),
             (Self::Integer(builder), _) => builder.append_null(),

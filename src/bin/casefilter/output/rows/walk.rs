@@ -1,4 +1,4 @@
-//! Converts cases to rows, one after another.
+//! Converts cases to rows of an SQL table, one after another.
 
 use std::io;
 
@@ -9,17 +9,17 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::progress::Progress;
 
-/// A function that passes documents to its argument, one by one, until the argument returns an error.
+/// A function that calls its argument for each document, until the argument returns an error.
 pub(crate) type Walk<'w> = &'w dyn Fn(&mut dyn FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure>;
 
-/// The input of a table.
+/// The cases to convert, and the table whose rows are created.
 pub(super) struct Source<'s> {
     pub(super) walk: Walk<'s>,
     pub(super) table: &'s Table,
     pub(super) progress: &'s Progress,
 }
 
-/// Calls `take` with the row of every case.
+/// Calls `take` for the row of each case.
 pub(super) fn each_row(
     source: &Source<'_>,
     failure: &mut Option<Failure>,
@@ -55,6 +55,6 @@ pub(super) fn each_row(
 /// The reason why a row was not written.
 pub(super) enum Fault {
     Write(io::Error),
-    /// The case does not fit the table.
+    /// The case cannot be stored in the table.
     Case(Error),
 }
