@@ -198,7 +198,7 @@ impl<'a> Parser<'a, '_> {
         let mut end = None;
         let mut ahead = self.lexer.clone();
         // True if one of the words may be an operator or a connective of another language.
-        let mut has_keyword = Habit::find(&first.text).is_some();
+        let mut has_keyword = false;
         while matches!(ahead.next, Token::Word(word) if !is_reserved_word(word)) {
             let after = ahead.at;
             let before = ahead.clone();
@@ -219,6 +219,7 @@ impl<'a> Parser<'a, '_> {
             end = Some(after);
         }
         let Some(end) = end else { return Ok(false) };
+        has_keyword |= Habit::find(&first.text).is_some();
         let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
         let is = |property: fn(Holds) -> bool| self.holds.is_some_and(property);
         let is_time = || Timestamp::parse(phrase).is_ok() || Timestamp::respell(phrase).is_some();
