@@ -109,7 +109,7 @@ pub(super) fn postings(
     }
 }
 
-/// Creates the [postings](postings) of a column row by row. Supports every layout and every width of the codes.
+/// Creates the postings of a column row by row. Supports every layout and every width of the codes.
 pub(super) fn plain_postings(
     rows: usize,
     layout: &ColumnLayout,

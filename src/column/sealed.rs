@@ -76,7 +76,7 @@ impl ColumnData {
 }
 
 /// Copies the values and indexes of the columns of a batch next to each other in memory. If they fill a large memory page, uses
-/// large pages; see [`slice::pack`](crate::slice::pack).
+/// large pages; see [`crate::slice::pack`].
 pub(crate) fn pack<'c>(columns: impl Iterator<Item = &'c mut Column>) {
     let mut slices = Vec::new();
     columns.for_each(|column| column.slices(&mut slices));

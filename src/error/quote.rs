@@ -8,7 +8,7 @@ const ECHO_CHARS: usize = 60;
 /// The maximum length of a replacement that a suggestion shows without clipping, in bytes.
 const WHOLE_BYTES: usize = 200;
 
-/// A part of the input that displays in backquotes, clipped and [escaped](escaped). The value itself is neither clipped nor
+/// A part of the input that displays in backquotes, clipped and escaped. The value itself is neither clipped nor
 /// escaped.
 ///
 /// It converts to a [`Found`](super::Found) or a [`Suggestion`](super::Suggestion) of an error.

@@ -15,7 +15,7 @@ pub const CASES_IN_THREE_YEARS: u64 = 10_000_000;
 /// 2023-01-01 00:00:00 UTC.
 const START_S: u64 = 1_672_531_200;
 
-/// The microseconds from one case to the next: 1,096 days divided by [`CASES_IN_THREE_YEARS`](super::CASES_IN_THREE_YEARS).
+/// The microseconds from one case to the next: 1,096 days divided by [`super::CASES_IN_THREE_YEARS`].
 const STEP_US: u64 = 9_469_440;
 
 /// 2026-01-01 00:00:00 UTC. The generator computes the age of a case as if this were the present.

@@ -70,7 +70,7 @@ impl Sorted {
         sorted
     }
 
-    /// Returns two parts: the lists, and the sets that only [`patterns`] can merge.
+    /// Returns two parts: the lists, and the sets that only [`patterns`](super::patterns) can merge.
     pub(super) fn split(self) -> (Self, Self) {
         let Self { any, none, all, not_all, any_patterns, none_patterns } = self;
         let lists = Self { any, none, all, ..Self::default() };
