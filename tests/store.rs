@@ -398,7 +398,7 @@ fn concurrent_readers_do_not_change_a_store() {
     fs::copy(&path, &crashed).unwrap();
     let error = Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Failed, "{error}");
-    assert!(error.to_string().contains("not closed in order"), "{error}");
+    assert!(error.to_string().contains("not closed properly"), "{error}");
     drop(open(&crashed));
     assert_eq!(Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap().len(), 1);
     // A writer has exclusive access.

@@ -367,7 +367,7 @@ fn an_order_in_another_syntax_gets_a_suggestion() {
         assert_eq!(error.suggestion, None, "{text}: {error}");
     }
     let several = Order::parse(&catalog, "createdAt,-id").unwrap_err();
-    assert_eq!(several.expected, "one field, ties being in the order of `id`");
+    assert_eq!(several.expected, "one field; cases with equal values are in the order of `id`");
 }
 
 /// Compiles a text for [`catalog`] at 2026-01-10 12:00:00.

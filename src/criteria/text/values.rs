@@ -69,7 +69,7 @@ impl<'a> Parser<'a, '_> {
         take: &mut dyn FnMut(&mut Self, Text<'a>),
     ) -> Result<bool> {
         if self.lexer.next != Token::Open {
-            let error = self.unexpected(&format!("`(` behind `{word}`"));
+            let error = self.unexpected(&format!("`(` after `{word}`"));
             // On a multi-valued field, `contains` tests for a value. On a single string, it means a search inside the string.
             let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
             let is_list = self.holds.is_some_and(|holds| holds.is_list);
