@@ -205,8 +205,8 @@ fn unsupported_tests_are_named_without_a_suggestion() {
         ("totalAmountInDefaultCurrency like \"5%\"", "only strings can be searched"),
         ("totalAmountInDefaultCurrency > null", PRESENCE),
         ("name == \"\"", PRESENCE),
-        ("name = x order by createdAt", "the order and the page are no part of a filter"),
-        ("name = x limit 10", "the order and the page are no part of a filter"),
+        ("name = x order by createdAt", "the order and the page are not part of a filter"),
+        ("name = x limit 10", "the order and the page are not part of a filter"),
         ("createdAt = \"2026-01-02 10:15:00.5\"", "since `createdAt` is a timestamp field"),
         ("applicantInfo.dob > \"1980-02-29 00:00:00.5\"", "since `applicantInfo.dob` is a timestamp field"),
         ("totalAmountInDefaultCurrency > 1,00,000", "`and`, `or` or the end of the text"),
@@ -398,7 +398,7 @@ const SEARCH: &str =
     "`includes` searches inside a string, `starts with` at its start, and `matches` without case and accents";
 const MOMENTS: &str = "write a time such as `now - 7d`, `today` or `2025-12-01`";
 const ENDING: &str = "no operator tests the end of a string";
-const ORDER: &str = "no operator negates an order, and the opposite one leaves out the cases without a value";
+const ORDER: &str = "no operator negates a comparison such as `>`, and the opposite comparison excludes cases without a value";
 const ONLY: &str = "a test for the absence of other values is not in the language";
 const COUNT: &str = "a test of the number of values is not in the language";
 const TIMES: &str = "times are absolute: write the time itself";

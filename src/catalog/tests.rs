@@ -57,7 +57,7 @@ fn a_grown_catalogue_accepts_the_filters_of_those_that_it_grew_from() {
     let error = sibling.check_within(&grown, "engine").unwrap_err();
     assert_eq!(error.kind, ErrorKind::CatalogMismatch);
     assert!(
-        error.to_string().starts_with("filter: found one of a catalogue whose field 43 is `y`"),
+        error.to_string().starts_with("filter: found a filter of a catalogue whose field 43 is `y`"),
         "{error}"
     );
     assert!(narrow.check_within(&grown, "engine").is_ok());

@@ -248,7 +248,7 @@ fn an_operator_of_another_language_is_recognised() {
     fails(
         "tags  (vip)",
         &[&format!(
-            "6 syntax: found `(`, expected one of {OF_STRING}; in double quotes a shell takes `$contains` and `$all` away: write `in` or `all`"
+            "6 syntax: found `(`, expected one of {OF_STRING}; in double quotes, a shell replaces `$contains` and `$all`: write `in` or `all`"
         )],
     );
     fails(
@@ -359,12 +359,12 @@ fn invalid_values_are_named() {
     fails(
         "name = all",
         &[
-            "7 syntax: found `all`, expected a value; this word of the syntax needs quotes to be one; did you mean `\"all\"`?",
+            "7 syntax: found `all`, expected a value; this word belongs to the syntax, so put it in quotes; did you mean `\"all\"`?",
         ],
     );
     fails(
         "name = and tags in (a)",
-        &["7 syntax: found `and`, expected a value; this word of the syntax needs quotes to be one"],
+        &["7 syntax: found `and`, expected a value; this word belongs to the syntax, so put it in quotes"],
     );
     for (text, offset, word) in [
         ("name = and", 7, "and"),
@@ -377,7 +377,7 @@ fn invalid_values_are_named() {
         fails(
             text,
             &[&format!(
-                "{offset} syntax: found `{word}`, expected a value; this word of the syntax needs quotes to be one; \
+                "{offset} syntax: found `{word}`, expected a value; this word belongs to the syntax, so put it in quotes; \
                  did you mean `\"{word}\"`?"
             )],
         );

@@ -125,7 +125,7 @@ impl<'a> Parser<'a, '_> {
                 if is_reserved_word(word)
                     && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
             {
-                let error = self.unexpected("a value; this word of the syntax needs quotes to be one");
+                let error = self.unexpected("a value; this word belongs to the syntax, so put it in quotes");
                 let is_followed = self.is_followed()?;
                 let joins = self.lexer.next.connective().is_some() && is_followed;
                 let is_string = self.holds.is_none_or(Holds::is_string);
