@@ -1,4 +1,5 @@
-//! Requests, filters and orders that a host combined by mistake are errors: no wrong answers, no panics.
+//! Tests that a host program gets an error, not a wrong answer or a panic, if it combines requests, filters and orders that do not
+//! match.
 
 use casefilter::{
     Catalog, Direction, Engine, Error, ErrorKind, Field, FieldType, Filter, FilterBuilder, FilterCache,

@@ -1,4 +1,5 @@
-//! The durable store as a host uses it: files of older versions, kills at any instant, concurrent processes, copies.
+//! Tests the durable store as a host program uses it: files of older versions, processes that are killed at any time, concurrent
+//! processes, copies.
 
 #![cfg(feature = "store")]
 

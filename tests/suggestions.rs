@@ -1,7 +1,7 @@
-//! Every suggestion of an error leads to a filter with the intended meaning.
+//! Tests the suggestions of errors: applying them must lead to a filter with the intended meaning.
 //!
-//! Each text has an error. If the error has a suggestion, the test applies it, and compares the resulting filter with one written
-//! by hand.
+//! Each text in this file has an error. If the error has a suggestion, the test applies it, and compares the resulting filter with
+//! an expected filter that is written in this file.
 
 use casefilter::{Catalog, Error, ErrorKind, Field, FieldType, Filter, Order};
 

@@ -1,4 +1,4 @@
-//! Failures: the exit status, the message and its position.
+//! Tests failures of commands: the exit status, the message, and the position in the message.
 
 use std::fs;
 use std::io::Write;

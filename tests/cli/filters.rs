@@ -1,4 +1,4 @@
-//! The meaning of filters, their cost, and warnings about them.
+//! Tests the commands that explain filters: their meaning, their cost, and warnings about them.
 
 use std::path::Path;
 

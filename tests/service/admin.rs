@@ -1,4 +1,4 @@
-//! The admin socket: commands on a database that a running service has open.
+//! Tests the admin socket: imports, backups and other commands on a database that a running service has open.
 
 use std::fs;
 use std::io::{Read, Write};
