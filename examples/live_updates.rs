@@ -27,7 +27,7 @@ fn pair(payment: u64, status: &str) -> String {
     format!("{}\n{}\n", case("debtor"), case("creditor"))
 }
 
-/// Blocks both cases of some payments, and deletes both cases of every tenth of these payments. Returns the number of blocked cases.
+/// Blocks both cases of some payments, and deletes both cases of every tenth of them. Returns the number of blocked cases.
 fn update(engine: &Engine) -> Result<u64, AnyError> {
     let mut blocked = 0;
     for payment in 0..UPDATED {
