@@ -20,7 +20,7 @@ fn payments() -> Result<Catalog, AnyError> {
     Ok(Catalog::new([
         // Nearly every payment has a different reference, so engines keep an index from references to payments.
         Field::new("reference", FieldType::String).key(),
-        // Known values are sorted in this order. Other values in a filter cause a warning. A payment without a state has the state `new`.
+        // Known values are sorted in this order. Filters with other values get a warning. Without a state, a payment is `new`.
         Field::new("state", FieldType::String).with_known(["new", "held", "settled"]).with_default("new"),
         Field::new("amount", FieldType::Number),
         // In documents, the values are Unix milliseconds. In criteria, they are text such as `2026-03-02 09:00:00`.

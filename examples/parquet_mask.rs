@@ -1,4 +1,4 @@
-//! Parquet files: for many searches, import the file into an engine; for a single scan, filter its record batches without an engine.
+//! Parquet files: for many searches, import the file into an engine; for one scan, filter its record batches without an engine.
 //!
 //! ```sh
 //! cargo run --example parquet_mask --features arrow

@@ -1,6 +1,6 @@
-//! Parses any bytes as a request body and as a text filter. If a filter compiles, printing and compiling it again must give the same
-//! filter. An error must have a position. The fast path must accept a body exactly if the strict parser finds no error in the body,
-//! and both must return the same tree.
+//! Parses any bytes as a request body and as a text filter. If a filter compiles, printing and compiling it again must give the
+//! same filter. An error must have a position. The fast path must accept a body exactly if the strict parser finds no error in the
+//! body, and both must return the same tree.
 
 #![no_main]
 
