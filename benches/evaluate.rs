@@ -1,7 +1,7 @@
-//! Counting the cases that a filter selects, by operator, type and selectivity.
+//! Measures counting the cases that a filter selects, by operator, type and selectivity.
 //!
-//! Before it is timed, every filter is checked against the reference evaluator on 5,000 cases, and against the unoptimised filter
-//! on all cases. The name of a line contains the share of selected cases.
+//! Before a filter is timed, its count is compared with the reference evaluator on 5,000 cases, and with the unoptimised filter on
+//! all cases. The name of a benchmark contains the share of selected cases.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use casefilter::{Engine, Filter, SearchRequest};
 use serde_json::Value;
 use shared::{Oracle, case_count, engine, filter};
 
-/// The type, the operator and the filter.
+/// The type, the operator and the text of a filter.
 const FILTERS: &[(&str, &str, &str)] = &[
     ("string", "=", "priority = high"),
     ("string", "=", "caseReview.status = resolvedFalsePositive"),
@@ -32,7 +32,7 @@ const FILTERS: &[(&str, &str, &str)] = &[
     ("number", "presence", "totalAmountInDefaultCurrency is absent and status = open"),
     ("string", "not", "not (priority = high or status in (open, blocked))"),
     ("strings", "not", "not tags all (cash, cross-border)"),
-    // Few distinct strings, and as many as cases.
+    // A field with few distinct strings, and a field with a different string in every case.
     ("string", "prefix", "blueprintReference.name starts with (Tr, Fr)"),
     ("string", "prefix", "applicantInfo.lastName starts with Ga"),
     ("string", "prefix", "applicantReference.fullName starts with (Ame, Mar)"),
@@ -66,7 +66,8 @@ const FILTERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Returns requests for existing cases by keys: type, operator, name of the line and filter.
+/// Returns filters that select existing cases by keys: for each filter the type, the operator, the benchmark name and the
+/// filter itself.
 fn by_keys(engine: &Engine) -> Vec<(&'static str, &'static str, String, Filter)> {
     let all = SearchRequest::new(Filter::all(engine.catalog()));
     // Cases from all parts of the sample, and their applicants.

@@ -1,7 +1,8 @@
-//! Writes per second, and searches during writes.
+//! Measures writes per second, and searches during writes.
 //!
-//! The mix is nine searches and one single upsert, repeatedly. Half of the upserts have new ids. Each search is compared with the
-//! same search on an engine without writes. The bench prints the ratios, since criterion cannot compare within a run.
+//! The mix repeats nine searches and one single upsert. Half of the upserts have new ids. The time of each search is compared with
+//! the time of the same search on an engine without writes. This bench prints the ratios, because criterion cannot compare two
+//! benchmarks of one run.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ mod shared;
 use casefilter::{Order, SearchRequest, sample};
 use shared::{Oracle, case_count, engine, filter, is_test};
 
-/// Filter, order, offset, limit. A limit of 0 means a count.
+/// The searches of the mix: filter, order, offset, limit. With a limit of 0, the search is a count.
 const REQUESTS: &[(&str, &str, u64, u64)] = &[
     ("status in (open, awaitingUser)", "", 0, 0),
     (
@@ -147,7 +148,7 @@ fn mix(criterion: &mut Criterion) {
     println!(
         "mix: searches take {mean:.2} times as long in the mean, {worst:.2} at worst; slowest upsert {slowest:?}"
     );
-    // Criterion's sampling would take many minutes at full size, and say no more than one pass.
+    // At full size, criterion's sampling would take many minutes, and would not give more information than one pass.
     let documents = writes(stored, if is_test() { 2_000 } else { 200_000 });
     let mut slowest = Duration::ZERO;
     let start = Instant::now();
@@ -168,7 +169,7 @@ fn mix(criterion: &mut Criterion) {
     });
 }
 
-/// Measures how searches per second grow with the number of threads, and how they fall during writes.
+/// Measures the number of searches per second for several numbers of threads, with and without concurrent writes.
 fn readers(_: &mut Criterion) {
     let requests = requests();
     let stored = case_count();

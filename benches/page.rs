@@ -1,4 +1,4 @@
-//! Complete searches: filter, order, page, and the bytes of the answer.
+//! Measures complete searches, with filter, order and page, up to the bytes of the answer.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -54,8 +54,8 @@ fn page(criterion: &mut Criterion) {
     }
 }
 
-/// Measures large offsets and first pages over overlapping batches. After thousands of single writes, batches overlap in every
-/// order of time.
+/// Measures large offsets and first pages over overlapping batches. After thousands of single writes, the batches overlap in every
+/// timestamp field.
 fn overlapping(criterion: &mut Criterion) {
     let engine = engine(case_count());
     let count = if case_count() < 10_000 { 200 } else { 5_000 };
@@ -72,7 +72,7 @@ fn overlapping(criterion: &mut Criterion) {
         let order = Order::parse(engine.catalog(), order).unwrap();
         let request = SearchRequest::new(filter("status <> open")).with_order(order).with_offset(offset);
         let sought = engine.search(&request).unwrap();
-        // The same page, cut from a longer one that starts at the first case.
+        // The expected page: a part of a longer page that starts at the first case.
         let whole = request.clone().with_offset(0).with_limit(offset + request.limit);
         let whole = engine.search(&whole).unwrap();
         assert!(sought.ids().eq(whole.ids().skip(offset as usize)), "{name}");

@@ -1,8 +1,8 @@
-//! Throughput of the service on loopback, compared with an empty server on the same framework.
+//! Measures the throughput of the service on loopback, compared with an empty server on the same framework.
 //!
-//! This is not a criterion bench. Rounds of load alternate between the two servers, and the best round of each counts.
-//! `-- --test` runs one short round on few cases. With `CASEFILTER_BENCH_CLIENT=wrk`, a separate process generates the
-//! load: [wrk](https://github.com/wg/wrk), which must be installed.
+//! This is not a criterion bench. Rounds of load alternate between the two servers; the result is the best round of each server.
+//! `-- --test` runs one short round on few cases. With `CASEFILTER_BENCH_CLIENT=wrk`, a separate process generates the load:
+//! [wrk](https://github.com/wg/wrk), which must be installed.
 
 use std::convert::Infallible;
 use std::env;
@@ -35,7 +35,7 @@ const BODY: &[u8] = br#"{"criteria":[{"field":"status","op":"$contains","values"
 const CONNECTIONS: usize = 32;
 
 fn mac(timestamp: &[u8], method: &str, target: &str, body: &[u8]) -> Hmac<Sha256> {
-    // The key is set up once, as in the service.
+    // The HMAC key is prepared once, as in the service.
     static KEYED: OnceLock<Hmac<Sha256>> = OnceLock::new();
     let mut mac = KEYED.get_or_init(|| Hmac::new_from_slice(SECRET.as_bytes()).unwrap()).clone();
     for part in [timestamp, method.as_bytes(), target.as_bytes(), body] {
@@ -102,7 +102,7 @@ struct Round {
 /// Runs a round of load with wrk, for whole seconds.
 fn wrk(address: SocketAddr, request: &[u8], time: Duration) -> Round {
     let mut script = tempfile::NamedTempFile::new().unwrap();
-    // Lua understands the Rust escapes that occur in a request.
+    // The Rust escapes that occur in a request are also valid in Lua.
     let request = std::str::from_utf8(request).unwrap();
     writeln!(script, "request = function() return {request:?} end").unwrap();
     let mut command = std::process::Command::new("wrk");

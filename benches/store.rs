@@ -1,4 +1,4 @@
-//! The durable store: opening, single writes with both durabilities, pages from disk, and the size of the file.
+//! Measures the durable store: opening, single writes with both durabilities, pages from disk, and the size of the file.
 
 use std::hint::black_box;
 use std::time::Duration;

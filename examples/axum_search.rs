@@ -1,5 +1,5 @@
-//! An axum service for several tenants. Each has a list of fields that it may name, and a filter that its criteria
-//! cannot widen, so that it sees its own cases only.
+//! An axum service for several tenants. Each tenant has a list of fields that it may name, and a filter for its own cases. Criteria
+//! of the tenant cannot select other cases.
 //!
 //! ```sh
 //! cargo run --example axum_search --features service
@@ -29,7 +29,7 @@ fn tenant(cases: &Catalog, client: &str, fields: &[&str]) -> Result<FilterCache,
     Ok(FilterCache::new(builder, 1 << 20).within(&own_cases)?)
 }
 
-/// Answers with ids: documents have all members, also those that a tenant may not name.
+/// Responds with ids only, because documents also have members that the tenant may not name.
 async fn search(
     State(service): State<Arc<Service>>,
     Query(params): Query<SearchParams<'static>>,
@@ -41,7 +41,7 @@ async fn search(
     let (status, kind, reply) = match request.map(|request| service.0.search(&request)) {
         Ok(Ok(answer)) => (StatusCode::OK, "application/json", answer.ids().collect()),
         Ok(Err(_)) => return Err(StatusCode::INTERNAL_SERVER_ERROR),
-        // A problem document (RFC 9457). Each error has its code, its place and a description.
+        // A problem document (RFC 9457). Each error has its code, its position and a description.
         Err(errors) => (StatusCode::BAD_REQUEST, "application/problem+json", json!({"errors": errors})),
     };
     Ok((status, [(CONTENT_TYPE, kind)], reply.to_string()))

@@ -28,27 +28,27 @@ fn main() -> Result<(), AnyError> {
     // A synced write is on disk when the call returns.
     let case = br#"{"id": "c-1", "name": "Cash below the threshold", "caseReview": {"status": "open"}}"#;
     store.upsert(case, Durability::Synced)?;
-    // Grouped writes are visible at once. The next sync puts all of them on disk, which is faster than one sync each.
+    // Grouped writes are visible at once. The next sync puts all of them on disk, which is faster than one sync for each write.
     for number in 2..=100 {
         let case = format!(r#"{{"id": "c-{number}", "caseReview": {{"status": "resolvedFalsePositive"}}}}"#);
         store.upsert(case.as_bytes(), Durability::Grouped)?;
     }
     store.sync()?;
 
-    // An import is one write, however large. This one has a mistake in its second line, so nothing of it is stored.
+    // An import of any size is one write. The second line of this import has a mistake, so nothing is stored.
     let mut import = store.import(ImportMode::Strict)?;
     let pushed = import.push(b"{\"id\": \"c-101\"}\n{\"id\": \"c-102\", \"tags\": \"cash\"}\n");
     let Err(error) = pushed.and_then(|()| import.commit()) else { return Err("`tags` is an array".into()) };
     println!("rejected: {error}");
     assert_eq!((error.kind(), store.len()), (StoreErrorKind::RejectedDocument, 100));
 
-    // A backup is a database of its own. Searches and writes go on while it is made.
+    // A backup is a complete database. Searches and writes continue while the backup is made.
     store.backup(&backup)?;
     let report = Store::verify(&backup, &catalog, &options)?;
     println!("backup: {} cases, each compared with its columns", report.documents);
     assert_eq!(report.documents, 100);
 
-    // One store at a time has a file open to write.
+    // Only one store at a time can have a file open for writing.
     let Err(error) = Store::open(&path, catalog.clone(), options.clone()) else {
         return Err("the file is open already".into());
     };
@@ -61,7 +61,7 @@ fn main() -> Result<(), AnyError> {
     println!("opened again: {} cases, open: {:?}", store.len(), open_cases(&store)?);
     assert!(open_cases(&store)?.is_empty());
 
-    // To restore a backup, close the store and copy the file to its place.
+    // To restore a backup, close the store and replace its file by the backup.
     store.close()?;
     fs::copy(&backup, &path)?;
     let store = Store::open(&path, catalog, options)?;

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = engine.upsert_many(CASES.as_bytes())?;
     println!("{} cases stored", report.stored);
 
-    // Body and parameters come from a client, as text. An error of this call lists everything that is wrong with them.
+    // The body and the parameters come from a client, as text. The error of this call lists all their mistakes.
     let builder = FilterBuilder::new(engine.catalog());
     let params = SearchParams::new().order("-createdAt").limit("10").count("true");
     let request = builder.request(BODY.as_bytes(), &params)?;
@@ -39,10 +39,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     assert_eq!(answer.ids().collect::<Vec<_>>(), ["c-2", "c-1"]);
     assert_eq!(answer.total(), Some(2));
-    // `to_json` has the form that clients of the HTTP interface get.
+    // `to_json` returns the same JSON as the HTTP service.
     assert!(answer.to_json().starts_with(r#"{"list":{"items":[{"id": "c-2","#));
 
-    // The text syntax suits people. Equal filters compare equal, however they were written.
+    // The text syntax is for people. Two filters with the same normal form are equal, even if they are written differently.
     let text = "(tags in (cash) or totalAmountInDefaultCurrency >= 10000) and status in (blocked, open)";
     assert_eq!(builder.text(text)?, request.filter);
 

@@ -1,4 +1,5 @@
-//! Live updates: no search waits for a write. A search sees the cases of one moment, and each write as a whole.
+//! Live updates: searches do not wait for writes. A search sees the cases at one moment, and sees each write completely or not at
+//! all.
 //!
 //! ```sh
 //! cargo run --example live_updates
@@ -26,7 +27,7 @@ fn pair(payment: u64, status: &str) -> String {
     format!("{}\n{}\n", case("debtor"), case("creditor"))
 }
 
-/// Blocks both cases of some payments, and deletes both cases of every tenth of these. Returns the number of blocked cases.
+/// Blocks both cases of some payments, and deletes both cases of every tenth of them. Returns the number of blocked cases.
 fn update(engine: &Engine) -> Result<u64, AnyError> {
     let mut blocked = 0;
     for payment in 0..UPDATED {

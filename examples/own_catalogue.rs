@@ -1,4 +1,4 @@
-//! A catalogue of one's own: payments instead of cases.
+//! Your own catalogue: payments instead of cases.
 //!
 //! ```sh
 //! cargo run --example own_catalogue
@@ -15,19 +15,19 @@ const PAYMENTS: &str = r#"
 {"id": "p-3", "reference": "INV-2043", "state": "held", "amount": 74000, "bookedAt": "1772449200000", "urgent": true, "debtor": {"country": "PAN"}, "legs": []}
 "#;
 
-/// Describes the documents: a path, a type and, where it helps, more about the values.
+/// Describes the fields of the documents: the path, the type and, for some fields, more about the values.
 fn payments() -> Result<Catalog, AnyError> {
     Ok(Catalog::new([
-        // Nearly every payment has a reference of its own, so engines keep an index from references to payments.
+        // Nearly every payment has a different reference, so engines keep an index from references to payments.
         Field::new("reference", FieldType::String).key(),
-        // Known values sort in this order, and others cause a warning. A payment without a state counts as new.
+        // Known values are sorted in this order. Filters with other values get a warning. Without a state, a payment is `new`.
         Field::new("state", FieldType::String).with_known(["new", "held", "settled"]).with_default("new"),
         Field::new("amount", FieldType::Number),
-        // The documents have Unix milliseconds. Criteria have text such as `2026-03-02 09:00:00`.
+        // In documents, the values are Unix milliseconds. In criteria, they are text such as `2026-03-02 09:00:00`.
         Field::new("bookedAt", FieldType::Timestamp).unix_millis(),
         Field::new("urgent", FieldType::Boolean),
         Field::new("debtor.country", FieldType::String).with_alias("country"),
-        // `[]` follows each key that holds an array: one payment has many banks.
+        // `[]` follows each key whose value is an array: one payment has several banks.
         Field::new("legs[].bank", FieldType::String),
     ])?)
 }
@@ -37,7 +37,7 @@ fn main() -> Result<(), AnyError> {
     let engine = Engine::new(catalog.clone());
     engine.upsert_many(PAYMENTS.as_bytes())?;
 
-    // The state is sorted by the order of the known values, so `new` comes before `held`.
+    // States are sorted in the order of the known values, so `new` comes before `held`.
     let by_state = Order::parse(&catalog, "state")?;
     let searches: [(&str, &[&str]); 7] = [
         ("true", &["p-1", "p-3", "p-2"]),
@@ -56,17 +56,17 @@ fn main() -> Result<(), AnyError> {
         assert_eq!(ids, expected, "{text}");
     }
 
-    // Warnings are for filters that compile, but that their author may not have meant.
+    // Warnings are about filters that compile, but whose meaning the author may not have intended.
     let warnings = Filter::compile_text(&catalog, "state = setled")?.warnings();
     println!("\nwarning: {}", warnings.first().ok_or("expected a warning")?);
 
-    // A catalogue can grow while its filters are kept: they run on engines over the grown catalogue.
+    // If you add fields to a catalogue, its compiled filters can still be used: they run on engines of the larger catalogue.
     let settled = Filter::compile_text(&catalog, "state = settled")?;
     let grown = Engine::new(catalog.with([Field::new("riskScore", FieldType::Number)])?);
     grown.upsert_many(PAYMENTS.as_bytes())?;
     assert_eq!(grown.count(&settled)?, 1);
 
-    // Mistakes in a catalogue are errors when it is made, not when it is used.
+    // A mistake in a catalogue is an error when the catalogue is created, not when it is used.
     let Err(error) = catalog.with([Field::new("amount", FieldType::String)]) else {
         return Err("two fields have one name".into());
     };

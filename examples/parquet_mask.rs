@@ -1,4 +1,4 @@
-//! Parquet files: import one into an engine, for many searches, or filter its batches without one, for a single scan.
+//! Parquet files: for many searches, import the file into an engine; for one scan, filter its record batches without an engine.
 //!
 //! ```sh
 //! cargo run --example parquet_mask --features arrow
@@ -18,10 +18,10 @@ type AnyError = Box<dyn std::error::Error>;
 
 /// The number of cases in the file.
 const CASES: u32 = 10_000;
-/// The name of a column and of the field that it has the values of.
+/// The name of a column, which is also the name of its field.
 const AMOUNT: &str = "totalAmountInDefaultCurrency";
 
-/// Writes a file as a data warehouse exports it: columns named by the paths of fields, and a column that is no field.
+/// Writes a file like the export of a data warehouse: the columns have the paths of fields as names, and one column is not a field.
 fn write_export(path: &Path) -> Result<(), AnyError> {
     let status = |n: u32| ["open", "blocked", "resolvedFalsePositive", "open"][n as usize % 4];
     let ids: ArrayRef = Arc::new(StringArray::from_iter_values((0..CASES).map(|n| format!("case-{n}"))));
@@ -53,11 +53,11 @@ fn main() -> Result<(), AnyError> {
     let largest_first = Order::parse(&catalog, &format!("-{AMOUNT}"))?;
     let request = SearchRequest::new(filter.clone()).with_order(largest_first).with_limit(3).with_count(true);
     let answer = engine.search(&request)?;
-    // Documents are made of all columns, also of those that are no fields.
+    // Documents are made from all columns, including columns that are not fields.
     answer.documents().for_each(|document| println!("  {document}"));
     assert_eq!(answer.ids().collect::<Vec<_>>(), ["case-9999", "case-9996", "case-9995"]);
 
-    // The same filter on record batches, as they come from the file.
+    // The same filter, applied to record batches while they are read from the file.
     let (mut selected, mut sum) = (0, 0.0);
     for batch in
         ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?.with_batch_size(2_048).build()?

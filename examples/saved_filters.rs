@@ -1,6 +1,7 @@
 //! Saved filters: each new case is tested against the filters that officers have saved.
 //!
-//! A host stores the body of a filter beside its fingerprint, which does not depend on how the criteria were written.
+//! A host program stores the body of a filter together with its fingerprint. Equal filters have the same fingerprint, even if their
+//! criteria are written differently.
 //!
 //! ```sh
 //! cargo run --example saved_filters
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 
 use casefilter::{Catalog, Filter};
 
-/// Filters as officers send them: a title and a body. The second and the third are the same filter.
+/// Filters as officers send them: a title and a body. The second and the third filter are equal.
 const SENT: [(&str, &str); 4] = [
     (
         "High priority",
@@ -39,7 +40,7 @@ const NEW_CASES: [(&str, &[&str]); 3] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let catalog = Catalog::cases();
-    // A table of a database in a real host: fingerprint, title, body.
+    // In a real host program, this is a table of a database: fingerprint, title, body.
     let mut saved: BTreeMap<u128, (&str, &str)> = BTreeMap::new();
     for (title, body) in SENT {
         let filter = Filter::compile(&catalog, body.as_bytes())?;

@@ -1,6 +1,6 @@
-//! Requests as SQL: a table, its rows, and statements for PostgreSQL and DuckDB.
+//! Prints requests as SQL: a table, its rows, and statements for PostgreSQL and DuckDB.
 //!
-//! The output is a script for `psql`, which makes and loads the table. After that, the last command searches it.
+//! The output is a script for `psql`, which creates and loads the table. When the table exists, the last command below searches it.
 //!
 //! ```sh
 //! cargo run --example sql --features sql
@@ -32,17 +32,17 @@ fn main() -> Result<(), AnyError> {
     let newest_first = Order::parse(&catalog, "-createdAt")?;
     let request = SearchRequest::new(filter).with_order(newest_first).with_limit(20).with_count(true);
 
-    // Rows have the place in insertion order, a value for each field, and the document.
+    // A row has the position in insertion order, a value for each field, and the document.
     let mut rows = String::new();
     for (place, document) in (0..).zip(CASES) {
         write_copy(&table, &table.row(place, document)?, &mut rows)?;
     }
-    // The script loads a file. Here the rows follow its command for loading, up to the line `\.`.
+    // The script loads a file. In this example, the rows follow the load command instead, up to the line `\.`.
     let load = "FROM 'rows.tsv' WITH (FORMAT text, ENCODING 'UTF8')\n";
     let inline = load.replace("'rows.tsv'", "STDIN") + &rows + "\\.\n";
     println!("{}", table.script(Dialect::Postgres, "rows.tsv").replace(load, &inline));
 
-    // A driver binds the parameters of `sql()`. Tools without parameters take the text with literals.
+    // A driver takes the statement and its parameters. Tools that take no parameters need the statement with literals.
     let statement = table.page(Dialect::Postgres, &request)?;
     let params = serde_json::to_string(statement.params())?;
     print!("{}", comments(&format!("{}\nwith {params}", statement.to_sql())));
@@ -60,7 +60,7 @@ fn main() -> Result<(), AnyError> {
     print!("{}", comments(&duckdb.to_literal()));
     assert!(duckdb.to_sql().contains(r#"list_has_any("tags", $2"#));
 
-    // The database returns the answer of an engine: the same documents in the same order, and the same count.
+    // The database returns the same answer as an engine: the same documents in the same order, and the same count.
     let engine = Engine::new(catalog);
     engine.upsert_many(CASES.join("\n").as_bytes())?;
     let answer = engine.search(&request)?.to_json();

@@ -1,4 +1,4 @@
-//! Record batches give the same results as the same cases in JSON: imported, exported, or filtered directly.
+//! Tests record batches: importing, exporting or filtering them must give the same results as the same cases in JSON.
 
 #[expect(dead_code, reason = "of the worlds, what is checked in them is checked elsewhere")]
 mod world;

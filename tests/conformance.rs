@@ -1,5 +1,5 @@
-//! Runs the conformance vectors of `tests/data` on the library. It must return the expected ids, in order, the expected totals
-//! and the expected errors.
+//! Runs the conformance vectors of `tests/data` on the library: requests with the expected ids in order, the expected totals, and
+//! the expected errors.
 
 use std::fs;
 use std::path::{Path, PathBuf};

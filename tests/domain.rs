@@ -1,4 +1,4 @@
-//! Acknowledged updates of extracted info survive a killed process.
+//! Tests that acknowledged updates of extracted info are not lost when the process is killed.
 
 #![cfg(feature = "service")]
 

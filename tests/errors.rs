@@ -1,8 +1,9 @@
 //! Tests every kind of error, with position and message, by the cases in `tests/data/errors.txt`.
 //!
-//! A case is a block of lines: one input (`body`, `text` or `case`), optionally `limits` and `params`, then one line per error,
-//! `> kind path @offset: message`, with `-` for the empty path. In an input, `‹FF›` is that byte, `‹x*9›` is `x` nine times, and
-//! `‹nl›` is a line feed. With `BLESS=1` the test writes the actual errors to the file. Review that change before you commit it.
+//! Each case in the file is a block of lines: one input (`body`, `text` or `case`), optionally `limits` and `params`, then one line
+//! for each error: `> kind path @offset: message`, where `-` is the empty path. In an input, `‹FF›` is the byte 0xFF, `‹x*9›` is `x`
+//! nine times, and `‹nl›` is a line feed. With `BLESS=1`, the test writes the actual errors to the file. Review the changes of the
+//! file before you commit them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Hostile input ends in an error with a position, quickly, on a stack of 256 KiB.
+//! Tests hostile input: each input must cause an error with a position, in a short time and on a stack of 256 KiB.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Imports concurrent with other writes, and imports that move between threads.
+//! Tests imports concurrent with other writes, and imports that move between threads.
 
 use casefilter::{Catalog, Engine, Filter, Import, ImportMode, SearchRequest};
 

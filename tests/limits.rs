@@ -1,4 +1,4 @@
-//! Each limit accepts its value and rejects one more, for JSON bodies and for text.
+//! Tests each limit: input of exactly the limit is accepted, and input of the limit plus one is rejected, in JSON bodies and texts.
 
 use casefilter::{
     Catalog, Engine, Error, ErrorKind, Filter, FilterBuilder, ImportMode, Limits, SearchParams,

@@ -1,4 +1,4 @@
-//! Writes of every kind in random order, compared with a map. Readers concurrent with writers.
+//! Tests writes of every kind in random order, by comparing the engine with a map, and readers concurrent with writers.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

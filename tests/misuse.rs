@@ -1,4 +1,5 @@
-//! Requests, filters and orders that a host combined by mistake are errors: no wrong answers, no panics.
+//! Tests that a host program gets an error, not a wrong answer or a panic, if it combines requests, filters and orders that do not
+//! match.
 
 use casefilter::{
     Catalog, Direction, Engine, Error, ErrorKind, Field, FieldType, Filter, FilterBuilder, FilterCache,
@@ -67,7 +68,7 @@ fn an_order_by_a_hidden_field_is_an_error() {
     let error = engine.search(&request.clone().with_order(Some(hidden.clone()))).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "order: found one by `createdAt`, which the catalogue of the filter hides or has not, expected a field of \
+        "order: found an order by `createdAt`, which the catalogue of the filter hides or does not contain, expected a field of \
          that catalogue, or a filter joined by `Filter::and` with one that shows the field"
     );
     // The advice of the error message works.

@@ -1,4 +1,4 @@
-//! Parquet files give the same answers as the same cases in JSON, and no file causes a panic.
+//! Tests Parquet files: they must give the same answers as the same cases in JSON, and no file may cause a panic.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The PostgreSQL source returns the same results as an engine, and recovers from errors of the server.
+//! Tests the PostgreSQL source: it must return the same results as an engine, and recover from errors of the server.
 //!
 //! `tests/postgres/run` starts a server and runs these tests and those of the service on it.
 

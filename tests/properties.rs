@@ -1,5 +1,5 @@
-//! Engine, reference evaluator and a third evaluator, written from the specification, agree on random catalogues, documents and
-//! requests.
+//! Tests on random catalogues, documents and requests that the engine, the reference evaluator and the plain evaluator (in
+//! `world/plain.rs`) agree.
 
 mod world;
 

@@ -1,4 +1,5 @@
-//! The text of statements. `tests/sql/run` checks that databases answer them like casefilter.
+//! Tests the text of SQL statements. `tests/sql/run` runs statements on real databases, and compares the answers with those of
+//! casefilter.
 
 use casefilter::sql::{Datum, Dialect, Table, write_copy};
 use casefilter::{Catalog, ErrorKind, Field, FieldType, Filter, Order, SearchRequest};

@@ -1,4 +1,5 @@
-//! The durable store as a host uses it: files of older versions, kills at any instant, concurrent processes, copies.
+//! Tests the durable store as a host program uses it: files of older versions, processes that are killed at any time, concurrent
+//! processes, copies.
 
 #![cfg(feature = "store")]
 
@@ -398,7 +399,7 @@ fn concurrent_readers_do_not_change_a_store() {
     fs::copy(&path, &crashed).unwrap();
     let error = Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Failed, "{error}");
-    assert!(error.to_string().contains("not closed in order"), "{error}");
+    assert!(error.to_string().contains("not closed properly"), "{error}");
     drop(open(&crashed));
     assert_eq!(Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap().len(), 1);
     // A writer has exclusive access.

@@ -1,7 +1,7 @@
-//! Every suggestion of an error leads to a filter with the intended meaning.
+//! Tests the suggestions of errors: applying them must lead to a filter with the intended meaning.
 //!
-//! Each text has an error. If the error has a suggestion, the test applies it, and compares the resulting filter with one written
-//! by hand.
+//! Each text in this file has an error. If the error has a suggestion, the test applies it, and compares the resulting filter with
+//! an expected filter that is written in this file.
 
 use casefilter::{Catalog, Error, ErrorKind, Field, FieldType, Filter, Order};
 
@@ -205,8 +205,8 @@ fn unsupported_tests_are_named_without_a_suggestion() {
         ("totalAmountInDefaultCurrency like \"5%\"", "only strings can be searched"),
         ("totalAmountInDefaultCurrency > null", PRESENCE),
         ("name == \"\"", PRESENCE),
-        ("name = x order by createdAt", "the order and the page are no part of a filter"),
-        ("name = x limit 10", "the order and the page are no part of a filter"),
+        ("name = x order by createdAt", "the order and the page are not part of a filter"),
+        ("name = x limit 10", "the order and the page are not part of a filter"),
         ("createdAt = \"2026-01-02 10:15:00.5\"", "since `createdAt` is a timestamp field"),
         ("applicantInfo.dob > \"1980-02-29 00:00:00.5\"", "since `applicantInfo.dob` is a timestamp field"),
         ("totalAmountInDefaultCurrency > 1,00,000", "`and`, `or` or the end of the text"),
@@ -367,7 +367,7 @@ fn an_order_in_another_syntax_gets_a_suggestion() {
         assert_eq!(error.suggestion, None, "{text}: {error}");
     }
     let several = Order::parse(&catalog, "createdAt,-id").unwrap_err();
-    assert_eq!(several.expected, "one field, ties being in the order of `id`");
+    assert_eq!(several.expected, "one field; cases with equal values are in the order of `id`");
 }
 
 /// Compiles a text for [`catalog`] at 2026-01-10 12:00:00.
@@ -398,7 +398,7 @@ const SEARCH: &str =
     "`includes` searches inside a string, `starts with` at its start, and `matches` without case and accents";
 const MOMENTS: &str = "write a time such as `now - 7d`, `today` or `2025-12-01`";
 const ENDING: &str = "no operator tests the end of a string";
-const ORDER: &str = "no operator negates an order, and the opposite one leaves out the cases without a value";
+const ORDER: &str = "no operator negates a comparison such as `>`, and the opposite comparison excludes cases without a value";
 const ONLY: &str = "a test for the absence of other values is not in the language";
 const COUNT: &str = "a test of the number of values is not in the language";
 const TIMES: &str = "times are absolute: write the time itself";

@@ -1,4 +1,4 @@
-//! Code that all benches share: the sample cases, and the check of an answer before it is timed.
+//! Code that all benches share: it creates the sample cases, and checks each answer before the bench times it.
 
 use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest, reference, sample};
 

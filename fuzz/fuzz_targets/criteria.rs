@@ -1,6 +1,6 @@
-//! Parses any bytes as a request body and as a text filter. A filter that compiles must print and compile again to the same
-//! filter. An error must have a position. The fast path must accept a body exactly if the strict parser finds no error in it, and
-//! both must yield the same tree.
+//! Parses any bytes as a request body and as a text filter. If a filter compiles, printing and compiling it again must give the
+//! same filter. An error must have a position. The fast path must accept a body exactly if the strict parser finds no error in the
+//! body, and both must return the same tree.
 
 #![no_main]
 
@@ -75,7 +75,7 @@ fn check_errors(input: &[u8], errors: &Errors) {
     assert!(errors_in_order.iter().all(|error| error.offset <= input.len()), "{errors:?}");
     assert!(errors_in_order.is_sorted_by_key(|error| error.offset), "{errors:?}");
     assert!(errors.description().starts_with("Invalid parameters: "));
-    // The echoed input is clipped, so errors never cost much more than the input.
+    // Errors contain only the beginning of long input, so they need little more memory than the input.
     assert!(errors.description().len() < 20_000 + 4 * input.len());
     assert!(serde_json::to_string(errors).is_ok());
 }

@@ -1,5 +1,5 @@
-//! Parses any text as a timestamp. Parsed and printed, it must stay the same instant. `chrono`, restricted to the form of
-//! timestamps, must read the same instant.
+//! Parses any text as a timestamp. Printing and parsing the timestamp again must give the same instant. The crate `chrono`,
+//! restricted to the same text form, must parse the text to the same instant.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fn by_chrono(text: &str) -> Option<i64> {
                 .zip(shape.bytes())
                 .all(|(b, s)| if s == b'0' { b.is_ascii_digit() } else { b == s })
     };
-    // chrono accepts a leap second, which the text form does not have.
+    // `chrono` accepts leap seconds, but the text form does not allow them.
     if !has_shape(local, "0000-00-00 00:00:00") || local.ends_with("60") {
         return None;
     }

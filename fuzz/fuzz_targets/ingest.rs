@@ -1,7 +1,7 @@
-//! Imports any bytes as a file of cases. The outcome must not depend on how the bytes are split, and the stored cases must keep
-//! every invariant.
+//! Imports any bytes as a file of cases. The result must not depend on the pieces in which the bytes are passed to the import, and
+//! the invariants of the stored cases must be valid.
 //!
-//! The first byte is a choice: the lowest bit is the mode, the others are the size of the pieces.
+//! The lowest bit of the first byte chooses the import mode. The other bits give the size of the pieces.
 
 #![no_main]
 
@@ -20,13 +20,13 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A stored document of which only `id` is read: in a lenient import, a number may be too large for `serde_json::Value`.
+/// A stored document, of which only `id` is read. A lenient import may store a number that is too large for `serde_json::Value`.
 #[derive(Deserialize)]
 struct Case {
     id: String,
 }
 
-/// Returns the report or refusal, and the stored documents.
+/// Imports the bytes. Returns the report or the error, and the stored documents.
 fn import<'f>(
     mode: ImportMode,
     pieces: impl Iterator<Item = &'f [u8]>,

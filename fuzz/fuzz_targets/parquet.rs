@@ -1,7 +1,7 @@
-//! Imports any bytes as a Parquet file. The outcome must be cases or a refusal, never a panic of this crate, and the stored cases
-//! must keep every invariant.
+//! Imports any bytes as a Parquet file. The import must store cases or return an error, but never panic, and the invariants of the
+//! stored cases must be valid.
 //!
-//! The lowest bit of the first byte is the mode.
+//! The lowest bit of the first byte chooses the import mode, strict or lenient.
 
 #![no_main]
 
@@ -13,8 +13,8 @@ use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
 
 fuzz_target!(
-    // The Parquet library panics on some damaged files, and the import converts that to errors. So the panic hook must not end
-    // the process. A panic that is not caught still does.
+    // The Parquet library panics on some damaged files, and the import converts these panics to errors. So the panic hook must not
+    // end the process. A panic that is not caught still ends it.
     init: panic::set_hook(Box::new(|info| eprintln!("{info}"))),
     |bytes: &[u8]| {
         let Some((choice, file)) = bytes.split_first() else { return };

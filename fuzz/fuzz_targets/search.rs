@@ -1,5 +1,5 @@
-//! Uses the bytes as choices for a catalogue, documents and requests. The engine, the reference evaluator and the plain evaluator
-//! of the property tests must give the same answers.
+//! Uses the bytes as random choices to generate a catalogue, documents and requests. The engine, the reference evaluator and the
+//! plain evaluator (`tests/world/plain.rs`) must give the same answers.
 
 #![no_main]
 

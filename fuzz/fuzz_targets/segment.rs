@@ -1,4 +1,4 @@
-//! Decodes any bytes as the parts of a stored batch. The result must be an error, or a batch that keeps every invariant.
+//! Decodes any bytes as the parts of a stored batch. The result must be an error, or a batch with valid invariants.
 
 #![no_main]
 

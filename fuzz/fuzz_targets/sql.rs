@@ -1,5 +1,5 @@
-//! Compiles any bytes, as a request body and as a text filter, to SQL in every dialect. The statement with literals must be one
-//! statement, and its literals must be the parameters.
+//! Compiles any bytes, as a request body and as a text filter, to SQL in every dialect. The statement with literals must be a
+//! single statement, and its literals must be equal to the parameters.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Uses the bytes as choices for a catalogue, documents and requests, and for random writes. After each step, the engine and both
-//! evaluators must give the same answers.
+//! Uses the bytes as random choices to generate a catalogue, documents, requests and writes. After each write, the engine, the
+//! reference evaluator and the plain evaluator must give the same answers.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ use world::generate::World;
 use world::writes::check;
 
 fuzz_target!(|bytes: &[u8]| {
-    // A world uses all bytes that it gets, so the writes get their own part.
+    // Generating a world uses all bytes that it gets. So the bytes are divided, and the writes get their own part.
     let (of_writes, of_world) = bytes.split_at(bytes.len() / 8);
     check(&World::small(&mut Choices::new(of_world)), &mut Choices::new(of_writes));
 });

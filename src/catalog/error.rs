@@ -43,21 +43,25 @@ impl fmt::Display for CatalogError {
             Self::DuplicateName(name) => write!(f, "two fields are named {}", quote(name)),
             Self::BadPath(path) => write!(
                 f,
-                "found path {}, expected keys joined by dots, `[]` behind each key that holds an array",
+                "found path {}, expected keys joined by dots, `[]` after each key that holds an array",
                 quote(path)
             ),
             Self::PathConflict(path) => {
-                write!(f, "path {} needs another shape where another field's path lies", quote(path))
+                write!(
+                    f,
+                    "path {} needs a value of another shape than the path of another field",
+                    quote(path)
+                )
             }
             Self::UnknownField(name, None) => write!(f, "{} is not a field", quote(name)),
             Self::UnknownField(name, Some(near)) => {
                 write!(f, "{} is not a field; did you mean {}?", quote(name), quote(near))
             }
             Self::NotForType { field, setting, expected, kind, is_many } => {
-                let many = if *is_many { " with many values" } else { "" };
+                let many = if *is_many { "multi-valued " } else { "" };
                 write!(
                     f,
-                    "`{setting}` is for {expected}, found it on {}, which is a {kind} field{many}",
+                    "`{setting}` is for {expected}, found it on {}, which is a {many}{kind} field",
                     quote(field)
                 )
             }

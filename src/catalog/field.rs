@@ -185,7 +185,7 @@ impl Field {
     }
 
     pub(super) fn validate(&self) -> Result<(), CatalogError> {
-        const PLAIN: &str = "string fields with one value";
+        const PLAIN: &str = "single-valued string fields";
         let of_form = if self.is_unix_millis() { "unix_millis" } else { "with_form" };
         let is_plain = self.kind == FieldType::String && !self.is_many();
         let settings = [

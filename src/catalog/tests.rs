@@ -57,7 +57,7 @@ fn a_grown_catalogue_accepts_the_filters_of_those_that_it_grew_from() {
     let error = sibling.check_within(&grown, "engine").unwrap_err();
     assert_eq!(error.kind, ErrorKind::CatalogMismatch);
     assert!(
-        error.to_string().starts_with("filter: found one of a catalogue whose field 43 is `y`"),
+        error.to_string().starts_with("filter: found a filter of a catalogue whose field 43 is `y`"),
         "{error}"
     );
     assert!(narrow.check_within(&grown, "engine").is_ok());
@@ -102,7 +102,7 @@ fn conflicting_fields_are_rejected() {
 #[test]
 fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
     use FieldType::{Boolean, Number, String as Text, Timestamp};
-    const PLAIN: &str = "string fields with one value";
+    const PLAIN: &str = "single-valued string fields";
     type Set = fn(Field) -> Field;
     let settings: [(&str, &str, Set); 4] = [
         ("with_known", PLAIN, |field| field.with_known(["a"])),
@@ -129,7 +129,7 @@ fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
     let error = Catalog::new([Field::new("n", Number).key()]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`key` is for string fields with one value, found it on `n`, which is a number field"
+        "`key` is for single-valued string fields, found it on `n`, which is a number field"
     );
     let error = Catalog::new([Field::new("at", Text).unix_millis()]).unwrap_err();
     assert_eq!(
@@ -137,5 +137,5 @@ fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
         "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
     );
     let error = Catalog::new([Field::new("tags[]", Text).with_known(["a"])]).unwrap_err();
-    assert!(error.to_string().ends_with("`tags`, which is a string field with many values"), "{error}");
+    assert!(error.to_string().ends_with("`tags`, which is a multi-valued string field"), "{error}");
 }

@@ -67,8 +67,8 @@ impl TimestampForm {
                 "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset, or one as in RFC 3339 with at most milliseconds"
             }
             Self::Date => "a date, a string `yyyy-MM-dd`",
-            Self::UnixSeconds => "Unix seconds, an integer or a string of one",
-            Self::UnixMillis => "Unix milliseconds, an integer or a string of one",
+            Self::UnixSeconds => "Unix seconds, an integer or a string that contains an integer",
+            Self::UnixMillis => "Unix milliseconds, an integer or a string that contains an integer",
         }
     }
 

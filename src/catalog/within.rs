@@ -89,17 +89,17 @@ impl Catalog {
             |field: Option<&Field>| field.map_or("none".to_owned(), |field| quote(field.name()).to_string());
         let found = match own.iter().enumerate().find(|(at, field)| others.get(*at) != Some(*field)) {
             Some((at, field)) if others.get(at).is_some_and(|other| other.name() == field.name()) => {
-                format!("one of a catalogue that describes {} in another way", quote(field.name()))
+                format!("a filter of a catalogue that describes {} differently", quote(field.name()))
             }
             Some((at, field)) => format!(
-                "one of a catalogue whose field {at} is {}, where that of the {whose} has {}",
+                "a filter of a catalogue whose field {at} is {}, while field {at} of the {whose} is {}",
                 name(Some(field)),
                 name(others.get(at))
             ),
-            None => format!("one of a catalogue with fields that that of the {whose} hides"),
+            None => format!("a filter of a catalogue with fields that the catalogue of the {whose} hides"),
         };
         let expected = format!(
-            "one compiled for the catalogue of the {whose}, for one narrowed from it, or for one that it grew from"
+            "a filter compiled for the catalogue of the {whose}, for a narrowed copy of it, or for this catalogue before fields were added"
         );
         Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("filter")
     }

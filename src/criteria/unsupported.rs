@@ -53,7 +53,7 @@ impl Unsupported {
             (Self::NotAString, _) => "only strings can be searched",
             (Self::Ending, _) => "no operator tests the end of a string",
             (Self::NegatedOrder, Language::Interface) => {
-                "no operator negates an order, and the opposite one leaves out the cases without a value"
+                "no operator negates a comparison such as `>`, and the opposite comparison excludes cases without a value"
             }
             (Self::NegatedOrder, Language::Extended) => "`$not` negates a criterion",
             (Self::NegatedOrder, Language::Text) => "`not` before a criterion negates it",

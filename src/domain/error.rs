@@ -100,7 +100,7 @@ impl DomainError {
 
     /// Returns the error for a failure of the system's source of random numbers.
     pub(super) fn no_random_numbers() -> Self {
-        Self::new(DomainErrorKind::Store, "the system gave no random numbers")
+        Self::new(DomainErrorKind::Store, "the system returned no random numbers")
     }
 
     /// Returns the kind of this error.

@@ -75,7 +75,7 @@ pub(crate) fn update_info_in(
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut applicant = Members::read(&text).map_err(corrupt)?;
         if applicant.string("type").as_deref() == Some("company") {
-            return Err(invalid(": a company, whose data is not changed here"));
+            return Err(invalid(": a company, whose data this operation does not change"));
         }
         let info = applicant.get("info").filter(|info| *info != "null").unwrap_or("{}").to_owned();
         let mut info = Members::read(&info).map_err(corrupt)?;

@@ -347,7 +347,7 @@ fn check_document(document: &Document) -> Result<(), Error> {
     for (at, image) in document.images().enumerate() {
         if !seen.insert(&image.id) {
             let path = format!("images[{at}].imageId");
-            return Err(unfit(path, format!("{} again", quote(&image.id)), "each image is_new"));
+            return Err(unfit(path, format!("{} again", quote(&image.id)), "each image once"));
         }
     }
     Ok(())

@@ -152,7 +152,7 @@ impl Engine {
             Differs::InUnicode => {
                 format!("{none}, but {documents} it in another form of Unicode, which is another string")
             }
-            Differs::InBlanks => format!("{none}, but {documents} {stored}, with other blanks"),
+            Differs::InBlanks => format!("{none}, but {documents} {stored}, with other spaces"),
             Differs::InCase => format!("{none}, but {documents} {stored}, with other capitals"),
             Differs::IsLonger => format!(
                 "{none}: strings are compared whole, and it is a part of {longer} longer {}, such as {stored}",
@@ -281,7 +281,7 @@ mod tests {
         hints(
             "priority = high and tags in (x, Vip)",
             &[
-                "criteria[1].values[1]: no document has `Vip` in `tags`, but 1 document has `\"Vip \"`, with other blanks",
+                "criteria[1].values[1]: no document has `Vip` in `tags`, but 1 document has `\"Vip \"`, with other spaces",
             ],
         );
         hints(

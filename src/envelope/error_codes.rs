@@ -139,7 +139,7 @@ impl ErrorCode {
         parameters(4115, ErrorKind::BadTimestamp, "a value that is not a timestamp"),
         parameters(4116, ErrorKind::BadBoolean, "a value that is not `true` or `false`"),
         parameters(4117, ErrorKind::BadValue, "a value that is not allowed there"),
-        parameters(4118, ErrorKind::OrderByMany, "order by a field with many values"),
+        parameters(4118, ErrorKind::OrderByMany, "an order by a multi-valued field"),
         parameters(
             4119,
             ErrorKind::BadInteger,

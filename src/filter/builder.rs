@@ -244,7 +244,7 @@ fn errors_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Erro
         // Unreachable as long as the two parsers and the two lowerings agree, which tests and fuzzers check. If they disagree,
         // the body is rejected.
         debug_assert!(false, "a body without errors is refused: {body:?}");
-        let (found, expected) = ("a body that two readers take differently", "a report of this defect");
+        let (found, expected) = ("a body that the two parsers read differently", "a report of this defect");
         Error::new(ErrorKind::Syntax, 0, found, expected).into()
     })
 }

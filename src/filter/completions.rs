@@ -140,7 +140,7 @@ impl Completions {
         let mut names: Vec<(bool, String, String)> = Vec::new();
         for (_, field) in catalog.visible_fields() {
             let kind = match (field.field_type().name(), field.is_many()) {
-                (kind, true) => format!("{kind}, many values"),
+                (kind, true) => format!("{kind}, multi-valued"),
                 (kind, false) => kind.to_owned(),
             };
             names.push((true, field.name().to_owned(), kind.clone()));

@@ -99,8 +99,8 @@ impl Order {
             return Err(Error::new(
                 ErrorKind::OrderByMany,
                 offset,
-                format!("{}, which has many values", quote(name)),
-                "a field with one value",
+                format!("{}, which is multi-valued", quote(name)),
+                "a single-valued field",
             )
             .at("order"));
         }
@@ -137,13 +137,13 @@ impl Order {
         };
         if !self.catalog.is_akin(catalog) {
             return mismatch(
-                format!("one by {} of another catalogue", name()),
-                "one made for the catalogue of the filter".to_owned(),
+                format!("an order by {} of another catalogue", name()),
+                "an order for the catalogue of the filter".to_owned(),
             );
         }
         if !catalog.is_visible(self.key.field) {
             return mismatch(
-                format!("one by {}, which the catalogue of the filter hides or has not", name()),
+                format!("an order by {}, which the catalogue of the filter hides or does not contain", name()),
                 "a field of that catalogue, or a filter joined by `Filter::and` with one that shows the field"
                     .to_owned(),
             );
@@ -204,7 +204,7 @@ fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
     }
     let error = |expected: &str| Error::new(ErrorKind::UnknownField, 0, quote(text), expected).at("order");
     if text.contains(',') {
-        return Some(error("one field, ties being in the order of `id`"));
+        return Some(error("one field; cases with equal values are in the order of `id`"));
     }
     let parts: Vec<&str> = text.split([' ', ':', '(', ')', '\t']).filter(|part| !part.is_empty()).collect();
     let direction = |word: &str| match word.to_ascii_lowercase().as_str() {

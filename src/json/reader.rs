@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         self.skip_space();
         match self.byte() {
             None => Ok(()),
-            Some(_) => self.unexpected("nothing behind the value"),
+            Some(_) => self.unexpected("nothing after the value"),
         }
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
                 self.bump();
                 return self.unicode_escape(start);
             }
-            _ => return self.unexpected("one of `\"\\/bfnrtu` behind a backslash"),
+            _ => return self.unexpected("one of `\"\\/bfnrtu` after a backslash"),
         };
         self.bump();
         Ok(plain)
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
             Some(b'0') => {
                 self.bump();
                 if self.byte().is_some_and(|b| b.is_ascii_digit()) {
-                    return self.unexpected("no digit behind a leading zero");
+                    return self.unexpected("no digit after a leading zero");
                 }
             }
             _ => self.digits()?,

@@ -148,7 +148,7 @@ fn the_examples_of_the_readme_are_valid() {
     use crate::catalog::Catalog;
     use crate::filter::Filter;
     let readme = include_str!("../../README.md");
-    let (_, after) = readme.split_once("Three questions of the morning:").unwrap();
+    let (_, after) = readme.split_once("Three examples:").unwrap();
     let block = after.split("```").nth(1).unwrap().strip_prefix("text\n").unwrap();
     let texts: Vec<&str> = block.lines().map(|line| line.split("   ").next().unwrap()).collect();
     let catalog = Catalog::cases();

@@ -257,7 +257,7 @@
 //! | 4115 | `InvalidParametersException` | 400 | a value that is not a timestamp |
 //! | 4116 | `InvalidParametersException` | 400 | a value that is not `true` or `false` |
 //! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
-//! | 4118 | `InvalidParametersException` | 400 | order by a field with many values |
+//! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
 //! | 4119 | `InvalidParametersException` | 400 | an `offset` or `limit` that is not a number or does not fit |
 //! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page |
 //! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` that is not `true` or `false` |

@@ -75,7 +75,7 @@ pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> R
             let mut to = write.open_table($table)?;
             for entry in from.iter()? {
                 if !goes_on() {
-                    return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
+                    return Err(Fault::new(StoreErrorKind::Failed, "the copy was cancelled"));
                 }
                 let (key, value) = entry?;
                 to.insert(key.value(), value.value())?;
@@ -85,7 +85,7 @@ pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> R
     copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
     record_table::copy(&read, &write)?;
     if !goes_on() {
-        return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
+        return Err(Fault::new(StoreErrorKind::Failed, "the copy was cancelled"));
     }
     Ok(write.commit()?)
 }

@@ -127,7 +127,7 @@ impl Store {
 fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;
     if own.nlink() > 1 {
-        let detail = "it has a second name (a hard link), which would keep the old file; remove that first";
+        let detail = "it has another name (a hard link), which would still refer to the old file; remove the hard link first";
         return Err(Fault::new(StoreErrorKind::Exists, detail));
     }
     Ok(())

@@ -185,7 +185,7 @@ impl From<redb::Error> for Fault {
         let kind = match error {
             Error::Io(error) => return error.into(),
             Error::DatabaseAlreadyOpen => {
-                return Self::new(StoreErrorKind::InUse, "another process, or this one, has it open");
+                return Self::new(StoreErrorKind::InUse, "this process or another process has it open");
             }
             Error::UpgradeRequired(version) => {
                 let detail = format!("written in version {version} of redb's file format, which is too old");
@@ -194,7 +194,7 @@ impl From<redb::Error> for Fault {
             Error::RepairAborted => {
                 return Self::new(
                     StoreErrorKind::Failed,
-                    "it was not closed in order, and can be mended by who may write it",
+                    "it was not closed properly; open it once with write permission to repair it",
                 );
             }
             Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {}", of_pages(detail))),

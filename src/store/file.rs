@@ -339,7 +339,7 @@ impl File {
         if let Some(file) = closed
             && !is_closed(file)?
         {
-            let detail = "it could not be closed in order; what was stored is on disk, and the next opening to write repairs the rest";
+            let detail = "it could not be closed properly; all stored data is on disk, and the next opening for writing repairs the file";
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         if let Some(new) = self.new.take() {

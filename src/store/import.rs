@@ -70,7 +70,7 @@ impl Store {
     /// progress, this is not tested here, and the commit returns the error instead.
     pub fn import(&self, mode: ImportMode) -> Result<StoreImport<'_>, StoreError> {
         if self.file.is_read_only() {
-            return Err(self.error(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")));
+            return Err(self.error(Fault::new(StoreErrorKind::ReadOnly, "it is open only for reading")));
         }
         if let Some(mut log) = self.log.try_lock() {
             self.ready(&mut log)?;

@@ -62,10 +62,13 @@ impl Log {
 
     pub(super) fn check(&self) -> Result<(), Fault> {
         if self.is_read_only {
-            return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
+            return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open only for reading"));
         }
         if self.failed {
-            return Err(Fault::new(StoreErrorKind::Failed, "an earlier write failed; reopen it to go on"));
+            return Err(Fault::new(
+                StoreErrorKind::Failed,
+                "an earlier write failed; open the store again to continue",
+            ));
         }
         Ok(())
     }

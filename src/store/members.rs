@@ -39,7 +39,7 @@ impl Store {
     /// assert_eq!(hint.kind, WarningKind::UnknownMember);
     /// assert_eq!(
     ///     hint.message,
-    ///     "1 of 1 cases has the member `status`, which is no field and is not searched; did you mean `caseReview.status`?"
+    ///     "1 of 1 cases has the member `status`, which is not a field and is not searched; did you mean `caseReview.status`?"
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -51,7 +51,7 @@ impl Store {
         }
         let (cases, notes) = self.notes_on_sample();
         let is_sample = cases < self.len() as u64;
-        let of_what = if is_sample { " cases that were looked at" } else { " cases" };
+        let of_what = if is_sample { " examined cases" } else { " cases" };
         let mut hints = Vec::new();
         for DocumentNote { kind, path: member, count, similar_fields, .. } in notes {
             let is_meant = |(field, _): &&(_, String)| {
@@ -66,7 +66,7 @@ impl Store {
             let have = if count == 1 { "has" } else { "have" };
             let similar: Vec<String> = similar_fields.iter().map(|name| quote(name).to_string()).collect();
             let message = format!(
-                "{count} of {cases}{of_what} {have} the member {}, which is no field and is not searched; did you mean {}?",
+                "{count} of {cases}{of_what} {have} the member {}, which is not a field and is not searched; did you mean {}?",
                 quote(&member),
                 similar.join(" or ")
             );

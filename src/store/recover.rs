@@ -66,7 +66,7 @@ impl Store {
         }
         let start = Instant::now();
         if log.next_try.is_some_and(|next| start < next) {
-            return refused("the file could not be written; it is tried again in a moment");
+            return refused("the file could not be written; the store will try again in a moment");
         }
         let taken_up = guarded(|| {
             self.open_again(log)?;
@@ -93,8 +93,7 @@ impl Store {
         }
         if log.is_unsynced {
             self.file.shut();
-            let detail =
-                "writes that were not synced are lost; close the store and open it to go on without them";
+            let detail = "writes that were not synced are lost; close the store and open it again to continue without them";
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());

@@ -102,9 +102,10 @@ impl Store {
             let now = Documents::of(&self.file)?;
             let answer = self.engine.find(request).map_err(|error| match error.is_stop() {
                 true => Fault::stopped(error),
-                false => {
-                    Fault::new(StoreErrorKind::Failed, "opened again while a page was read; search again")
-                }
+                false => Fault::new(
+                    StoreErrorKind::Failed,
+                    "the file was opened again while a page was read; search again",
+                ),
             })?;
             let documents = answer.attachment::<Documents>();
             let documents = documents.filter(|own| own.generation >= now.generation).unwrap_or(&now);
@@ -131,7 +132,7 @@ impl Store {
             read(&now).map_err(|fault| match fault.kind {
                 StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
                     StoreErrorKind::Failed,
-                    "opened again while documents were read; read them again",
+                    "the file was opened again while documents were read; read them again",
                 ),
                 _ => fault,
             })

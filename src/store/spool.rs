@@ -184,17 +184,23 @@ impl Spooled {
 }
 
 fn not_put_aside(error: &io::Error) -> Fault {
-    Fault::new(StoreErrorKind::Io, format!("the documents of the import cannot be put aside: {error}"))
+    Fault::new(
+        StoreErrorKind::Io,
+        format!("the documents of the import cannot be written to a temporary file: {error}"),
+    )
 }
 
 fn not_read(error: &io::Error) -> Fault {
-    let detail = format!("the documents of the import, which were put aside, cannot be read: {error}");
+    let detail = format!("the documents of the import cannot be read from the temporary file: {error}");
     Fault::new(StoreErrorKind::Io, detail)
 }
 
 /// Returns the error for a spool whose content was changed.
 fn changed() -> Fault {
-    Fault::new(StoreErrorKind::Io, "the documents of the import were put aside, and others were read back")
+    Fault::new(
+        StoreErrorKind::Io,
+        "the temporary file of the import contains other documents than were written to it",
+    )
 }
 
 #[cfg(test)]
@@ -269,7 +275,7 @@ mod tests {
         spool.put(0, "small");
         assert!(spool.fault().is_none(), "it is in memory");
         spool.put(1, &"x".repeat(BUFFER_BYTES));
-        assert!(spool.fault().unwrap().detail.contains("cannot be put aside"));
+        assert!(spool.fault().unwrap().detail.contains("cannot be written to a temporary file"));
         spool.put(2, "more");
         assert!(spool.buffer.is_empty());
         assert_eq!(spool.finish().err().unwrap().kind, StoreErrorKind::Io);

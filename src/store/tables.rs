@@ -200,7 +200,7 @@ pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<B
     let words: Vec<u64> = reader.all(rows.div_ceil(LANES))?;
     reader.finish()?;
     let live = Bitmap::filled_by(rows, |own| own.copy_from_slice(&words));
-    if live.words() == words { Ok(live) } else { Err(wrong("bits behind the last row")) }
+    if live.words() == words { Ok(live) } else { Err(wrong("bits after the last row")) }
 }
 
 /// Describes the fields of a catalogue in order, one line for each field. The description includes all properties that determine

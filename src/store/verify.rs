@@ -134,7 +134,7 @@ fn compare(
             if !column.values(*row).eq(expected.values(at)) {
                 let name = catalog.field(field).name();
                 return Err(Fault::corrupt(format!(
-                    "row {row} of batch {}: {name} is not what its document says",
+                    "row {row} of batch {}: {name} differs from its document",
                     slot.id.0
                 )));
             }

@@ -59,7 +59,9 @@ impl ParseMomentError {
             }
             Self::Form(fault) => fault.expected(),
             Self::Fraction => "a fraction of a second with at most three digits",
-            Self::NoPresent => "a time by itself, because the program gives no present for `now` and `today`",
+            Self::NoPresent => {
+                "an absolute time, because the program sets no current time for `now` and `today`"
+            }
             Self::Range => "a time within the years 0000 to 9999",
             Self::Interval => "an interval whose end is after its start",
         }

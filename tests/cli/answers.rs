@@ -1,4 +1,4 @@
-//! The answers of searches, in every form of cases and filters.
+//! Tests the answers of searches, with every input format of cases and every form of filters.
 
 use std::fs;
 

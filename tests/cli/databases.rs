@@ -1,4 +1,4 @@
-//! Databases: filled, searched, exported, verified; records beside the cases.
+//! Tests commands on databases: importing, searching, exporting and verifying cases, and records besides the cases.
 
 use std::fs;
 use std::path::Path;

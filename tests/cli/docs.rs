@@ -1,4 +1,4 @@
-//! The commands of README.md and of the pages in `docs`, run unchanged.
+//! Runs the commands of README.md and of the pages in `docs` unchanged.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Failures: the exit status, the message and its position.
+//! Tests failures of commands: the exit status, the message, and the position in the message.
 
 use std::fs;
 use std::io::Write;
@@ -196,7 +196,7 @@ fn notes_of_an_import_are_listed_by_field() {
         found.err_has("hint: status: 50 documents have this member").err_has("no document has a value of");
     assert!(!found.err.contains("createdAt"), "{}", found.err);
     // So does one of the database, from the cases that it has now, whether it finds some or none.
-    let hint = "hint: criteria[0]: 50 of 50 cases have the member `status`, which is no field and is not searched; did you mean `caseReview.status`?";
+    let hint = "hint: criteria[0]: 50 of 50 cases have the member `status`, which is not a field and is not searched; did you mean `caseReview.status`?";
     for filter in ["status = open", "status <> open"] {
         for command in ["search", "explain"] {
             let said = run(&[command, &database, "--where", filter]).code(0).err_has(hint);

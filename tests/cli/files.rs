@@ -1,4 +1,4 @@
-//! The files that commands write: complete or not at all, and never over a file that is needed.
+//! Tests the files that commands write: they must be complete, and must never overwrite a file that is still needed.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! The meaning of filters, their cost, and warnings about them.
+//! Tests the commands that explain filters: their meaning, their cost, and warnings about them.
 
 use std::path::Path;
 
@@ -249,7 +249,7 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
         for (filter, hint) in [
             ("status = Open", "2 documents have `\"open\"`, with other capitals"),
             ("name = 'Jos\u{e9}'", "1 document has it in another form of Unicode"),
-            ("name in ('Jose\u{301} ')", "has blanks around it"),
+            ("name in ('Jose\u{301} ')", "has spaces around it"),
             ("name in (garcia)", "it is a part of 1 longer one"),
             (
                 "status = open and status = blocked",

@@ -1,4 +1,4 @@
-//! Help, examples and durations.
+//! Tests the help of the commands, the examples in the help, and arguments that are durations.
 
 use std::fs;
 use std::path::Path;

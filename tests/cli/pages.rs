@@ -1,4 +1,4 @@
-//! Layouts of input files, pages of any length, and widths of terminals.
+//! Tests layouts of input files, pages of any length, and output for terminals of different widths.
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Files of requests, one on each line.
+//! Tests `--requests`: files with one request on each line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{self, Stdio};

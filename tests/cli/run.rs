@@ -1,4 +1,4 @@
-//! Runs the command line as a process, in a folder of its own.
+//! Runs the command line as a process, in a temporary folder.
 
 use std::fs;
 use std::io::Write;

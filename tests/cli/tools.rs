@@ -1,4 +1,4 @@
-//! The other commands: samples, benchmarks, SQL, tables of other engines, the demonstration.
+//! Tests `generate`, `bench` and `demo`, and the SQL statements and rows that are written for other databases.
 
 use std::fs;
 use std::io::Read;

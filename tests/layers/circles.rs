@@ -1,7 +1,7 @@
-//! Checks that the files of the library and of the command line form layers.
+//! Checks that the files of the library and of the command line form layers, so that there are no import cycles.
 //!
-//! A file uses another one if it names an item that the other defines, also through re-exports. A file that declares a module
-//! uses it. So a file of a folder may not use what the folder's own `mod.rs` defines.
+//! File A uses file B if A names an item that B defines, also through re-exports. A file that declares a module also uses the file
+//! of this module. So the files of a folder may not use items that the folder's `mod.rs` defines.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,4 +1,5 @@
-//! Checks the table of rooms: which part of the library may use which, downward only.
+//! Checks imports against the table of rooms. A room is a part of the library. The table lists the rooms that each room may use;
+//! they come before it in the table.
 //!
 //! The checks read the tokens of `src`, so comments, strings and `#[cfg(test)]` items do not count. A path counts if it starts at
 //! the crate (`crate::value::Number`, also inside a group such as `crate::{error, value}`) or leaves its module by `super`.

@@ -1,4 +1,4 @@
-//! The files of the library as tokens, and the paths that they name.
+//! Reads the source files of the library as tokens, and finds the paths that they name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

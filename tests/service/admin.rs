@@ -1,4 +1,4 @@
-//! The admin socket: commands on a database that a running service has open.
+//! Tests the admin socket: imports, backups and other commands on a database that a running service has open.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -201,7 +201,7 @@ fn an_online_import_prints_the_same_as_offline_and_the_next_search_sees_it() {
     );
     // As do hints about what a filter may have meant.
     let hint =
-        "the member `status`, which is no field and is not searched; did you mean `caseReview.status`?";
+        "the member `status`, which is not a field and is not searched; did you mean `caseReview.status`?";
     for database in [&served, &idle] {
         let search = run(
             database,

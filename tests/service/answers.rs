@@ -1,4 +1,4 @@
-//! Each operation follows the interface document and returns the same data as the library.
+//! Tests that each operation follows the interface document, and returns the same data as the library.
 
 use std::fs;
 

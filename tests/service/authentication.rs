@@ -1,4 +1,4 @@
-//! Authentication and authorization: signatures, clocks, replays, permissions.
+//! Tests authentication and authorization: signatures, clocks, replays, permissions.
 
 use std::time::Duration;
 

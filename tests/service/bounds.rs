@@ -1,4 +1,4 @@
-//! Limits: requests that are too large, too slow or too many are rejected without affecting others.
+//! Tests the limits of the service: too large, too slow or too many requests are rejected, and other requests are not affected.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};

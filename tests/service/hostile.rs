@@ -1,4 +1,4 @@
-//! Thousands of malformed requests: no response is a 5xx, and no connection is lost.
+//! Sends thousands of malformed requests. No response may be a 5xx, and no connection may be lost.
 
 use std::fs;
 

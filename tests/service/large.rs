@@ -1,4 +1,5 @@
-//! Pages of cases larger than one chunk: streamed, limited in size, with memory shared fairly between tokens.
+//! Tests pages of cases that are larger than one chunk. They are streamed, their size is limited, and the memory for them is shared
+//! fairly between tokens.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};

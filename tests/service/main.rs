@@ -1,4 +1,4 @@
-//! The service over real sockets: in this process, and as the binary that users run.
+//! Tests the service over real sockets. Some services run in the process of the tests, others as the binary that users run.
 //!
 //! If the environment variable `CASEFILTER_TEST_POSTGRES` is set, every service searches PostgreSQL: see
 //! `tests/postgres/run`.

@@ -1,4 +1,4 @@
-//! The `casefilter serve` process: signals, configuration errors, tokens and logs.
+//! Tests the process of `casefilter serve`: signals, configuration errors, tokens and logs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;

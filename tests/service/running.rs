@@ -1,4 +1,4 @@
-//! Commands on a database that a running service has open: they do the same as on the file.
+//! Tests commands on a database that a running service has open. They must do the same as on a file that no process has open.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

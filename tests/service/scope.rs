@@ -1,4 +1,4 @@
-//! A token with `fields` and `filter` gets the same responses as if no other fields and cases existed.
+//! Tests tokens with `fields` and `filter`: they must get the same responses as if no other fields and cases existed.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Searches that are stopped: at the timeout of the service, and when their clients disconnect.
+//! Tests searches that are stopped at the timeout of the service, and searches whose clients disconnect.
 
 use std::fmt::Write as _;
 use std::thread;

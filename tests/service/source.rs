@@ -1,4 +1,4 @@
-//! A service that searches PostgreSQL while PostgreSQL is slow, unavailable, and available again.
+//! Tests a service that searches PostgreSQL, while PostgreSQL is slow, unavailable, or available again.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

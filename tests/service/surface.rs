@@ -1,4 +1,4 @@
-//! The public surface besides the operations: error codes, parameter names, correlation ids, metrics, shutdown.
+//! Tests the public interface besides the operations: error codes, parameter names, correlation ids, metrics, shutdown.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

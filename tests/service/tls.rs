@@ -1,4 +1,4 @@
-//! The service over TLS, with a certificate that is only for these tests.
+//! Tests the service over TLS, with a certificate that only these tests use.
 
 use std::fs;
 use std::io::{Read, Write};

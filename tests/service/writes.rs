@@ -1,4 +1,4 @@
-//! Writes that wait for other writes, that meet a full disk, and whose clients disconnect.
+//! Tests writes that wait for other writes, writes while the disk is full, and writes whose clients disconnect.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

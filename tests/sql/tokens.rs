@@ -1,4 +1,5 @@
-//! Tokenisers of the four dialects, written from their manuals, not from the encoders.
+//! Tokenisers of the four SQL dialects, for the tests of statements. They follow the manuals of the databases, and share no code with
+//! the library, which writes the statements.
 
 use casefilter::sql::{Datum, Dialect, Statement};
 

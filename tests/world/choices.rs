@@ -1,4 +1,4 @@
-//! The source of a random world's choices: given bytes, then optionally a generator.
+//! The source of the random choices from which a world is made: first the given bytes, then optionally a random generator.
 
 /// A stream of choices. The bytes come first. After them, a seeded stream is random, and any other stream always chooses the
 /// first option. So shorter inputs make simpler worlds.

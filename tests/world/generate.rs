@@ -1,4 +1,5 @@
-//! Random catalogues, documents and requests, biased so that values collide.
+//! Generates random catalogues, documents and requests. Documents and requests often have equal values, so that filters select
+//! some documents.
 
 use casefilter::{Catalog, FieldType};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! A third evaluator, written from the specification alone: one case at a time, over `serde_json::Value`, as simple as possible
-//! and not fast.
+//! The plain evaluator, written from the specification alone. It evaluates one case at a time on `serde_json::Value`, as simply as
+//! possible. It is slow.
 //!
 //! It shares no code with the library: neither with the engine nor with the reference evaluator.
 

@@ -1,4 +1,5 @@
-//! Checks of an engine while cases are added, replaced and deleted: it agrees with both evaluators.
+//! Adds, replaces and deletes cases in an engine, and checks that the engine agrees with the reference evaluator and the plain
+//! evaluator.
 
 use std::collections::HashMap;
 use std::slice::from_ref;

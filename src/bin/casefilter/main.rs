@@ -55,7 +55,7 @@ First steps:
   casefilter serve --db cases.db --tokens tokens.json
       answers over HTTP; `casefilter token app` makes tokens
   casefilter check --where 'status = opne'
-      shows what a filter means, or where it is wrong
+      shows the meaning of a filter, or its errors
   casefilter why cases.ndjson --id c-17 --where 'priority = high'
       shows why a case is selected, or is not
   casefilter explain cases.ndjson --where 'priority = high' --analyze

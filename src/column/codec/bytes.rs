@@ -122,7 +122,7 @@ impl<'b> ByteReader<'b> {
     pub(crate) fn finish(self) -> Result<(), Fault> {
         match self.rest.len() {
             0 => Ok(()),
-            more => Err(format!("{more} bytes behind the end")),
+            more => Err(format!("{more} bytes after the end")),
         }
     }
 }

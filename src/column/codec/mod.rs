@@ -174,7 +174,7 @@ fn read_layout(field: &Field, rows: usize, reader: &mut ByteReader<'_>) -> Resul
 fn read_bitmap(rows: usize, reader: &mut ByteReader<'_>) -> Result<Bitmap, Fault> {
     let words: Vec<u64> = reader.all(rows.div_ceil(LANES))?;
     let bitmap = Bitmap::filled_by(rows, |own| own.copy_from_slice(&words));
-    if bitmap.words() == words { Ok(bitmap) } else { Err("bits behind the last row".to_owned()) }
+    if bitmap.words() == words { Ok(bitmap) } else { Err("bits after the last row".to_owned()) }
 }
 
 fn read_strings(
@@ -344,7 +344,7 @@ mod tests {
         let disorder = "sorted rows that are not the rows in order";
         assert_refused(number, "n", 1, &[&[ALL], &nan, &[AS_STORED]], "the number NaN");
         assert_refused(number, "n", 2, &[&[BITMAP], &bit(1), &one, &nan], "the number NaN");
-        assert_refused(number, "n", 1, &[&[ALL], &one, &[AS_STORED, 0]], "1 bytes behind the end");
+        assert_refused(number, "n", 1, &[&[ALL], &one, &[AS_STORED, 0]], "1 bytes after the end");
         assert_refused(number, "n", 2, &[&[ALL], &two, &one, &[AS_STORED]], disorder);
         assert_refused(number, "n", 2, &[&[BITMAP], &bit(1), &one, &two, &[AS_STORED]], disorder);
         let listed = |rows: &[u16]| {
@@ -364,8 +364,8 @@ mod tests {
             &[&[MANY, 1, 1], &one, &listed[2]],
             "sorted rows of form 1 where they do not belong",
         );
-        assert_refused(flag, "b", 2, &[&[BITMAP], &bit(7), &bit(0)], "bits behind the last row");
-        assert_refused(flag, "b", 2, &[&[ALL], &bit(4)], "bits behind the last row");
+        assert_refused(flag, "b", 2, &[&[BITMAP], &bit(7), &bit(0)], "bits after the last row");
+        assert_refused(flag, "b", 2, &[&[ALL], &bit(4)], "bits after the last row");
         assert_refused(flag, "b", 2, &[&[BITMAP], &bit(3), &bit(0)], "a bitmap of all rows or none");
         assert_refused(flag, "b[]", 2, &[&[ALL]], "layout 1 where it does not belong");
         assert_refused(flag, "b", 2, &[&[MANY, 1, 1, 1]], "layout 3 where it does not belong");

@@ -226,7 +226,7 @@ impl<'a> Parser<'a, '_> {
         let (expected, meant) = if is(Holds::is_number) {
             ("one number".to_owned(), Number::respell(phrase))
         } else if has_clause(phrase) {
-            ("a value; the order and the page are no part of a filter".to_owned(), None)
+            ("a value; the order and the page are not part of a filter".to_owned(), None)
         } else if is(Holds::is_timestamp) && !is_time() {
             let note = is_relative_time(phrase)
                 .then(|| format!("; {}", Unsupported::RelativeTime.note(Language::Text)));

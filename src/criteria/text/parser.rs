@@ -161,7 +161,7 @@ impl<'a> Parser<'a, '_> {
                 Ok(true)
             }
             Some(Connective::And) => {
-                Err(self.unexpected("`or` behind `ids (…)`").suggest(Some(quote("id in (…) and"))))
+                Err(self.unexpected("`or` after `ids (…)`").suggest(Some(quote("id in (…) and"))))
             }
             None if self.lexer.next == Token::End => Ok(false),
             None => Err(self.unexpected("`or` or the end of the text")),

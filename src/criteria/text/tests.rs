@@ -248,7 +248,7 @@ fn an_operator_of_another_language_is_recognised() {
     fails(
         "tags  (vip)",
         &[&format!(
-            "6 syntax: found `(`, expected one of {OF_STRING}; in double quotes a shell takes `$contains` and `$all` away: write `in` or `all`"
+            "6 syntax: found `(`, expected one of {OF_STRING}; in double quotes, a shell replaces `$contains` and `$all`: write `in` or `all`"
         )],
     );
     fails(
@@ -315,9 +315,9 @@ fn syntax_errors_name_the_token_and_the_expectation() {
     );
     fails(
         "ids (a) and name = x",
-        &["8 syntax: found `and`, expected `or` behind `ids (…)`; did you mean `id in (…) and`?"],
+        &["8 syntax: found `and`, expected `or` after `ids (…)`; did you mean `id in (…) and`?"],
     );
-    fails("ids a", &["4 syntax: found `a`, expected `(` behind `ids`; did you mean `ids (a)`?"]);
+    fails("ids a", &["4 syntax: found `a`, expected `(` after `ids`; did you mean `ids (a)`?"]);
     fails("ids (a) name = x", &["8 syntax: found `name`, expected `or` or the end of the text"]);
 }
 
@@ -334,17 +334,17 @@ fn invalid_values_are_named() {
             "8 syntax: found `Ann Lee Smith`, expected a value with spaces in double quotes; did you mean `\"Ann Lee Smith\"`?",
         ],
     );
-    fails("tags in vip", &["8 syntax: found `vip`, expected `(` behind `in`; did you mean `in (vip)`?"]);
+    fails("tags in vip", &["8 syntax: found `vip`, expected `(` after `in`; did you mean `in (vip)`?"]);
     fails(
         "tags all \"a b\"",
-        &["9 syntax: found `\"a b\"`, expected `(` behind `all`; did you mean `all (\"a b\")`?"],
+        &["9 syntax: found `\"a b\"`, expected `(` after `all`; did you mean `all (\"a b\")`?"],
     );
     fails(
         "tags contains vip",
-        &["14 syntax: found `vip`, expected `(` behind `contains`; did you mean `contains (vip)`?"],
+        &["14 syntax: found `vip`, expected `(` after `contains`; did you mean `contains (vip)`?"],
     );
-    fails("tags IN vip", &["8 syntax: found `vip`, expected `(` behind `IN`; did you mean `IN (vip)`?"]);
-    fails("tags in [vip]", &["8 syntax: found `[`, expected `(` behind `in`"]);
+    fails("tags IN vip", &["8 syntax: found `vip`, expected `(` after `IN`; did you mean `IN (vip)`?"]);
+    fails("tags in [vip]", &["8 syntax: found `[`, expected `(` after `in`"]);
     fails("tags in ()", &["8 empty_list: found an empty list, expected at least one value"]);
     fails("tags in (a, )", &["12 syntax: found `)`, expected `)` or a value"]);
     fails("tags in (a b)", &["11 syntax: found `b`, expected `,` or `)`"]);
@@ -359,12 +359,12 @@ fn invalid_values_are_named() {
     fails(
         "name = all",
         &[
-            "7 syntax: found `all`, expected a value; this word of the syntax needs quotes to be one; did you mean `\"all\"`?",
+            "7 syntax: found `all`, expected a value; this word belongs to the syntax, so put it in quotes; did you mean `\"all\"`?",
         ],
     );
     fails(
         "name = and tags in (a)",
-        &["7 syntax: found `and`, expected a value; this word of the syntax needs quotes to be one"],
+        &["7 syntax: found `and`, expected a value; this word belongs to the syntax, so put it in quotes"],
     );
     for (text, offset, word) in [
         ("name = and", 7, "and"),
@@ -377,7 +377,7 @@ fn invalid_values_are_named() {
         fails(
             text,
             &[&format!(
-                "{offset} syntax: found `{word}`, expected a value; this word of the syntax needs quotes to be one; \
+                "{offset} syntax: found `{word}`, expected a value; this word belongs to the syntax, so put it in quotes; \
                  did you mean `\"{word}\"`?"
             )],
         );
@@ -418,7 +418,7 @@ fn independent_errors_are_reported_together_in_order() {
             &format!(
                 "25 bad_timestamp: found `yesterday`, expected {TIMES}, since `createdAt` is a timestamp field"
             ),
-            "47 syntax: found `vip`, expected `(` behind `in`; did you mean `in (vip)`?",
+            "47 syntax: found `vip`, expected `(` after `in`; did you mean `in (vip)`?",
             "86 bad_number: found `1,5`, expected a number without marks between its digits; did you mean `1.5`?",
         ],
     );

@@ -69,7 +69,7 @@ impl<'a> Parser<'a, '_> {
         take: &mut dyn FnMut(&mut Self, Text<'a>),
     ) -> Result<bool> {
         if self.lexer.next != Token::Open {
-            let error = self.unexpected(&format!("`(` behind `{word}`"));
+            let error = self.unexpected(&format!("`(` after `{word}`"));
             // On a multi-valued field, `contains` tests for a value. On a single string, it means a search inside the string.
             let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
             let is_list = self.holds.is_some_and(|holds| holds.is_list);
@@ -125,7 +125,7 @@ impl<'a> Parser<'a, '_> {
                 if is_reserved_word(word)
                     && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
             {
-                let error = self.unexpected("a value; this word of the syntax needs quotes to be one");
+                let error = self.unexpected("a value; this word belongs to the syntax, so put it in quotes");
                 let is_followed = self.is_followed()?;
                 let joins = self.lexer.next.connective().is_some() && is_followed;
                 let is_string = self.holds.is_none_or(Holds::is_string);

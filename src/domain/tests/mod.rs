@@ -279,7 +279,7 @@ fn an_invalid_body_is_rejected_with_the_place_of_each_error_and_changes_nothing(
         ("", "(byte 0): found the end of the text, expected a JSON value"),
         ("[]", "(byte 0): found an array, expected an object with any of `firstName`"),
         ("{}", "(byte 0): found an empty object, expected any of `firstName`"),
-        ("{\"firstName\":\"a\"}x", "(byte 17): found `x`, expected nothing behind the value"),
+        ("{\"firstName\":\"a\"}x", "(byte 17): found `x`, expected nothing after the value"),
         (r#"{"firstname":"a"}"#, "firstname (byte 1): found `firstname`, expected one of `firstName`"),
         (r#"{"firstNameEn":"a"}"#, "firstNameEn (byte 1): found `firstNameEn`"),
         (r#"{"lastName":"a","lastName":"b"}"#, "lastName (byte 16): found `lastName` again"),

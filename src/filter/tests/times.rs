@@ -153,8 +153,8 @@ fn a_printed_day_does_not_depend_on_the_clock() {
 #[test]
 fn a_time_that_cannot_be_read_is_an_error_with_its_reason() {
     for (text, found, expected) in [
-        ("at >= now - 7d", "`now - 7d`", "the program gives no present for `now` and `today`"),
-        ("at on today", "`today`", "the program gives no present for `now` and `today`"),
+        ("at >= now - 7d", "`now - 7d`", "the program sets no current time for `now` and `today`"),
+        ("at on today", "`today`", "the program sets no current time for `now` and `today`"),
         ("at > 2025-12-01T10:00:00.1234Z", "`2025-12-01T10:00:00.1234Z`", "at most three digits"),
         ("at > 2025-02-29", "`2025-02-29`", "a date that the calendar has"),
         ("at > soon", "`soon`", "`2025-12-01T10:00:00Z`, `2025-12-01`, `today` or `now - 7d`"),

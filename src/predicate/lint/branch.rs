@@ -58,8 +58,8 @@ pub(super) fn branch(
             });
             if superfluous {
                 let why = match connective {
-                    Connective::And => "another criterion beside it on the same field already demands this",
-                    Connective::Or => "another criterion beside it on the same field already admits this",
+                    Connective::And => "another criterion on the same field already requires this",
+                    Connective::Or => "another criterion on the same field already includes this",
                 };
                 warn(Some(*id), WarningKind::Subsumed, format!("makes no difference: {why}"));
             }

@@ -111,7 +111,7 @@ fn message(own: &Use, other: &Use, array: &str, catalog: &Catalog) -> String {
         format!("this and the criterion on {}", name(other.field))
     };
     format!(
-        "{what} may be met by two different elements of {}: each criterion is tested on all elements by itself",
+        "{what} may be satisfied by two different elements of {}: each criterion is tested separately on all elements",
         quote(array)
     )
 }

@@ -42,7 +42,7 @@ pub(crate) fn lint(
     });
     for Rounded { node, value, written, number } in rounded.iter().take(MOST_WARNINGS) {
         let message = format!(
-            "{} has more digits than a double holds, and stands for {} and all numbers nearer to that than to another double",
+            "{} has more digits than a double holds, and is rounded to {}, like all numbers nearest to this double",
             quote(written),
             quote(&of_all_digits(*number))
         );

@@ -49,8 +49,8 @@ fn unknown_values_are_reported() {
 fn rounded_numbers_are_reported() {
     let message = |written, number| {
         format!(
-            "`{written}` has more digits than a double holds, and stands for `{number}` and all numbers nearer to that than \
-             to another double"
+            "`{written}` has more digits than a double holds, and is rounded to `{number}`, like all numbers nearest to this \
+             double"
         )
     };
     let of_first = message("9007199254740993", "9007199254740992");
@@ -72,8 +72,8 @@ fn criteria_that_two_elements_can_satisfy_are_reported() {
     const LIST: &str = "caseReview.checklistState.checklist";
     let warning = |path: &str, other: &str| {
         format!(
-            "SeparateElements {path}: this and the criterion on `{LIST}.{other}` may be met by two different elements of \
-             `{LIST}`: each criterion is tested on all elements by itself"
+            "SeparateElements {path}: this and the criterion on `{LIST}.{other}` may be satisfied by two different elements of \
+             `{LIST}`: each criterion is tested separately on all elements"
         )
     };
     let (name, checked) = (format!("{LIST}.name = ID"), format!("{LIST}.checked = true"));
@@ -104,7 +104,7 @@ fn warnings_name_the_array_in_every_catalogue() {
     assert_eq!((warnings.len(), warnings[0].kind), (1, WarningKind::SeparateElements));
     let warnings = of("sizes > 5 and sizes < 10");
     assert!(
-        warnings[0].message.starts_with("the two bounds on `sizes` may be met by two different"),
+        warnings[0].message.starts_with("the two bounds on `sizes` may be satisfied by two different"),
         "{warnings:?}"
     );
     assert_eq!(of("sizes > 5 or sizes < 3").len(), 0);
@@ -136,14 +136,14 @@ fn unusual_values_are_reported() {
     warns(
         "name = \" Ann\"",
         &[
-            "BlanksAround criteria[0].values[0]: `\" Ann\"` has blanks around it, which are compared like other characters; \
+            "BlanksAround criteria[0].values[0]: `\" Ann\"` has spaces around it, which are compared like other characters; \
          did you mean `Ann`?",
         ],
     );
     warns(
         "ids (a, \"b \")",
         &[
-            "BlanksAround ids[1]: `\"b \"` has blanks around it, which are compared like other characters; did you mean `b`?",
+            "BlanksAround ids[1]: `\"b \"` has spaces around it, which are compared like other characters; did you mean `b`?",
         ],
     );
     let (composed, decomposed) = ("Jos\u{e9}", "Jose\u{301}");
@@ -197,10 +197,8 @@ fn tautologies_are_reported() {
 
 #[test]
 fn superfluous_criteria_are_reported() {
-    const DEMANDS: &str =
-        "makes no difference: another criterion beside it on the same field already demands this";
-    const ADMITS: &str =
-        "makes no difference: another criterion beside it on the same field already admits this";
+    const DEMANDS: &str = "makes no difference: another criterion on the same field already requires this";
+    const ADMITS: &str = "makes no difference: another criterion on the same field already includes this";
     warns("name = a and name in (a, b)", &[&format!("Subsumed criteria[1]: {DEMANDS}")]);
     warns("name in (a, b) and name = a", &[&format!("Subsumed criteria[0]: {DEMANDS}")]);
     warns("tags = a and name = x and tags = a", &[&format!("Subsumed criteria[2]: {DEMANDS}")]);

@@ -40,7 +40,7 @@ pub(super) fn unusual(
     }
     if trimmed.len() < text.len() {
         let message = format!(
-            "{} has blanks around it, which are compared like other characters; did you mean {}?",
+            "{} has spaces around it, which are compared like other characters; did you mean {}?",
             quote(&format!("\"{text}\"")),
             quote(trimmed)
         );

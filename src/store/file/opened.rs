@@ -129,7 +129,7 @@ pub(super) fn close_handle(handle: &mut Handle) -> Result<(), Fault> {
 }
 
 pub(super) fn read_only() -> Fault {
-    Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")
+    Fault::new(StoreErrorKind::ReadOnly, "it is open only for reading")
 }
 
 pub(super) fn closed() -> Fault {

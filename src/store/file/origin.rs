@@ -52,7 +52,7 @@ impl Origin {
                 // The file at the path may have been replaced while it was opened.
                 database
                     .filter(|_| is_same().unwrap_or(false))
-                    .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file lies there now"))
+                    .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file has this path now"))
             }
             Self::Unnamed => Err(closed()),
             Self::Backend(open) => open(),
@@ -87,7 +87,7 @@ pub(super) fn settled<T>(
             return Ok((opened, before));
         }
     }
-    Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
+    Err(Fault::new(StoreErrorKind::InUse, "it is replaced by other files repeatedly"))
 }
 
 /// Returns the identity of a file, which distinguishes it from later files at the same path. Returns `None` if the system has no

@@ -246,7 +246,7 @@ fn an_import_that_finds_no_room_to_put_its_cases_aside_loses_nothing() {
     let large = "x".repeat(1 << 20);
     let error = import.push(line("b", &large).as_bytes()).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Io);
-    assert!(error.to_string().contains("cannot be put aside: No space left"), "{error}");
+    assert!(error.to_string().contains("cannot be written to a temporary file: No space left"), "{error}");
     assert_eq!(import.commit().unwrap_err().kind(), StoreErrorKind::Io);
     // If documents are added through `import_mut`, `check` and the commit return the errors.
     let mut import = store.import_over(ImportMode::Strict, full());

@@ -17,7 +17,7 @@ fn put(store: &Store, document: &str) {
     store.upsert(document.as_bytes(), Durability::Grouped).unwrap();
 }
 
-const MEANT: &str = "which is no field and is not searched; did you mean `state`?";
+const MEANT: &str = "which is not a field and is not searched; did you mean `state`?";
 
 #[test]
 fn members_are_counted_as_they_are_stored_now() {
@@ -65,10 +65,7 @@ fn of_many_cases_a_sample_is_looked_at() {
         let numbers: Vec<u64> = rest.split(' ').filter_map(|word| word.parse().ok()).collect();
         let [count, cases] = numbers[..] else { panic!("{hints:?}") };
         assert!((1_200..=1_300).contains(&cases) && (400..=850).contains(&count), "{hints:?}");
-        assert_eq!(
-            rest,
-            format!("{count} of {cases} cases that were looked at have the member `State`, {MEANT}")
-        );
+        assert_eq!(rest, format!("{count} of {cases} examined cases have the member `State`, {MEANT}"));
         assert!(store.delete("c0", Durability::Synced).unwrap());
         put(&store, r#"{"id":"c0","state":"x"}"#);
     }

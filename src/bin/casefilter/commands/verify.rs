@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 1 => "1 batch".to_owned(),
                 batches => format!("{} batches", thousands(batches)),
             };
-            let repaired = if was_clean { "" } else { ", after repairing what a crash left" };
+            let repaired = if was_clean { "" } else { ", after repairing the effects of a crash" };
             let records = match records {
                 0 => String::new(),
                 records => format!(", {} beside them", counted(records, "record")),

@@ -8,7 +8,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["restore", "recover", "rollback", "undo"],
-        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, stop the service, and copy it to the place of the old file",
+        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, stop the service, and replace the old file by it",
     ),
     (
         &["completion", "completions", "complete", "autocomplete", "man", "manual", "manpage", "docs"],
@@ -60,7 +60,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["vacuum", "optimize", "optimise", "gc", "shrink", "defrag", "clean", "reindex", "index"],
-        "`casefilter compact FILE.db` gives the free pages of a database back; indexes need no maintenance",
+        "`casefilter compact FILE.db` frees the unused pages of a database; indexes need no maintenance",
     ),
     (
         &["fsck", "repair", "validate", "integrity", "checksum", "test", "doctor"],
@@ -68,7 +68,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["lint", "parse", "compile"],
-        "`casefilter check --where '…'` tells what a filter means, or where it is wrong",
+        "`casefilter check --where '…'` shows the meaning of a filter, or its errors",
     ),
     (
         &["plan", "analyze", "analyse", "profile", "trace"],
@@ -88,11 +88,11 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["stop", "restart", "reload", "status", "kill", "shutdown", "down", "ps"],
-        "a service is a process of `casefilter serve`: end it by Ctrl-C, or by SIGTERM from what started it",
+        "a service is a process of `casefilter serve`: stop it by Ctrl-C or SIGTERM",
     ),
     (
         &["upgrade", "migrate", "migration", "migrations"],
-        "an upgrade needs no step of its own: a newer version reads and writes the databases of older ones; take a backup before it",
+        "an upgrade needs no command: a new version reads and writes the databases of older versions; make a backup before it",
     ),
     (
         &["diff", "compare", "changes"],
@@ -100,7 +100,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["watch", "tail", "alert", "subscribe", "follow"],
-        "no command waits for new cases: run `casefilter search` again, such as by cron",
+        "no command waits for new cases: run `casefilter search` again, for example by cron",
     ),
     (
         &["auth", "login", "tokens", "key", "keys", "user", "users", "secret", "app", "share"],
@@ -110,7 +110,10 @@ const TABLE: [(&[&str], &str); 24] = [
         &["sample", "samples", "seed", "gen", "mock", "fake"],
         "`casefilter generate --cases 1000` makes sample cases",
     ),
-    (&["benchmark", "perf", "time"], "`casefilter bench CASES --requests FILE` tells how long requests take"),
+    (
+        &["benchmark", "perf", "time"],
+        "`casefilter bench CASES --requests FILE` measures the time of requests",
+    ),
     (&["version", "about", "info"], "`casefilter --version` prints the version"),
 ];
 

@@ -49,7 +49,7 @@ impl Packing {
                 "found a compressed .parquet file, which compresses its columns itself".to_owned()
             }
             Some("db" | "redb" | "casefilter") if !path.exists() => "there is no such database".to_owned(),
-            Some("db" | "redb" | "casefilter") => "found a file that is no database of cases".to_owned(),
+            Some("db" | "redb" | "casefilter") => "found a file that is not a database of cases".to_owned(),
             Some(other) => format!("found the file extension .{}", escape(other)),
             None if is_word_of_a_filter(&name) && !path.exists() => {
                 let message = format!(

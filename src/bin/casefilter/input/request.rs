@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(told(" [1]"), format!("(byte 1): found an array, {request}"));
         assert_eq!(told("{\"body\": nope}"), "body (byte 9): found `nope`, expected a JSON value");
         assert_eq!(told("{\"body\":{},}"), "(byte 11): found `}`, expected a key in double quotes");
-        assert_eq!(told("{\"body\":{}} x"), "(byte 12): found `x`, expected nothing behind the value");
+        assert_eq!(told("{\"body\":{}} x"), "(byte 12): found `x`, expected nothing after the value");
         let lost = format!("{{{}nope}}", "\"x\":1,".repeat(20));
         assert_eq!(told(&lost), format!("(byte 121): found text that is not JSON, {request}"));
     }

@@ -74,7 +74,7 @@ pub(crate) fn failed(error: &StoreError) -> Failure {
         }
         StoreErrorKind::RejectedDocument => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
-            "{}; stop it, or, if it is a service, ask that or take a copy by `casefilter backup`",
+            "{}; stop that process, or, if it is a service, send it the request or copy the file by `casefilter backup`",
             escape(&error.to_string())
         )),
         _ => Failure::Failed(escape(&error.to_string()).into_owned()),

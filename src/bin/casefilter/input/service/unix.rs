@@ -63,7 +63,7 @@ impl Service {
                 "no service answers at {shown} (if the socket of a service has another path, give it by --admin-socket)"
             ),
             io::ErrorKind::PermissionDenied => {
-                format!("{shown} is for the user whom the service runs as: permission denied")
+                format!("permission denied: only the user of the service may open {shown}")
             }
             _ => format!("cannot ask the service at {shown}: {error}"),
         })?;
@@ -214,7 +214,7 @@ impl Service {
     fn went(&self, error: &hyper::Error) -> Failure {
         let path = self.path.display().to_string();
         Failure::Failed(format!(
-            "the service at {} went away before its answer ended ({error})",
+            "the service at {} ended or disconnected before its answer was complete ({error})",
             escape(&path)
         ))
     }
@@ -228,7 +228,7 @@ impl Service {
 fn lost(path: &Path, error: &hyper::Error) -> Failure {
     let path = path.display().to_string();
     Failure::Failed(format!(
-        "the service at {} went away before it answered ({error}): the request was carried out completely, or not at all",
+        "the service at {} ended or disconnected before it answered ({error}): the request was carried out completely, or not at all",
         escape(&path)
     ))
 }
@@ -254,7 +254,9 @@ impl Upload {
         match self.pieces.blocking_send(Piece::Data(frame.into())) {
             Ok(()) => Ok(()),
             Err(_) => Err(match self.answer::<IgnoredAny>() {
-                Ok(_) => Failure::Failed("the service answered before it had everything".to_owned()),
+                Ok(_) => Failure::Failed(
+                    "the service answered before it had received the complete request".to_owned(),
+                ),
                 Err(failure) => failure,
             }),
         }
