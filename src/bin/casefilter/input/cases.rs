@@ -125,8 +125,8 @@ impl Cases {
         }
     }
 
-    /// Opens the database, or connects to the service that has it open. If the arguments name files, imports all of them; if one
-    /// fails, returns its error.
+    /// If the arguments name a database, opens it, or connects to the service that has it open. If the arguments name files
+    /// instead, imports all files into memory. If a file cannot be imported, returns the error of that file.
     pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
@@ -140,8 +140,8 @@ impl Cases {
         })
     }
 
-    /// Opens the database. If a service has it open, opens a copy that the service sends. If the arguments name files, imports all
-    /// of them; if one fails, returns its error.
+    /// If the arguments name a database, opens it. If a service has it open, opens a copy that the service sends. If the arguments
+    /// name files instead, imports all files into memory. If a file cannot be imported, returns the error of that file.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
@@ -157,8 +157,8 @@ impl Cases {
         })
     }
 
-    /// Opens the database. If a service has it open, calls `served`. If the arguments name files, imports all of them; if one
-    /// fails, returns its error.
+    /// If the arguments name a database, opens it. If a service has it open, calls `served` instead. If the arguments name files
+    /// instead, imports all files into memory. If a file cannot be imported, returns the error of that file.
     fn load_or(
         &self,
         catalog: &Catalog,
