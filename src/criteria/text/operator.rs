@@ -142,7 +142,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports the operator of another language that begins at the next token, and skips it.
+    /// Adds an error for an operator of another language, which begins at the next token. Then skips the operator and its values.
     fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
         if let Advice::Operator(operator) = phrase.habit.advice(self.holds, 1, Language::Text)

@@ -99,7 +99,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Reading::Whole)
     }
 
-    /// Reports a search inside a string, such as `like "%x%"`, and skips it with its values.
+    /// Adds an error for a substring test in another language's syntax, such as `like "%x%"`. Then skips the test and its values.
     pub(super) fn search(
         &mut self,
         phrase: &Phrase<'a>,
@@ -147,7 +147,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports the search between the offsets `start` and `stop`, and skips it. Suggests the operator and the values of `meant`.
+    /// Adds an error for the substring test between the offsets `start` and `stop`, and skips the test. The error suggests the
+    /// operator and the values of `meant`.
     fn searched(
         &mut self,
         search: TextSearch<'a>,
