@@ -1,4 +1,5 @@
-//! The errors of operations 2 to 5.
+//! The errors of operations 2 to 5 (see the [module docs](super)): status of required documents, preview, AML case, and update of
+//! extracted info.
 
 use std::fmt;
 
