@@ -311,7 +311,7 @@ mod tests {
             engine.upsert(case.as_bytes()).unwrap();
         }
         check(&cases, "with some written again");
-        // Whole batches are deleted, and their numbers are reused.
+        // Whole batches are deleted, and their batch numbers are reused.
         for number in 512..1_700 {
             engine.delete(&number.to_string());
             cases.remove(&number);

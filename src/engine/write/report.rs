@@ -13,7 +13,7 @@ use crate::error::Error;
 pub enum UpsertOutcome {
     /// The `id` of the document is new.
     Stored,
-    /// The document replaced the document with the same `id`. It keeps the place of the old document in the insertion order.
+    /// The document replaced the document with the same `id`. It keeps the position of the old document in the insertion order.
     Replaced,
 }
 
@@ -89,8 +89,8 @@ pub struct ImportReport {
     pub notes: Vec<DocumentNote>,
 }
 
-/// The maximum number of errors that a report lists. Without a maximum, the report on a file that has only errors would be much
-/// larger than the file.
+/// The maximum number of errors that a report lists. Further errors are only counted. Otherwise the report on a file that has only
+/// errors would be much larger than the file.
 const LISTED_REFUSALS: usize = 100_000;
 
 impl ImportReport {

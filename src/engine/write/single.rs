@@ -27,7 +27,8 @@ impl Engine {
         Import::new(self, mode, Some(store))
     }
 
-    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its position in the insertion
+    /// order.
     ///
     /// Searches that start later see the document. The `id` is unique in the engine. If several tenants write, see
     /// [the guide](crate::guide::embedding#writes).
@@ -113,7 +114,7 @@ impl Engine {
     }
 
     /// Deletes a document. Returns false if there is no document with this `id`. If a document with the same `id` is stored later,
-    /// it gets a new place in the insertion order.
+    /// it gets a new position in the insertion order.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};

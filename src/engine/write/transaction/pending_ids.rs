@@ -15,7 +15,7 @@ pub(super) struct PendingIds(HashTable<Entry>);
 struct Entry {
     /// The upper half of the id's hash.
     tag: u32,
-    /// The number of the batch. It fits, because a transaction has at most 65,536 batches, like an engine.
+    /// The batch number. It fits, because a transaction has at most 65,536 batches, like an engine.
     batch: u16,
     row: u16,
 }
@@ -54,8 +54,8 @@ impl PendingIds {
         self.0.iter().map(Entry::at)
     }
 
-    /// Changes the row of the case that has this hash and for whose row `is_it` returns true. Returns the old row, or `None` if
-    /// there is no such case.
+    /// Finds the case with this hash for which `is_it` returns true when it is called with the row of the case. Changes that row to
+    /// `at`. Returns the old row, or `None` if there is no such case.
     pub(super) fn replace(
         &mut self,
         hash: u64,

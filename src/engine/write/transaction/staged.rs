@@ -101,7 +101,7 @@ impl StagedWrite<'_> {
         &self.released
     }
 
-    /// Returns the next free place after this write.
+    /// Returns the next free insertion-order number after this write.
     pub(crate) fn next_place(&self) -> u64 {
         self.update.next_place
     }
