@@ -17,8 +17,8 @@ use crate::column::Dictionary;
 use crate::predicate::{Matcher, TextPattern};
 use crate::stop::Pace;
 
-/// The maximum number of values for which the whole text is searched for each value. For more values, each string is searched for
-/// all values at once.
+/// Up to this number of values, the text of the whole dictionary is searched once per value. Above it, each string of the
+/// dictionary is searched once for all values.
 const FEW: usize = 4;
 
 /// Returns the codes of the strings that the pattern matches, ascending.
