@@ -27,7 +27,7 @@ pub(crate) struct KeyIndex {
 }
 
 /// The sorted entries of one batch. Creating the entries is the expensive part of [adding](KeyIndex::add) a batch. They are created
-/// before the batch has a number.
+/// before the batch has a batch number.
 #[derive(Debug)]
 pub(crate) struct BatchKeys {
     /// Entries as in a run, with batch number 0.

@@ -43,7 +43,7 @@ pub(crate) struct FieldTopRows {
     descending: TopRows,
 }
 
-/// The maximum number of rows of one order.
+/// The maximum number of top rows of one order (ascending or descending). Further rows are cut off.
 const MOST: usize = 1 << 12;
 
 /// Returns the rank of an ordinal: rows with smaller ranks come first.
