@@ -177,8 +177,8 @@ fn in_byte_set_portable(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     }
 }
 
-/// The AVX-512 version of [`in_byte_set`]. The upper five bits of a code select a byte of the set, and the lower three bits
-/// select a bit of this byte.
+/// The AVX-512 version of [`in_byte_set`]. `set` is a bitmap of 32 bytes. The upper five bits of a code select one of these bytes,
+/// and the lower three bits select a bit of that byte.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn in_byte_set_avx512(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Counts the set bits of the words, one by one.
+    /// Counts the set bits of the words by testing each bit.
     fn ones(words: impl IntoIterator<Item = u64>) -> usize {
         words.into_iter().map(|word| (0..64).filter(|bit| word >> bit & 1 == 1).count()).sum()
     }
