@@ -5,6 +5,8 @@
 //! data that clients can change is the extracted data of applicants. [Operators](#operators) import cases and records, and create
 //! share tokens, while the service runs or while it is stopped.
 //!
+//! The operations have the numbers of the interface document:
+//!
 //! | operation | route | permission |
 //! |---|---|---|
 //! | 1, cases by filters | `POST /resources/api/caseManagement/v2/cases/byFilter` | `viewCases` |

@@ -211,7 +211,7 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Returns the names of the tokens as they appear in logs. A token without a name is named by its number in the file.
+    /// Returns the names of the tokens as they appear in logs. A token without a name is named by its position in the file.
     pub fn names(&self) -> impl Iterator<Item = String> {
         (1..)
             .zip(&self.tokens)
