@@ -33,7 +33,7 @@ impl Table {
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    /// [within](crate::Catalog::is_within) the table's, or hides the field of the order. This is a bug in the host program. Returns
+    /// [within](crate::Catalog::is_within) the table's, or hides the sort field. This is a bug in the host program. Returns
     /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table
     /// has no [folded](Self::with_folded) column.
     ///

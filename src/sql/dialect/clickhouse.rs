@@ -12,8 +12,8 @@ pub(super) struct ClickHouse;
 /// quadratic above.
 const LIST_BYTES: usize = 512 << 10;
 
-/// The maximum length of a list that is tested by `hasAny`. This function compares all pairs of elements, but it can use a skip
-/// index. For longer lists, ClickHouse is given a test that uses a hash table.
+/// Up to this length, a list is tested by `hasAny`. This function compares all pairs of elements, but it can use a skip index.
+/// Longer lists are tested by a condition that uses a hash table.
 const FEW_ELEMENTS: usize = 64;
 
 /// The maximum number of strings that `multiSearchAny` and `multiSearchAllPositions` accept.

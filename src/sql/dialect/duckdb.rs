@@ -1,4 +1,4 @@
-//! Writes SQL for DuckDB: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for DuckDB: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::sql::column::Column;
@@ -63,8 +63,8 @@ fn string(text: &str, out: &mut String) {
 }
 
 impl DuckDb {
-    /// Appends an expression that counts the substrings that the text contains. The count is 0 if the text is null. `_part`, the
-    /// parameter of the lambda, differs from every column name.
+    /// Appends an expression that counts the substrings that the text contains. The count is 0 if the text is null. The lambda
+    /// expression has the parameter `_part`, because no column name starts with an underscore.
     fn contained(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str("len(list_filter(");
         substrings.write(self, out);
