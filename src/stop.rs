@@ -1,9 +1,9 @@
 //! Stops searches: by a flag that another thread sets, or at a deadline.
 //!
-//! The core has no clock. So a [`Deadline`] wraps a function of the host program, which returns true if the time has passed. A
-//! [`CancelToken`] is a flag. A [`SearchRequest`](crate::SearchRequest) carries both. From them, a search creates one
-//! [`StopCheck`], which its threads share. The first call of the check that finds a reason to stop records the reason, and all
-//! later calls return true. Each thread has a [`Pace`], a work counter that decides when to call the check.
+//! The core has no clock. So the host program supplies a function for each [`Deadline`]. The function returns true if the time of
+//! the deadline has passed. A [`CancelToken`] is a flag. A [`SearchRequest`](crate::SearchRequest) carries both. From them, a
+//! search creates one [`StopCheck`], which its threads share. The first call of the check that finds a reason to stop records the
+//! reason, and all later calls return true. Each thread has a [`Pace`], a work counter that decides when to call the check.
 //!
 //! # When a search calls the check
 //!
