@@ -1,6 +1,6 @@
 //! The spool: a temporary file for the documents of an import that has not been committed yet.
 //!
-//! Documents are written in ascending order of their numbers, and are read in the same order. Each document is one entry:
+//! Documents are written in ascending order of their document numbers, and are read in the same order. Each document is one entry:
 //!
 //! | field | bytes |
 //! |---|---|
@@ -144,7 +144,8 @@ impl Spooled {
         self.next_number
     }
 
-    /// Stores the documents in the database, numbered from `first`. `places` yields the number and the place of each document.
+    /// Stores the documents in the database, numbered from `first`. `places` yields the document number and the insertion-order
+    /// number of each document.
     ///
     /// # Errors
     /// Returns an error if the spool cannot be read, if its content was changed, or if the database fails.
