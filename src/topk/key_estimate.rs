@@ -19,9 +19,9 @@ pub(super) struct KeyEstimate<'b> {
 
 /// Estimates the last key of a page of `wanted` rows, if the key ranges of batches overlap.
 ///
-/// With an estimate, the search reads each batch only as far as its share of the page. Without an estimate, it reads the first
-/// batches as if the complete page came from them. A wrong estimate cannot produce a wrong page: if the page is not full, the
-/// caller searches again without an estimate.
+/// With an estimate, the search reads only the rows of each batch that come before the estimated key. Without an estimate, it reads
+/// the first batches as if the complete page came from them. A wrong estimate cannot produce a wrong page: if the page is not full,
+/// the caller searches again without an estimate.
 ///
 /// Returns `None` if an estimate would not save work, or if a batch does not keep its rows sorted.
 pub(super) fn estimate<'b>(
