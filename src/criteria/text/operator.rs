@@ -13,7 +13,7 @@ use crate::operator::{Language, Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
-    /// Reads an operator. Reports and skips an operator of another language. `field` is the field as written.
+    /// Reads an operator. For an operator of another language, reports an error and skips it. `field` is the field as written.
     pub(super) fn operator(&mut self, field: &'a str, field_start: usize) -> Result<Reading> {
         let offset = self.lexer.start;
         if let Some(reading) = self.two_words()? {
@@ -243,7 +243,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports and skips the next token if it is the `:value` of `field :value`. Returns true if it was.
+    /// If the next token is the `:value` of `field :value`: reports an error for it, skips it, and returns true.
     fn colon_before_value(&mut self) -> Result<bool> {
         let Token::Word(word) = self.lexer.next else { return Ok(false) };
         let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };

@@ -70,7 +70,8 @@ fn pattern<'a>(lexer: &Lexer<'a>) -> Option<Pattern<'a>> {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Reports a test of presence, such as `is null` or `exists true`, and skips it.
+    /// Reports an error for a test of presence in another language's syntax, such as `is null` or `exists true`. Then skips the
+    /// test.
     pub(super) fn presence(
         &mut self,
         phrase: &Phrase<'a>,
@@ -176,7 +177,7 @@ impl<'a> Parser<'a, '_> {
         Reading::Whole
     }
 
-    /// Reports and skips a value with wildcards after `=` or `<>`, if such a value is next in `lexer`. Returns true if it was.
+    /// If a value with wildcards is next in `lexer`, after `=` or `<>`: reports an error for the value, skips it, and returns true.
     pub(super) fn wildcards(
         &mut self,
         operator: Operator,
@@ -238,8 +239,8 @@ impl<'a> Parser<'a, '_> {
         Some(AfterColon { meant, rest, stop })
     }
 
-    /// Reports and skips a test that is written before its field, such as `exists(name)`, `_exists_:name` or `startsWith(name, x)`.
-    /// Returns true if the next token, `written`, begins such a test.
+    /// If the next token, `written`, begins a test that is written before its field, such as `exists(name)`, `_exists_:name` or
+    /// `startsWith(name, x)`: reports an error for the test, skips it, and returns true.
     ///
     /// # Errors
     /// Returns an error if the text has a test or a function, such as `f(name)`, that has no equivalent criterion. A word that is
@@ -317,7 +318,8 @@ impl<'a> Parser<'a, '_> {
         ends_value(&ahead.next).then_some((meant, stop, ahead))
     }
 
-    /// Reports the text between the offsets `start` and `stop`, suggests the criterion `meant`, and adds a broken criterion.
+    /// Reports an error for the text between the offsets `start` and `stop`, suggests the criterion `meant`, and adds a broken
+    /// criterion.
     fn before_field(&mut self, start: usize, stop: usize, meant: &str) {
         let written = self.lexer.text.get(start..stop).unwrap_or_default();
         let error = Error::new(ErrorKind::Syntax, start, quote(written), "a field before its test");
@@ -326,7 +328,7 @@ impl<'a> Parser<'a, '_> {
         self.terms.push(node);
     }
 
-    /// Reports and skips `not field` or `!field` without an operator, if it is next in the text. Returns true if it was.
+    /// If `not field` or `!field` without an operator is next in the text: reports an error for it, skips it, and returns true.
     pub(super) fn field_after_not(&mut self) -> Result<bool> {
         if !self.lexer.next.is_word("not") && self.lexer.next != Token::Symbol("!") {
             return Ok(false);
@@ -375,7 +377,7 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Reports the next token, a `!` before a criterion, and skips it.
+    /// Reports an error for the next token, a `!` before a criterion, and skips the token.
     pub(super) fn exclamation(&mut self) -> Result<()> {
         let start = self.lexer.start;
         let after_mark = self.lexer.at;
@@ -393,7 +395,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reports an operator of another language that has no equivalent, and skips its values.
+    /// Reports an error for an operator of another language that has no equivalent, and skips its values.
     pub(super) fn unsupported(
         &mut self,
         phrase: &Phrase<'a>,
