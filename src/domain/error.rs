@@ -36,7 +36,7 @@ impl DomainErrorKind {
     }
 }
 
-/// An error of an operation. It displays as the `description` of the error envelope.
+/// An error of an operation. Its `Display` form is the `description` of the error envelope.
 ///
 /// The message of a [`StoreError`] is not displayed, because it contains file names. For logs, it is available through
 /// [`source`](std::error::Error::source).
