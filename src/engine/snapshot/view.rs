@@ -14,7 +14,7 @@ use crate::exec::{Known, Visit, find_keys};
 use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 use crate::stop::Pace;
 
-/// The estimated work to look up one row in its batch, or one string in one batch, in the unit of [`Pace::spend`]: about 10 ns.
+/// The estimated work to look up one row in its batch, or one string in one batch (about 10 ns), in units of [`Pace::spend`].
 const WORK_OF_A_ROW: usize = 40;
 
 /// The sealed batches at one moment.
@@ -32,7 +32,7 @@ pub(crate) struct View {
     cases: usize,
     /// True if the batches, in the order of their batch numbers, hold the cases in insertion order.
     ordered: bool,
-    /// The numbers of the covered batches that have deleted rows, in ascending order.
+    /// The batch numbers of the covered batches that have deleted rows, in ascending order.
     with_tombstones: Vec<usize>,
 }
 
@@ -70,7 +70,7 @@ impl View {
         (0..self.uncovered_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
     }
 
-    /// Returns the numbers of the uncovered batches.
+    /// Returns the batch numbers of the uncovered batches.
     pub(crate) fn uncovered_numbers(&self) -> std::ops::Range<usize> {
         self.covered.len()..self.covered.len() + self.uncovered.len()
     }
@@ -240,8 +240,8 @@ impl View {
         }
     }
 
-    /// Adds a batch to the index as a covered batch. If the index has no free number, adds it as an uncovered batch. `keys` is
-    /// passed to [`BatchIndex::add`].
+    /// Adds a batch to the index as a covered batch. If the index has no free batch number, adds it as an uncovered batch. `keys`
+    /// is passed to [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let index = Arc::make_mut(&mut self.index);
         let Some(number) = index.add(catalog, &slot.batch, keys) else {

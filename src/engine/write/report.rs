@@ -27,7 +27,7 @@ pub struct ImportError {
     /// The line or row of the source at which the document begins, counted from 1. 0 if the error affects the complete source.
     ///
     /// If an array is written on one line, all of its elements have the same line. If documents were passed one by one, this is the
-    /// number of the document, counted from 1.
+    /// position of the document, counted from 1.
     pub line: u64,
     /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the
     /// source were stored without one of its columns.

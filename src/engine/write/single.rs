@@ -91,8 +91,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the first error of the first malformed document. The line of the error is the number of the document, counted from
-    /// 1. Then nothing is stored.
+    /// Returns the first error of the first malformed document. The line of the error is the position of the document, where the
+    /// first document has position 1. Then nothing is stored.
     pub fn upsert_each<D: AsRef<[u8]>>(
         &self,
         documents: impl IntoIterator<Item = D>,

@@ -139,7 +139,8 @@ impl<'t> GroupBuilder<'t> {
         }
     }
 
-    /// Returns the number of the next document, and increments the counter. The document may turn out to be malformed.
+    /// Returns the document number of the next document, and increments the counter. If the document turns out to be malformed, its
+    /// number stays unused.
     pub(super) fn take_number(&mut self) -> u64 {
         let number = self.next_number;
         self.next_number = number.saturating_add(1);

@@ -11,7 +11,7 @@ use crate::index::BatchKeys;
 pub(super) enum Buffer {
     /// A few cases, which may become part of the head. In their addresses, [`RowAddr::batch`] is 0.
     Rows(Vec<Arc<BufferedRow>>),
-    /// Sealed batches, and the batch that is being filled. Its number follows the numbers of the sealed batches.
+    /// Sealed batches, and the batch that is being filled. Its batch number follows the batch numbers of the sealed batches.
     Batches(Vec<SealedBatch>, Box<BatchBuilder>),
 }
 

@@ -38,8 +38,8 @@ fn tag(hash: u64) -> u32 {
 
 /// Returns a hash for the table, which uses the lowest bits to choose the bucket and the highest seven bits as its own tag.
 fn spread(tag: u32) -> u64 {
-    // Fibonacci hashing: a product with 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section
-    // 6.4). The shift copies the upper bits, which are well mixed, to the lower bits.
+    // Fibonacci hashing: multiplies by the constant 2^64/φ, where φ is the golden ratio (Knuth, The Art of Computer Programming,
+    // volume 3, section 6.4). The shift copies the upper bits, which are well mixed, to the lower bits.
     let product = u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     product ^ (product >> u32::BITS)
 }

@@ -95,8 +95,8 @@ impl StagedWrite<'_> {
         &self.after
     }
 
-    /// Returns the numbers of documents that no longer belong to a case. They may include documents that the transaction itself
-    /// stored.
+    /// Returns the document numbers of the documents that no longer belong to a case. They may include documents that the
+    /// transaction itself stored.
     pub(crate) fn released(&self) -> &[u64] {
         &self.released
     }

@@ -49,7 +49,7 @@ pub(crate) struct WriteTxn<'e> {
     /// The insertion-order number of the last stored case.
     #[cfg(feature = "store")]
     last_place: u64,
-    /// The numbers of documents that no longer belong to a case.
+    /// The document numbers of the documents that no longer belong to a case.
     pub(super) released: Vec<u64>,
 }
 
@@ -248,7 +248,7 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Makes room in the buffer for one more case, which has a document of `document_bytes` bytes.
+    /// Prepares the buffer for one more case, which has a document of `document_bytes` bytes.
     fn make_room(&mut self, document_bytes: usize) -> Result<(), Box<Error>> {
         let sizes = self.engine.sizes;
         self.buffer_bytes += document_bytes;
