@@ -104,7 +104,7 @@ fn containing(dictionary: &Dictionary, text: &str, value: &str, pace: &Pace<'_>)
 const BYTES_OF_A_CHECK: usize = 1 << 17;
 /// The number of bytes that are searched in the time of one unit of work.
 const BYTES_OF_A_UNIT: usize = 2;
-/// The estimated work of an occurrence, in units of [`Pace::spend`]: about 10 ns.
+/// The estimated work of an occurrence (about 10 ns), in units of [`Pace::spend`].
 const WORK_OF_AN_OCCURRENCE: usize = 40;
 
 /// Returns the number of ends that are at most `at`. `ends` must ascend. Uses exponential search, because the next occurrence is

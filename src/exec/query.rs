@@ -59,7 +59,7 @@ pub(crate) enum Known<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` is the stop check of the
+    /// Looks the predicate up in the index. `batch` returns the covered batch with a batch number. `stop` is the stop check of the
     /// search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
