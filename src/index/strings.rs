@@ -13,7 +13,7 @@ use crate::slice::Slice;
 
 type Hasher = foldhash::quality::RandomState;
 
-/// The strings of one field, each with its postings and a number.
+/// The strings of one field, each with its postings and its string number.
 #[derive(Clone, Debug)]
 pub(crate) struct StringIndex {
     by_text: HashMap<Arc<str>, StringPostings, Hasher>,
