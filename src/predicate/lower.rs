@@ -212,7 +212,8 @@ fn comparison<'b>(
 ) -> Option<Comparison<'b>> {
     let language = reading.language;
     let mut report = |error| {
-        // One criterion may have many values, and its keys may be in any order: keep more than the errors that are reported.
+        // Keep more errors than are reported: a criterion may have many invalid values, and an earlier error of it may be found
+        // later, because its keys may be in any order.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }

@@ -286,7 +286,7 @@ impl<'p> Matcher<'p> {
         match self.pattern {
             TextPattern::Every => true,
             TextPattern::Prefixes(prefixes) => {
-                // Only the greatest of the prefixes that are not greater than the text can be a prefix of it.
+                // At most one of the prefixes can match: the greatest prefix that is not greater than the text.
                 let prefixes = prefixes.as_slice();
                 let after = prefixes.partition_point(|prefix| **prefix <= *text);
                 let before = after.checked_sub(1).and_then(|at| prefixes.get(at));
