@@ -1,4 +1,4 @@
-//! Runs work that blocks on blocking threads, within the limits on concurrency.
+//! Runs blocking work on blocking threads, within the limits on concurrency.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

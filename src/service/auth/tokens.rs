@@ -181,7 +181,7 @@ impl TokenEntry {
         warnings
     }
 
-    /// Returns the token's name for messages. If it has no name, returns its number in the file.
+    /// Returns the token's name for messages. If it has no name, returns its position in the file.
     fn label(&self, number: usize) -> String {
         self.name
             .as_deref()
@@ -218,7 +218,8 @@ impl TokenFile {
             .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
     }
 
-    /// Returns the [warnings](TokenEntry::warnings) of all tokens. Each warning begins with the name or number of its token.
+    /// Returns the [warnings](TokenEntry::warnings) of all tokens. Each warning begins with the name of its token, or with its
+    /// position in the file.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         (1..).zip(&self.tokens).flat_map(|(number, entry)| {
             let name = entry.label(number);
@@ -247,7 +248,7 @@ pub struct TokenError {
 }
 
 impl TokenError {
-    /// Returns the number of the invalid token in the file, counted from 1. Returns `None` if the error is not about a token.
+    /// Returns the position of the invalid token in the file, counted from 1. Returns `None` if the error is not about a token.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.number
