@@ -7,8 +7,8 @@ use crate::sql::table::Table;
 
 pub(super) struct DuckDb;
 
-/// The maximum length of a list that is tested by `list_contains`. For longer lists, DuckDB plans a hash join. Short lists are not
-/// joined because planning many joins is slow.
+/// Up to this length, a list is tested by `list_contains`. Longer lists are tested by a subquery, for which DuckDB plans a hash
+/// join. Short lists are not joined, because planning many joins is slow.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {

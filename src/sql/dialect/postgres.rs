@@ -1,4 +1,4 @@
-//! Writes SQL for PostgreSQL and Citus: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for PostgreSQL and Citus: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
 use crate::catalog::FieldId;

@@ -1,4 +1,4 @@
-//! Writes SQL for Spark: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for Spark: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
 use crate::sql::column::Column;
@@ -7,8 +7,8 @@ use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
-/// The maximum length of a list that is tested by `arrays_overlap`, which builds a hash table of its arguments again for every row.
-/// For longer lists, Spark builds the hash table once.
+/// Up to this length, a list is tested by `arrays_overlap`, which builds a hash table of its arguments again for every row. Longer
+/// lists are tested by a condition for which Spark builds the hash table once.
 const FEW_ELEMENTS: usize = 64;
 /// The maximum sum of limit and offset for `LIMIT` and `OFFSET`, which Spark stores in 32 bits. For a greater sum, the page is
 /// selected by `row_number()`.
