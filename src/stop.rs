@@ -26,9 +26,9 @@
 //! # What a stopped search leaves
 //!
 //! A loop that ends early leaves a partial result. The reason was recorded before, so [`StopCheck::verdict`] returns an error from
-//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. A loop that calls the check never
-//! computes a result that other searches share: lazy columns, counts of deleted rows, orders of batches, string numbers of top
-//! rows.
+//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. Some results are shared by
+//! searches: lazy columns, counts of deleted rows, orders of batches, and string numbers of top rows. Loops that compute a shared
+//! result never call the check, so a shared result is never partial.
 //!
 //! # Cost
 //!
