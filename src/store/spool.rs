@@ -35,7 +35,7 @@ pub(super) struct Spool {
     target: Target,
     buffer: Vec<u8>,
     documents: u64,
-    /// The number of the last document plus 1.
+    /// The document number of the last document plus 1.
     next_number: u64,
     /// The first error of a write. After an error, nothing more is written.
     fault: Option<Fault>,
@@ -139,7 +139,7 @@ impl Spooled {
         self.documents
     }
 
-    /// Returns the number of the last document plus 1.
+    /// Returns the document number of the last document plus 1.
     pub(super) fn next_number(&self) -> u64 {
         self.next_number
     }

@@ -110,8 +110,8 @@ fn check(database: &Database, has_record: bool) {
     let (number, bytes) = live.first().unwrap().unwrap();
     let batch = number.value();
     assert!(batch < next_batch && live.len().unwrap() == 1);
-    // The document of row 1 was replaced after the checkpoint. Its bit in `live` is still set, because only the table `released`
-    // records the replacement.
+    // The case of row 1 was deleted after the checkpoint. Its bit in `live` is still set, because only the table `released` records
+    // the deletion.
     assert_eq!(bytes.value(), with_checksum(!batch, &words(&[3, 0b111])));
 
     let pieces = read.open_table(BATCHES).unwrap();
