@@ -48,14 +48,14 @@ pub(super) fn estimate<'b>(
     if is_apart(start, next) {
         return None;
     }
-    // Assumes that the other batches are like the first one, and adds a quarter for random variation.
+    // Assumes that the other batches are like the first batch, and adds a quarter for random variation.
     let likely = scan.likely(&start.visit);
     if likely == 0 {
         return None;
     }
     let steps = wanted * start.visit.batch.rows() / likely;
     let steps = steps + steps / 4;
-    // The estimated key is chosen so that each of `sharing` batches, three quarters of the large ones, has about `share` rows or
+    // The estimated key is chosen so that each of `sharing` batches, three quarters of the large batches, has about `share` rows or
     // more before it. Together, they have at least `steps` rows before it.
     let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);

@@ -26,7 +26,7 @@ pub(super) struct SeekPoint<'b> {
 /// The minimum offset for which a key is searched. Below it, the rows before the offset are skipped one by one.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
 /// The accepted distance in selected rows: the search ends when at most this number of rows are between its key and the offset.
-/// They are then skipped one by one.
+/// These rows are then skipped one by one.
 const NEAR: usize = 1 << 8;
 /// The maximum number of keys that are tried. Then the best key so far is used.
 const TRIALS: usize = 4;

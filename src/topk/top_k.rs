@@ -31,9 +31,9 @@ struct Candidate<'b> {
 
 /// The number of sorted rows that can be skipped in the time that it takes to make one row a candidate.
 const STEPS_OF_A_CANDIDATE: usize = 16;
-/// The minimum number of sorted rows that are tested in one step.
+/// The minimum number of sorted rows that are tested in one step. After each step, the loop checks if the page is full.
 const LEAST_TOGETHER: usize = 64;
-/// The maximum number of sorted rows that are tested in one step.
+/// The maximum number of sorted rows that are tested in one step. After each step, the loop checks if the search must stop.
 const MOST_TOGETHER: usize = 1 << 12;
 /// The estimated work to make one row a candidate: 40 units of [`Pace::spend`], which take about 10 ns in total.
 const WORK_OF_A_CANDIDATE: usize = 40;
