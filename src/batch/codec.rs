@@ -115,7 +115,7 @@ fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
     if checksum(number, part, contents) == expected { Ok(contents) } else { Err("a wrong checksum".into()) }
 }
 
-/// Reads the batch with this number. The function `bytes` returns the bytes of each part.
+/// Reads the batch with the batch number `number`. The function `bytes` returns the bytes of each part.
 ///
 /// For any bytes, returns either an error or a batch that satisfies every invariant.
 pub(crate) fn read<E: From<Fault>>(

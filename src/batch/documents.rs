@@ -173,8 +173,8 @@ impl DocumentsBuilder {
         self.numbers.get(row).copied()
     }
 
-    /// Adds the document of the next row. If numbers are kept, a document that is a text gets the number 0. If texts are kept, a
-    /// document that is a number gets an empty text.
+    /// Adds the document of the next row. If the engine keeps document numbers, a document that is given as a text gets the
+    /// document number 0. If it keeps texts, a document that is given as a number gets an empty text.
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
