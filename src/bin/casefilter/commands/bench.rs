@@ -22,7 +22,7 @@ use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{self};
 
-/// The maximum number of warnings that are printed for one request.
+/// The maximum number of warnings that are printed for one request. Further warnings are not printed.
 const MOST_WARNINGS: usize = 3;
 
 /// Replay requests and measure how long each takes
