@@ -231,8 +231,8 @@ impl Catalog {
         self.inner.grammar
     }
 
-    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the
-    /// interface. Documents are not changed.
+    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the interface
+    /// document. Documents are not changed.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
