@@ -110,7 +110,7 @@ versions!(
     /// result with the third.
     ///
     /// Two passes, each over two bitmaps, would also write and read the intermediate result. In benches/HISTORY.md, two passes make
-    /// the counts `c4` and `c5` 9 % slower; with the current plans, they make them more than 10 % slower.
+    /// the counts `c4` and `c5` 9 % slower. With the current plans, two passes make these counts more than 10 % slower.
     combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")
 );
