@@ -243,7 +243,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// If the next token is the `:value` of `field :value`: reports an error for it, skips it, and returns true.
+    /// Reports an error for the `:value` of `field :value`, and skips it. Returns false if the next token is not such a `:value`.
     fn colon_before_value(&mut self) -> Result<bool> {
         let Token::Word(word) = self.lexer.next else { return Ok(false) };
         let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };

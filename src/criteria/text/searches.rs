@@ -177,7 +177,8 @@ impl<'a> Parser<'a, '_> {
         Reading::Whole
     }
 
-    /// If a value with wildcards is next in `lexer`, after `=` or `<>`: reports an error for the value, skips it, and returns true.
+    /// Reports an error for a value with wildcards after `=` or `<>`, and skips it. Returns false if such a value is not next in
+    /// `lexer`.
     pub(super) fn wildcards(
         &mut self,
         operator: Operator,
@@ -239,8 +240,8 @@ impl<'a> Parser<'a, '_> {
         Some(AfterColon { meant, rest, stop })
     }
 
-    /// If the next token, `written`, begins a test that is written before its field, such as `exists(name)`, `_exists_:name` or
-    /// `startsWith(name, x)`: reports an error for the test, skips it, and returns true.
+    /// Reports an error for a test before its field, such as `exists(name)`, `startsWith(name, x)` or `_exists_:name`, and skips
+    /// it. Returns false if the next token, `written`, does not begin such a test.
     ///
     /// # Errors
     /// Returns an error if the text has a test or a function, such as `f(name)`, that has no equivalent criterion. A word that is
@@ -328,7 +329,8 @@ impl<'a> Parser<'a, '_> {
         self.terms.push(node);
     }
 
-    /// If `not field` or `!field` without an operator is next in the text: reports an error for it, skips it, and returns true.
+    /// Reports an error for `not field` or `!field` without an operator, and skips it. Returns false if the text continues in
+    /// another way.
     pub(super) fn field_after_not(&mut self) -> Result<bool> {
         if !self.lexer.next.is_word("not") && self.lexer.next != Token::Symbol("!") {
             return Ok(false);
