@@ -31,8 +31,8 @@ pub(crate) struct StringPostings {
     /// For each covered batch that has the string: the batch number, and the code of the string in that batch. Ascending by batch
     /// number.
     pub(crate) codes: Vec<(u32, u32)>,
-    /// One entry for each batch in which the string has so many rows that its postings are a bitmap, and for each batch in which
-    /// every row has the string. Ascending by batch number.
+    /// One entry for each batch in which the postings of the string are a bitmap, because many rows have the string. Also one entry
+    /// for each batch in which every row has the string. Ascending by batch number.
     bitmaps: Vec<BatchBitmap>,
     /// The count of rows in all covered batches that have the string, deleted rows included.
     pub(crate) rows: u64,
