@@ -81,7 +81,8 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// If an object without an `id` looks like an API response that contains an array of cases, adds a hint to its error.
+/// Adds a hint to the error for an object without an `id`, if the object looks like an API response that contains an array of
+/// cases.
 fn with_envelope_hint(mut error: Error, text: &str) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
