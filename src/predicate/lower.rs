@@ -212,8 +212,8 @@ fn comparison<'b>(
 ) -> Option<Comparison<'b>> {
     let language = reading.language;
     let mut report = |error| {
-        // Keep more errors than are reported: a criterion may have many invalid values, and an earlier error of it may be found
-        // later, because its keys may be in any order.
+        // Keep more errors than are reported. A criterion may have many invalid values. Its keys may be in any order, so an error
+        // at an earlier offset may be found later.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }
