@@ -1,5 +1,5 @@
-//! Errors in requests and documents, with their positions. Also finds the names most similar to a misspelt one (`nearest`,
-//! `nearest_two`).
+//! Errors in requests and documents, with their positions. Also finds the names that are most similar to a misspelt name
+//! (`nearest`, `nearest_two`).
 
 mod found;
 mod quote;
@@ -91,7 +91,7 @@ pub enum ErrorKind {
     /// A filter, an order or a field that was built with a different catalogue. This is a bug in the host program, not in a
     /// request.
     CatalogMismatch,
-    /// A filter with `$match` on a field whose folded column is missing in the table of another database.
+    /// A filter with `$match` that cannot be translated to SQL, because the SQL table has no folded column for the field.
     NoFoldedColumn,
     /// A search that was stopped by its [`CancelToken`](crate::CancelToken).
     SearchCancelled,
@@ -265,7 +265,7 @@ impl From<Box<Error>> for Error {
     }
 }
 
-/// The maximum number of errors that one request reports.
+/// The maximum number of errors that one request reports. Further errors are dropped.
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
 /// The errors of one request or document, in document order. There is at least one error, and at most ten.
@@ -324,7 +324,8 @@ impl Errors {
         self.0.iter()
     }
 
-    /// Returns both values, or the errors of the results that failed: those of `first`, then those of `second`, ten in total.
+    /// Returns both values if both results succeeded. Otherwise returns the errors of `first`, then the errors of `second`, at most
+    /// ten.
     ///
     /// # Errors
     /// Returns the errors of the results that failed.

@@ -1,5 +1,5 @@
-//! Generates sample cases and matching records. They look realistic and are skewed like real ones. The same number and seed always
-//! give the same bytes.
+//! Generates sample cases and matching records. They look realistic and are skewed like real cases. The same case number and seed
+//! always give the same bytes.
 //!
 //! ```
 //! use casefilter::sample;

@@ -1,9 +1,9 @@
 //! Stops searches: by a flag that another thread sets, or at a deadline.
 //!
-//! The core has no clock. So a [`Deadline`] wraps a function of the host program, which returns true if the time has passed. A
-//! [`CancelToken`] is a flag. A [`SearchRequest`](crate::SearchRequest) carries both. From them, a search creates one
-//! [`StopCheck`], which its threads share. The first call of the check that finds a reason to stop records the reason, and all
-//! later calls return true. Each thread has a [`Pace`], a work counter that decides when to call the check.
+//! The core has no clock. So the host program supplies a function for each [`Deadline`]. The function returns true if the time of
+//! the deadline has passed. A [`CancelToken`] is a flag. A [`SearchRequest`](crate::SearchRequest) carries both. From them, a
+//! search creates one [`StopCheck`], which its threads share. The first call of the check that finds a reason to stop records the
+//! reason, and all later calls return true. Each thread has a [`Pace`], a work counter that decides when to call the check.
 //!
 //! # When a search calls the check
 //!
@@ -26,9 +26,9 @@
 //! # What a stopped search leaves
 //!
 //! A loop that ends early leaves a partial result. The reason was recorded before, so [`StopCheck::verdict`] returns an error from
-//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. A loop that calls the check never
-//! computes a result that other searches share: lazy columns, counts of deleted rows, orders of batches, string numbers of top
-//! rows.
+//! then on. Each search returns the verdict at its end, so no partial result becomes an answer. Some results are shared by
+//! searches: lazy columns, counts of deleted rows, orders of batches, and string numbers of top rows. Loops that compute a shared
+//! result never call the check, so a shared result is never partial.
 //!
 //! # Cost
 //!

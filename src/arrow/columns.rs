@@ -162,7 +162,8 @@ impl Column {
                 while reader.next_element(std::mem::take(&mut first))? {
                     element.read(reader, has_value)?;
                 }
-                // The number of elements is at most the number of bytes of the documents, which is limited.
+                // Each element takes at least one byte of a document. The documents of a batch have less than 2 GiB in total: at
+                // most 1 GiB (`MAX_DOCUMENT_BYTES`) and the last document. So the count fits an `i32`.
                 offsets.push(i32::try_from(element.len()).unwrap_or(i32::MAX));
                 nulls.append_non_null();
                 return Ok(());

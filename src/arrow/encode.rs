@@ -142,7 +142,7 @@ impl DocumentEncoder {
         Ok(())
     }
 
-    /// Returns the current batch, and starts a new one.
+    /// Returns the current batch, and starts a new batch.
     pub fn finish(&mut self) -> RecordBatch {
         let columns = self.members.list.iter_mut().map(|member| member.column.finish()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));

@@ -82,10 +82,11 @@ impl Import<'_> {
     /// The column of a multi-valued field is a list of one of these types. A null is treated as absent.
     ///
     /// The document of a case is built from all columns in their order, including columns that are not fields. Absent members are
-    /// omitted. A timestamp is written in the form of its field. In the form of the interface, it ends in `+0000`, and has no
-    /// fraction of a second. The fraction is cut off both in the document and in the field.
+    /// omitted. A timestamp is written in the form of its field. In the default form, it ends in `+0000` and has no fraction of a
+    /// second: the fraction is cut off, both in the document and in the field.
     ///
-    /// There are two kinds of columns that are not fields and that are errors in a strict import. A lenient import reports them.
+    /// The documents contain most columns that are not fields. But two kinds of such columns are errors in a strict import. A
+    /// lenient import reports them:
     ///
     /// - Columns whose type JSON cannot represent, such as bytes, times and maps. A lenient import omits them.
     /// - Columns named by an alias of a field, such as `status`, if the field has no other column. A lenient import adds their
@@ -93,8 +94,8 @@ impl Import<'_> {
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a rejected row is the number of the row, counted
-    /// from 1. For an error that affects the file, it is 0. A number that is not finite is an invalid value.
+    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a rejected row is the position of the row,
+    /// counted from 1. For an error that affects the file, it is 0. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files
     ///

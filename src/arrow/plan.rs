@@ -52,7 +52,8 @@ pub(super) enum Origin {
     Child(usize),
     /// The elements of the enclosing list.
     Element,
-    /// There is no array: the node is an object or list that consists only of its members.
+    /// No array: the object, or the list of objects, has no column of its own. It is built from the columns of its members, such as
+    /// `caseReview.status` and `caseReview.name`.
     Members,
 }
 

@@ -47,8 +47,8 @@ impl BufferedRow {
     /// Copies a row. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // The list `ends` has three uses, one after the other: the number of values of each field; then the index at which the next
-        // value of the field is written; then the end of the field's values.
+        // The list `ends` has one entry per field, which has three meanings in turn. First it is the number of the field's values.
+        // Then it is the index at which the next value of the field is written. At last it is the end index of the field's values.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
@@ -146,12 +146,12 @@ impl BufferedRow {
         }
     }
 
-    /// Returns the number of the document, if it is stored outside the engine.
+    /// Returns the document number, if the document is stored outside the engine.
     pub(crate) fn document_number(&self) -> Option<u64> {
         self.document.map(|(number, _)| number)
     }
 
-    /// Adds `by` to the number of the document.
+    /// Adds `by` to the document number.
     #[cfg(feature = "store")]
     pub(crate) fn shift_document_number(&mut self, by: u64) {
         if let Some((number, _)) = &mut self.document {

@@ -27,7 +27,7 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// Creates an empty builder with room for `rows` rows.
+    /// Creates an empty builder with capacity for `rows` rows.
     pub(crate) fn new(catalog: &Catalog, keep: Keep, rows: usize) -> Self {
         let columns = catalog
             .field_ids()
@@ -44,15 +44,15 @@ impl BatchBuilder {
         }
     }
 
-    /// Reserves room for a total of `rows` rows in the columns that already have values, and for documents with a total of
-    /// `document_bytes` bytes.
+    /// Reserves capacity for `rows` rows in total in the columns that already have values, and for `document_bytes` bytes of
+    /// documents in total.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
         self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));
         self.documents.reserve(document_bytes);
     }
 
-    /// Seals the batch like [`seal`](Self::seal), and reserves room for another batch of the same size.
+    /// Seals the batch like [`seal`](Self::seal), and reserves capacity for another batch of the same size.
     pub(crate) fn seal_and_go_on(&mut self) -> Batch {
         let (rows, document_bytes) = (self.rows(), self.document_bytes);
         let had_values: Vec<bool> = self
@@ -108,7 +108,7 @@ impl BatchBuilder {
         self.documents.push(document);
     }
 
-    /// Returns the number of a row's document, if documents are stored outside the engine.
+    /// Returns the document number of a row, if documents are stored outside the engine.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }

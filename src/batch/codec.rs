@@ -1,8 +1,8 @@
 //! Serialises sealed batches for the store, and reads them back. A batch has one part for its rows, and one part for each column.
 //!
-//! Each part has a version, a checksum and its contents. The checksum also covers the number of the batch and the number of the
-//! part. So it detects a part that was changed, and a part that belongs to another place. The checksum protects against accidents,
-//! not against forgery: contents with a correct checksum are still [checked](crate::column::codec).
+//! Each part has a version, a checksum and its contents. The checksum also covers the batch number and the part number. So it
+//! detects a part that was changed, and a part that is stored under the key of another part. The checksum protects against
+//! accidents, not against forgery: contents with a correct checksum are still [checked](crate::column::codec).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -23,7 +23,7 @@ const VERSION: u8 = 1;
 const FROM: u8 = 0;
 /// The tag of arbitrary numbers. All of them are stored.
 const EACH: u8 = 1;
-/// The tag of a batch whose documents have no numbers.
+/// The tag of a batch whose documents have no document numbers.
 const NO_NUMBERS: u8 = 2;
 
 /// One part of a serialised batch.
@@ -42,7 +42,7 @@ impl Part {
         std::iter::once(Self::Rows).chain(stored.map(Self::Column))
     }
 
-    /// Returns the number of the part in its batch. It fits a `u16`, because a catalogue has fewer than 65,536 fields.
+    /// Returns the part number, which is unique in its batch. It fits a `u16`, because a catalogue has fewer than 65,536 fields.
     pub(crate) fn number(self) -> u16 {
         match self {
             Self::Rows => 0,
@@ -56,7 +56,7 @@ fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
     xxh3_64_with_seed(contents, batch.rotate_left(16) ^ u64::from(part.number()))
 }
 
-/// Serialises one part of the batch with this number.
+/// Serialises one part of a batch. `number` is the batch number.
 pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -> Vec<u8> {
     let mut contents = ByteWriter::default();
     match part {
@@ -115,7 +115,7 @@ fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
     if checksum(number, part, contents) == expected { Ok(contents) } else { Err("a wrong checksum".into()) }
 }
 
-/// Reads the batch with this number. The function `bytes` returns the bytes of each part.
+/// Reads the batch with the batch number `number`. The function `bytes` returns the bytes of each part.
 ///
 /// For any bytes, returns either an error or a batch that satisfies every invariant.
 pub(crate) fn read<E: From<Fault>>(

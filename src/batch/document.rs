@@ -16,7 +16,7 @@ pub(crate) enum Keep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Document<'d> {
     Text(&'d str),
-    /// A document that is stored outside the engine, under this number.
+    /// A document that is stored outside the engine, under this document number.
     Number {
         number: u64,
         size_bytes: usize,

@@ -53,7 +53,7 @@ impl Texts {
 /// The document number of each row. A document that is stored outside the engine is found by this number.
 #[derive(Debug)]
 pub(crate) enum Numbers {
-    /// Consecutive numbers. The value is the number of the first row.
+    /// Consecutive numbers. The value is the document number of the first row.
     From(u64),
     Each(Box<[u64]>),
 }
@@ -93,7 +93,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Returns the number of a row's document, if documents are stored outside the engine.
+    /// Returns the document number of a row, if documents are stored outside the engine.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         match self {
             Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
@@ -102,7 +102,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Adds `by` to the number of each row's document.
+    /// Adds `by` to the document number of each row.
     #[cfg(feature = "store")]
     pub(super) fn shift_numbers(&mut self, by: u64) {
         match self {
@@ -161,7 +161,7 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Reserves room for texts with a total of `bytes` bytes. Without this call, the text is copied each time its capacity doubles.
+    /// Reserves capacity for `bytes` bytes of texts in total. Without this call, the text is copied each time its capacity doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
             self.text.reserve_exact(bytes.saturating_sub(self.text.len()));
@@ -173,8 +173,8 @@ impl DocumentsBuilder {
         self.numbers.get(row).copied()
     }
 
-    /// Adds the document of the next row. If numbers are kept, a document that is a text gets the number 0. If texts are kept, a
-    /// document that is a number gets an empty text.
+    /// Adds the document of the next row. If the engine keeps document numbers, a document that is given as a text gets the
+    /// document number 0. If it keeps texts, a document that is given as a number gets an empty text.
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
@@ -263,7 +263,7 @@ impl DocumentsMerge {
             numbers.push(own);
         }
         let mut copied = DocumentsBuilder::new(keep);
-        // Without reserved room, the growing text would be copied many times.
+        // Without reserved capacity, the growing text would be copied many times.
         copied.reserve(copied_bytes);
         Self { numbers, shared, copied, rows: Vec::with_capacity(rows.len()) }
     }

@@ -1,18 +1,19 @@
 //! Stores the insertion order of the rows of a batch.
 #![expect(clippy::indexing_slicing, reason = "a row of the batch")]
 
-/// The insertion-order number of each row. A smaller number means that the case was first inserted earlier.
+/// The insertion order of each row, as a number. Of two cases, the case with the smaller number was inserted first. A case keeps
+/// its number when it is replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InsertionOrder {
-    /// Consecutive numbers. The value is the number of the first row.
+    /// Consecutive numbers. The value is the insertion-order number of the first row.
     From(u64),
-    /// Arbitrary numbers: the number of each row, the minimum and the maximum, and a flag that is true if the numbers ascend with
-    /// the rows.
+    /// Arbitrary numbers: the insertion-order number of each row, the minimum and the maximum, and a flag that is true if the
+    /// numbers ascend with the rows.
     Each { places: Box<[u64]>, least: u64, greatest: u64, ordered: bool },
 }
 
 impl InsertionOrder {
-    /// Creates the insertion order from the number of each row.
+    /// Creates the insertion order from the insertion-order number of each row.
     pub(crate) fn new(places: Vec<u64>) -> Self {
         let first = places.first().copied().unwrap_or(0);
         let mut rows = (0_u64..).zip(&places);
@@ -44,7 +45,8 @@ impl InsertionOrder {
         }
     }
 
-    /// Returns the smallest and the greatest number of the batch, which has `rows` rows. Returns `None` if there are no rows.
+    /// Returns the smallest and the greatest insertion-order number of the batch, which has `rows` rows. Returns `None` if there
+    /// are no rows.
     pub(crate) fn range(&self, rows: usize) -> Option<(u64, u64)> {
         let last = rows.checked_sub(1)?;
         match self {

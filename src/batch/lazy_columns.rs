@@ -27,8 +27,8 @@ pub(super) struct LazyColumn {
     is_used: AtomicBool,
 }
 
-/// If a batch has at most this number of rows, a filter tests its rows one by one, and decodes no column. 64, so that a `u64` has
-/// one bit for each row.
+/// If a batch has at most this number of rows, a filter tests its rows one by one, and decodes no column. The number is 64, so that
+/// a `u64` has one bit for each row.
 const FEW_ROWS: usize = 64;
 /// After this number of filters, columns are decoded, because later searches will likely need them too.
 const MANY_FILTERS: u32 = 32;

@@ -19,8 +19,8 @@ pub(crate) struct Row<'a> {
     remarks: Vec<Remark<'a>>,
 }
 
-/// A note that tells the author of a case how a value or a member was read, if this may be unexpected. A note is not an error. The
-/// string in a variant is the value as it was written.
+/// A *remark*: a warning to the author of a case that a value or a member was perhaps read in another way than it was meant. A
+/// remark is not an error. The string in a variant is the value as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
     /// A timestamp without a UTC offset, which was read as UTC.
@@ -54,7 +54,8 @@ impl Remark<'_> {
     }
 }
 
-/// The number of values for which a row reserves memory at once. Few cases have more values.
+/// The number of values for which a row reserves memory at the start. For more values, which few cases have, the memory grows
+/// later.
 const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {

@@ -1,6 +1,6 @@
 //! The address of a row among the batches of a snapshot.
 
-/// The address of a row: the number of its batch in the snapshot, and the number of the row in the batch.
+/// The address of a row: its batch number in the snapshot, and its row number in the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowAddr {
     pub(crate) batch: u32,

@@ -120,12 +120,12 @@ impl Batch {
         self.documents.text(row)
     }
 
-    /// Returns the number of a row's document, if documents are stored outside the engine.
+    /// Returns the document number of a row, if documents are stored outside the engine.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
 
-    /// Adds `by` to the number of each row's document.
+    /// Adds `by` to the document number of each row.
     #[cfg(feature = "store")]
     pub(crate) fn shift_document_numbers(&mut self, by: u64) {
         self.documents.shift_numbers(by);

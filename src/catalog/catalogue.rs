@@ -45,7 +45,8 @@ pub(super) struct Inner {
     pub(super) ancestors: Box<[Arc<[Field]>]>,
 }
 
-/// The maximum number of ancestors that a catalogue remembers. To check a filter of an older ancestor, the fields are compared.
+/// The maximum number of ancestors that a catalogue remembers. A filter of a remembered ancestor is checked by address. For a
+/// filter of an older ancestor, all fields are compared, which takes longer.
 pub(super) const MOST_ANCESTORS: usize = 16;
 
 impl Catalog {
@@ -230,8 +231,8 @@ impl Catalog {
         self.inner.grammar
     }
 
-    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the
-    /// interface. Documents are not changed.
+    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the interface
+    /// document. Documents are not changed.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};

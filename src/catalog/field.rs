@@ -44,7 +44,7 @@ impl Field {
     }
 
     /// Sets the known values, in their sorting order. A filter that uses any other value gets a warning. A document with any other
-    /// value is stored without a remark. In ascending order, other values follow the known values, sorted by code point.
+    /// value is stored without a warning. In ascending order, other values follow the known values, sorted by code point.
     ///
     /// Only for single-valued string fields.
     ///

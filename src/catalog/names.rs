@@ -46,7 +46,8 @@ struct Ends {
 }
 
 impl Ends {
-    /// The maximum length, in bytes, of a name that these parts contain completely.
+    /// Up to this length in bytes, the parts contain the whole name. Two longer names with equal parts may differ, so they are also
+    /// compared as text.
     const WHOLE: usize = 16;
 
     fn of(name: &str) -> Self {

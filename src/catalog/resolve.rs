@@ -53,7 +53,7 @@ impl Catalog {
 
     /// Suggests at most three fields for an unknown name. Suggests at most two if the reason is a similar name.
     ///
-    /// Tries these in order, and stops at the first that finds a field:
+    /// Tries these rules in order, and stops at the first rule that finds a field:
     ///
     /// - the fields in an object of that name;
     /// - fields with a similar name;

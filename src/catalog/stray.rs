@@ -13,9 +13,10 @@ pub(crate) struct Stray {
     pub(crate) fields: Box<[FieldId]>,
 }
 
-/// The maximum length of a path that is compared, in bytes. It is limited because the edit distance takes quadratic time.
+/// The maximum length of a path that is compared with the fields, in bytes. A longer path counts as unlike every field, because
+/// computing the edit distance takes quadratic time.
 const LONGEST: usize = 64;
-/// The maximum number of fields that are listed for one member.
+/// The maximum number of fields that are listed for one member. Further fields are left out.
 const MOST_MEANT: usize = 3;
 
 impl Catalog {

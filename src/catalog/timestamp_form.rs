@@ -2,8 +2,8 @@
 
 /// The form in which documents contain the values of a timestamp field.
 ///
-/// The form affects only documents. In criteria, timestamps are always in the form of the interface, `yyyy-MM-dd HH:mm:ss` with or
-/// without an offset.
+/// The form affects only documents. In criteria, timestamps are always in the form of the interface document: `yyyy-MM-dd
+/// HH:mm:ss`, with or without an offset.
 ///
 /// ```
 /// use casefilter::{Catalog, Field, FieldType, Filter, TimestampForm};

@@ -25,7 +25,7 @@ pub(super) struct FenceKeys {
 
 /// The maximum number of parts. It must be a power of two.
 const PARTS: usize = 1 << 9;
-/// The minimum number of values for which a table is built.
+/// The minimum number of values for which a table is built. Below it, a binary search over all values is fast enough.
 const FEW: usize = 1 << 6;
 
 impl FenceKeys {

@@ -80,9 +80,10 @@ fn counts(layout: &ColumnLayout, at: usize) -> bool {
 /// With fewer rows per string, scanning the codes is nearly as fast as using postings, and postings take more memory than the
 /// codes.
 const ROWS_PER_STRING: usize = 16;
-/// The maximum number of distinct strings for which a column always gets postings, even if it has few rows.
+/// A column with at most this number of distinct strings always gets postings, even if it has few rows.
 const FEW_STRINGS: usize = 64;
-/// The maximum number of distinct strings for which a full batch gets postings.
+/// A full batch with more distinct strings than this gets no postings, because it has fewer than [`ROWS_PER_STRING`] rows per
+/// string.
 const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
 /// Returns true if a column with these numbers of rows, values and distinct strings gets postings.
@@ -171,14 +172,14 @@ pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [S
 /// Returns the rows of a single-valued column that have a value, sorted by value and then by row. Returns `None` if the column is
 /// multi-valued, or if every row has a value and the rows are already in this order.
 ///
-/// `order` contains the rows with a value, as a small number of ascending runs.
+/// `order` contains the rows with a value. It consists of a small number of ascending sequences.
 fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
     }
     // Each row is stored next to its value, so that a comparison does not need to look up the value.
     let mut keyed: Vec<(i64, u16)> = order.into_iter().map(|row| (values[usize::from(row)], row)).collect();
-    // The standard sort finds ascending runs and merges them.
+    // The standard sort finds ascending sequences and merges them.
     keyed.sort();
     sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
 }

@@ -34,11 +34,13 @@ pub(super) struct DictionaryBuilder {
 
 /// The assumed size of a string in bytes, until the first string is known.
 const STRING_BYTES: usize = 16;
-/// The maximum average size of a string, in bytes, for which [`reserve`](DictionaryBuilder::reserve) reserves memory.
+/// The maximum size per expected string, in bytes, that [`reserve`](DictionaryBuilder::reserve) reserves. If the strings are longer
+/// on average, it reserves too little, and the buffer grows later.
 const LONGEST_EXPECTED: usize = 64;
 /// The number of new strings after which the builder checks how often strings recur.
 const LOOK_STRINGS: usize = 1 << 11;
-/// The maximum number of values per [`LOOK_STRINGS`] new strings for which the builder stops looking up strings.
+/// If the builder has read at most this number of values per [`LOOK_STRINGS`] new strings, strings hardly ever recur, and it stops
+/// looking them up. If it has read more values, it continues.
 const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {
@@ -218,7 +220,8 @@ mod tests {
     #[test]
     fn strings_that_hardly_ever_occur_again_are_told_apart_when_sealed() {
         let text = |n: u32| format!("{:05}", n.wrapping_mul(7919) % 100_000);
-        // Enough values to stop lookups, some of which occur twice. Then one value a thousand times, and 3,000 different values.
+        // First come so few repeated values that the builder stops looking up strings. Then come 1,000 copies of one value and
+        // 3,000 distinct values.
         let few =
             (0..LOOK_STRINGS as u32).flat_map(|n| std::iter::repeat_n(n, if n % 30 == 0 { 2 } else { 1 }));
         let values: Vec<u32> = few.chain([5; 1000]).chain(0..3000).collect();

@@ -45,7 +45,7 @@ impl Column {
     /// `None` if the batch has no column of the field.
     ///
     /// # Complexity
-    /// Linear in rows and values, plus the time to merge sorted runs of strings and rows.
+    /// Linear in rows and values, plus the time to merge the sorted strings and rows of the batches.
     pub(crate) fn merged(field: &Field, columns: &[Option<&Self>], picks: &Picks) -> Self {
         let sources = MergeInput { columns, picks, is_many: field.is_many() };
         let rows = picks.rows.len();
@@ -163,7 +163,7 @@ impl<'s> MergeInput<'s> {
             let seen = seen.iter().enumerate().filter(|(_, code)| **code != UNUSED);
             strings.extend(seen.map(|(code, _)| (dictionary.get(code), batch, code)));
         }
-        // The strings of each batch are an ascending run, and this sort merges such runs.
+        // The strings of each batch are ascending, and this sort merges ascending sequences.
         let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
         let order = ascending(count, |at| strings[at as usize].0.as_bytes());
         let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());

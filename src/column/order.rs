@@ -13,15 +13,15 @@ pub(super) struct Ranked {
     pub(super) number: u32,
     /// True if the string equals the previous string of the sorted list.
     pub(super) is_repeated: bool,
-    /// The eight bytes of the string that are compared at present, as a big-endian integer.
+    /// The eight bytes of the string that are currently compared, as a big-endian integer.
     eight: u64,
 }
 
 /// Sorts `count` strings by their bytes. `bytes` returns the bytes of the string at an index in `0..count`. The sort is stable.
 ///
-/// For each range that it sorts, it skips the prefix that all strings of the range share. It copies the next eight bytes of each
-/// string next to the string's index. Most comparisons need only these eight bytes and do not read the string. If the input
-/// consists of ascending runs, the runs are merged.
+/// For each range that it sorts, it skips the prefix that all strings of the range share. For each string, it stores the following
+/// eight bytes together with the string's index. Most comparisons need only these eight bytes and do not read the string. If the
+/// input consists of ascending sequences, these are merged.
 pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<Ranked> {
     let bytes = |ranked: &Ranked| bytes(ranked.number);
     let unranked = |number| Ranked { number, is_repeated: false, eight: 0 };
@@ -41,7 +41,7 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
             let end = start + run.len();
             match run {
                 [] | [_] => {}
-                // Trailing zeros may be bytes of the string or padding, so the complete strings are compared in this run.
+                // Trailing zeros may be bytes of the string or padding, so the complete strings are compared here.
                 [first, ..] if first.eight & 0xff == 0 => {
                     run.sort_by(|a, b| bytes(a).cmp(bytes(b)));
                     let mut before = None;
@@ -60,9 +60,10 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
     order
 }
 
-/// The minimum number of strings for which the radix sort is faster than the standard sort.
+/// The minimum number of strings for the radix sort. For fewer strings, the standard sort is used, because it is then faster.
 const MANY: usize = 512;
-/// The minimum average length of ascending runs for which the standard sort is faster than the radix sort.
+/// The minimum average length of the ascending sequences in a list for the standard sort, which merges such sequences. For a
+/// smaller average length, the radix sort is faster.
 const RUN: usize = 8;
 /// The number of low bits of a sort word. They contain the index of a string within its range. The other bits are the upper bits of
 /// [`Ranked::eight`].

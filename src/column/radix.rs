@@ -5,7 +5,7 @@
     reason = "fewer than 2^32 words, each of which was counted under its digit, so that each index is that of a word"
 )]
 
-/// The minimum number of words for which the radix sort is faster than the standard sort.
+/// The minimum number of words for the radix sort. For fewer words, the standard sort is used, because it is then faster.
 const FEW: usize = 512;
 const DIGIT_BITS: u32 = 11;
 const DIGITS: usize = 1 << DIGIT_BITS;

@@ -65,7 +65,7 @@ impl SortedRows {
         self.batch_rows.div_ceil(LANES)
     }
 
-    /// Returns the number of sorted rows before the fence nearest to index `place`, and the set of these rows.
+    /// Returns the number of sorted rows before the fence nearest to the index `place` of a sorted row, and the set of these rows.
     fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
         let len = self.rows.len();
         let whole = (place + FENCE / 2) / FENCE;
@@ -103,7 +103,8 @@ impl SortedRows {
         })
     }
 
-    /// The maximum length of an index range whose rows are returned as a list, instead of as the difference of two bitmaps.
+    /// Up to this length, the rows of an index range are returned as a list. The rows of a longer range are returned as the
+    /// difference of two bitmaps.
     pub(crate) const LISTED: usize = FENCE / 2;
 
     /// Returns the rows of `parts` in order of value. Returns `None` unless `parts` is exactly one index range of at most

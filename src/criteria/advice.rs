@@ -221,7 +221,7 @@ impl Habit {
         Some(Self { meaning, is_negated: false })
     }
 
-    /// Recognises a verb of membership with a quantifier, such as `contains any of`.
+    /// Recognises a verb that tests for list elements and has a quantifier, such as `contains any of`.
     fn of_quantifier(name: &str) -> Option<Self> {
         let verbs = HABITS.iter().find(|(_, meaning)| matches!(meaning, Meaning::Inside(_)))?.0;
         verbs.split(' ').find_map(|verb| {
@@ -331,7 +331,7 @@ impl Habit {
     }
 }
 
-/// The advice for a habit: the replacement, or the reason why there is no replacement.
+/// The advice for an operator of another query language: the operator to write instead, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Advice {
     /// The equivalent operator.

@@ -1,4 +1,4 @@
-//! Operation 4: returns the AML case of an applicant.
+//! Operation 4 (AML case): returns the AML case of an applicant.
 
 use super::copy::{View, copy};
 use super::error::DomainError;

@@ -1,4 +1,5 @@
-//! Merges an imported applicant with the members of `info` that operation 5 has changed in the stored applicant.
+//! Merges an imported applicant with the members of `info` that operation 5 (update of extracted info) has changed in the stored
+//! applicant.
 //!
 //! The record of an applicant has a member `infoChangedAt`. It contains, for each changed member of `info`, the time when operation
 //! 5 changed it. An import replaces such a member only if its data has a later date; see [`merge`].
@@ -65,7 +66,7 @@ fn object(of: &Members<'_>, name: &str) -> Option<String> {
 pub(super) struct Merged {
     /// The merged record, as text to store.
     pub(super) text: String,
-    /// The members that keep the value from operation 5, although the import has a different value.
+    /// The members that keep the value that a client set through operation 5, although the import has a different value.
     pub(super) kept: Vec<&'static str>,
     /// The members that get the value of the import, because it is different and later.
     pub(super) overwritten: Vec<&'static str>,

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 128;
 /// The maximum length of an id, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// The maximum number of faults that are listed for one record.
+/// The maximum number of faults that are listed for one record. Further faults are dropped.
 const MAX_FAULTS: usize = 10;
 
 /// A record that passed the check and can be stored.

@@ -1,4 +1,5 @@
-//! The errors of operations 2 to 5.
+//! The errors of operations 2 to 5 (see the [module docs](super)): status of required documents, preview, AML case, and update of
+//! extracted info.
 
 use std::fmt;
 
@@ -35,7 +36,7 @@ impl DomainErrorKind {
     }
 }
 
-/// An error of an operation. It displays as the `description` of the error envelope.
+/// An error of an operation. Its `Display` form is the `description` of the error envelope.
 ///
 /// The message of a [`StoreError`] is not displayed, because it contains file names. For logs, it is available through
 /// [`source`](std::error::Error::source).

@@ -8,8 +8,8 @@ const PAGE_RECORDS: usize = 256;
 
 /// Passes the text of every record of a kind to `take`, in key order. All records come from the same snapshot.
 ///
-/// Importing the exported records again stores the same records. The record of an applicant has `infoChangedAt` if operation 5 has
-/// changed members of its `info`.
+/// Importing the exported records again stores the same records. The record of an applicant has `infoChangedAt` if operation 5
+/// (update of extracted info) has changed members of its `info`.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, export_records, import_records};

@@ -1,4 +1,4 @@
-//! Operation 5: changes the data that was extracted from an applicant's documents.
+//! Operation 5 (update of extracted info): changes the data that was extracted from an applicant's documents.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Checks levels: their steps must be consistent. Also finds the steps that applicants of a type cannot have.
+//! Checks verification levels: their steps must be consistent. Also finds the steps that applicants of a type cannot have.
 
 use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
 use super::schemas::ACTIONS_LEVEL;

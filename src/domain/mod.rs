@@ -1,9 +1,8 @@
-//! The records of the compliance domain: applicants, their verification steps, documents and AML cases. Operations 2 to 5 read
+//! The records of the compliance domain (applicants, their verification steps, documents and AML cases), and the operations on
 //! them.
 //!
-//! Records are stored in the [store](crate::store) in addition to the cases, as text in the form in which they were imported. An
-//! import checks them against the schemas below. Members that a schema does not contain are kept, and numbers keep their spelling.
-//! `null` is treated as absent.
+//! The interface document numbers its operations from 1 to 5. Operation 1 searches cases. This module implements the other four,
+//! which read records:
 //!
 //! | operation | function |
 //! |---|---|
@@ -11,6 +10,10 @@
 //! | 3, preview by share token | [`preview`], with [`create_share_token`] and [`redeem_share_token`] |
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
+//!
+//! Records are stored in the [store](crate::store) in addition to the cases, as text in the form in which they were imported. An
+//! import checks them against the schemas below. Members that a schema does not contain are kept, and numbers keep their spelling.
+//! `null` is treated as absent.
 //!
 //! Answers write every date in the form that the interface document requires for it. They contain no nulls, except for a step
 //! without data.
@@ -41,9 +44,6 @@
 //!
 //! | member | meaning |
 //! |---|---|
-//! | `idDocSetType` | the step's identifier: required, unique in its level. `COMPANY` excludes `COMPANY_…`. The import notes an unknown one, and it is kept and served |
-//! | `types`, `countries` | the accepted documents; all if absent or empty |
-//! | `minDocuments` | the number of documents needed; by default 1, or 0 for steps with `fields` or `questionnaireId` |
 //! | `idDocSetType` | the identifier of the step: required, unique in its level. `COMPANY` excludes `COMPANY_…`. An unknown step is kept and served, and the import adds a note |
 //! | `types`, `countries` | the types and issuing countries of documents that the step accepts; all if absent or empty |
 //! | `minDocuments` | the minimum number of documents; by default 1, or 0 for steps with `fields` or `questionnaireId` |

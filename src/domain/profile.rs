@@ -1,4 +1,4 @@
-//! Operation 3: creates and redeems share tokens, and returns the preview of a profile.
+//! Operation 3 (preview by share token): creates and redeems share tokens, and returns the preview of a profile.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};

@@ -217,7 +217,7 @@ impl Importer<'_, '_> {
         self.imported.note(ImportNote { source: self.source.clone(), line, kind, message });
     }
 
-    /// Checks the level of an applicant, and merges the record with the changes that operation 5 made.
+    /// Checks the level of an applicant, and merges the record with the changes that operation 5 (update of extracted info) made.
     fn applicant(&mut self, mut record: Accepted, lines: &Lines<'_>) -> Result<Accepted, Fault> {
         let mut applicant: Applicant = read(&record.text)?;
         if let Some(name) = applicant.level_name().map(str::to_owned)
@@ -306,7 +306,7 @@ impl Importer<'_, '_> {
     }
 }
 
-/// Adds a step or level to the set of noted ones. Returns true if it was not in the set.
+/// Adds a step or level to the set of noted steps or levels. Returns true if it was not in the set.
 fn is_new<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
     if noted.contains(&what) {
         return false;

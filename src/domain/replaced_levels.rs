@@ -11,7 +11,8 @@ use super::report::{ImportNote, ImportNoteKind};
 use crate::error::quote;
 use crate::store::{RecordWrite, Store, StoreError};
 
-/// The maximum number of levels that one import compares with the stored applicants.
+/// The maximum number of levels that one import compares with the stored applicants. If an import replaces more levels, a note says
+/// that the others were not compared.
 const COMPARED: usize = 10_000;
 
 /// The types of applicants, in the order in which the notes on a level list them.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::ImportError;
 
-/// The maximum number of errors, and of notes, that a report lists.
+/// The maximum number of errors, and of notes, that a report lists. Further errors and notes are only counted.
 const LISTED: usize = 100_000;
 
 /// The report of an import of records; see [`import_records`](super::import_records).
@@ -22,9 +22,11 @@ pub struct RecordImportReport {
     pub incomplete: u64,
     /// The number of invalid records that were skipped.
     pub skipped: u64,
-    /// The number of members of `info` that operation 5 had changed and that the import kept.
+    /// The number of members of `info` that a client had changed through the service (operation 5, update of extracted info), and
+    /// that the import kept.
     pub kept_changes: u64,
-    /// The number of members of `info` that operation 5 had changed and that the import replaced with later data.
+    /// The number of members of `info` that operation 5 (update of extracted info) had changed, and that the import replaced with
+    /// later data.
     pub overwritten_changes: u64,
     /// The number of time values without an offset in members that require an offset in the interface document. They are treated as
     /// UTC.

@@ -88,7 +88,7 @@ pub(super) static APPLICANT: Schema = Schema {
     ],
 };
 
-/// The member of an applicant that has the times at which operation 5 changed members of `info`.
+/// The member of an applicant that has the times at which operation 5 (update of extracted info) changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
 
 static CHANGED_AT: Schema = Schema {

@@ -1,4 +1,4 @@
-//! Operation 2: computes the status of each step from the applicant's documents, data and reviews.
+//! Operation 2 (required documents status): computes the status of each step from the applicant's documents, data and reviews.
 
 use super::country::is_same_country;
 use super::error::DomainError;

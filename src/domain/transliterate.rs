@@ -148,7 +148,8 @@ fn marked(small: char) -> Option<&'static str> {
     })
 }
 
-/// Transliterates a run of Han, Hangul or kana to lower-case Latin letters. These scripts have no spaces between words.
+/// Transliterates a sequence of Han, Hangul or kana letters to lower-case Latin letters. These scripts have no spaces between
+/// words.
 fn run_to_latin(script: Script, run: &[char]) -> String {
     if script == Script::Kana {
         return kana(run);

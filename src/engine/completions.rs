@@ -8,7 +8,7 @@ use crate::engine::handle::Engine;
 use crate::engine::snapshot::Slot;
 use crate::filter::Completions;
 
-/// The maximum number of values that are offered as completions.
+/// The maximum number of values that are offered as completions. Further values are left out.
 const MOST_VALUES: usize = 20;
 
 /// The maximum number of strings that are read from each batch. It is larger than the number of offered values, because some

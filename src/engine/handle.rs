@@ -72,7 +72,7 @@ impl EngineBuilder {
         Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
     }
 
-    /// Makes the engine expect a number for each document, because the documents are stored outside the engine.
+    /// Makes the engine expect a document number for each document, because the documents are stored outside the engine.
     #[must_use]
     #[cfg_attr(
         not(any(test, feature = "store")),

@@ -12,7 +12,7 @@ use crate::error::{Error, quote};
 use crate::filter::{Asked, Filter, SearchRequest, Warning, WarningKind};
 use crate::stop::Pace;
 
-/// The maximum number of values of one filter that are checked.
+/// The maximum number of values of one filter for which hints are searched. Further values get no hint.
 const MOST_VALUES: usize = 20;
 
 /// The difference between a stored string and a string of the filter. The first variants make the most useful hints.
@@ -29,7 +29,7 @@ impl Engine {
     /// Returns hints that explain why a filter may select no document. Checks the first 20 values of the filter.
     ///
     /// A hint names a value of the filter that no document has, and a similar value that documents have. The stored value differs
-    /// in one of four ways: by its form of Unicode, by surrounding blanks, by upper and lower case, or because it is a longer
+    /// in one of four ways: by its form of Unicode, by surrounding white space, by upper and lower case, or because it is a longer
     /// string that contains the value. Other hints name fields of the filter that have no values.
     ///
     /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For this
@@ -162,7 +162,7 @@ impl Engine {
     }
 }
 
-/// The string of the filter, in all forms that are compared with stored strings.
+/// A string operand of the filter, in all forms that are compared with stored strings.
 struct Wanted<'v> {
     value: &'v str,
     composed: String,
@@ -204,13 +204,13 @@ impl<'v> Wanted<'v> {
     }
 }
 
-/// Returns the estimated work to compare a stored string in all forms, in the unit of [`Pace::spend`]: about 100 ns, and 5 ns for
-/// each byte.
+/// Returns the estimated work to compare a stored string in all forms (about 100 ns, and 5 ns for each byte), in units of
+/// [`Pace::spend`].
 fn work_of_comparing(stored: &str) -> usize {
     stored.len().saturating_mul(20).saturating_add(400)
 }
 
-/// Returns the string in lower case, without surrounding blanks.
+/// Returns the string in lower case, without surrounding white space.
 fn folded(text: &str) -> String {
     text.trim().to_lowercase()
 }

@@ -2,8 +2,8 @@
 //!
 //! **Snapshot.** A `Snapshot` holds the cases at one moment, and its cases never change. It consists of a `View` and a `Head`. The
 //! view has sealed batches, each with a selection of its live rows. The head has the small writes since the view was created. A
-//! write creates the next snapshot and makes it the current one. A search uses the snapshot that is current when it starts.
-//! Searches and writes never wait for each other. Writes wait for each other.
+//! write creates the next snapshot, which then becomes the current snapshot. A search uses the snapshot that is current when it
+//! starts. Searches and writes never wait for each other. Writes wait for each other.
 //!
 //! **Head.** The head buffers recent single writes. A single upsert or delete adds one edit to a persistent list of at most 64
 //! edits. Its cost does not depend on the number of stored cases. The first search of a snapshot converts the list to one more
@@ -14,9 +14,9 @@
 //! also merges the columns that searches have needed. It neither moves nor copies rows. A write that has more cases than fit into a
 //! head fills batches directly.
 //!
-//! **Indexed batches.** The index covers each batch with at least 1/16 of the rows of a full batch. With the index, a search skips
-//! batches that cannot contain a selected row. Smaller batches are uncovered: a search tests each of them, and the writer keeps a
-//! hash table from their ids to their rows.
+//! **Indexed batches.** The index covers each batch that has at least 1/16 of the rows of a full batch. With the index, a search
+//! skips batches that cannot contain a selected row. Smaller batches are uncovered: a search tests each of them, and the writer
+//! keeps a hash table from their ids to their rows.
 //!
 //! **Tombstones.** The counts in the index include deleted rows. For each batch with deleted rows, `Tombstones` counts the deleted
 //! rows per string. The difference is the number of live rows (`View::known_count`). The first search that needs the counts of a
@@ -25,14 +25,14 @@
 //! **Merging.** Let B be the number of rows of a full batch. Batches with few live rows are divided into three classes: fewer than
 //! B/64 live rows, fewer than B/16, and fewer than B/2. Larger batches are not merged. A class is merged when it has eight batches.
 //! It is also merged when its batches together have B/8 rows, deleted rows included (in the largest class: more than B rows). The
-//! oldest batches of the class that fit together are merged into one batch. So there are at most about `cases / 32,768 + 24`
+//! oldest batches of the class that together fit into one full batch are merged. So there are at most about `cases / 32,768 + 24`
 //! batches. A case that is not deleted is copied about three times, the first time from a row into columns. A batch that loses rows
 //! may move to a lower class. A batch without live rows is dropped at once.
 //!
 //! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the write that seals the
-//! next head installs the merged batch, and copies the index except its keys. Keys are stored in sorted runs, and the keys of a new
-//! batch are a new run. Each write moves a few keys of runs that are being merged, or removes keys of dropped batches. Texts of
-//! documents are shared, not copied, as long as at least half of a text belongs to live documents.
+//! next head installs the merged batch, and copies the index except its keys. Keys are stored in *runs*, which are sorted arrays of
+//! keys. The keys of a new batch are a new run. Each write moves a few keys of runs that are being merged, or removes keys of
+//! dropped batches. Texts of documents are shared, not copied, as long as at least half of a text belongs to live documents.
 //!
 //! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline
 //! (`write/pipeline`). First the transaction is staged: this step does everything that can fail or take time. Then it is published.

@@ -26,7 +26,7 @@ impl Engine {
         // pattern.
         let is_chosen = |at: usize| {
             let (window, own) = (at.checked_div(step).unwrap_or(0), at.checked_rem(step).unwrap_or(0));
-            // The factor is 2^32 divided by the golden ratio. Its multiples are spread evenly.
+            // The factor is 2^32/φ, where φ is the golden ratio. Its multiples are spread evenly.
             let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step);
             chosen == Some(own)
         };

@@ -6,13 +6,13 @@ use std::fmt;
 use super::quote::escaped;
 use super::quote::{Quoted, write_quoted};
 
-/// The maximum number of characters of the input that an error keeps.
+/// The maximum number of characters of the input that an error keeps. The rest is dropped.
 const KEPT_CHARS: usize = 256;
 
 /// The part of the input that an [`Error`](crate::Error) is about.
 ///
-/// It displays as in error messages. A part of the input is in backquotes, clipped to 60 characters, with control characters
-/// escaped. A description is displayed unchanged. With the feature `serde`, it is serialised in the same form.
+/// Its `Display` form is the form in error messages. A part of the input is in backquotes, clipped to 60 characters, with control
+/// characters escaped. A description is displayed unchanged. With the feature `serde`, it is serialised in the same form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Found};

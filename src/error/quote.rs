@@ -5,7 +5,8 @@ use std::fmt;
 /// The maximum length of a quoted part of the input in a message, in characters. Longer parts are clipped.
 const ECHO_CHARS: usize = 60;
 
-/// The maximum length of a replacement that a suggestion shows without clipping, in bytes.
+/// The maximum length of a suggested replacement, in bytes. A longer replacement is not suggested, because a clipped replacement
+/// could not be used.
 const WHOLE_BYTES: usize = 200;
 
 /// A part of the input that displays in backquotes, clipped and escaped. The value itself is neither clipped nor

@@ -6,8 +6,8 @@ use super::quote::{Quoted, is_whole, write_quoted};
 
 /// A correction that an [`Error`](crate::Error) suggests: a replacement for the wrong part of the input, an explanation, or both.
 ///
-/// It displays as in error messages: the replacement in backquotes, then a comma and the explanation. With the feature `serde`, it
-/// is serialised in the same form.
+/// Its `Display` form is the form in error messages: the replacement in backquotes, then a comma and the explanation. With the
+/// feature `serde`, it is serialised in the same form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter};

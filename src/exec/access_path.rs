@@ -58,7 +58,8 @@ impl<'p> AccessPath<'p> {
                 codes_of(column, row).any(|code| wanted.binary_search(&code).is_ok())
             }
             Self::EachPosting(column, _, wanted) => {
-                /// The maximum count of codes for which the values of the row are searched once per code.
+                /// Up to this number of codes, the values of the row are searched once per code. Above it, the values are sorted
+                /// first, and each code is found by binary search.
                 const FEW: usize = 8;
                 if wanted.len() <= FEW {
                     return wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted));

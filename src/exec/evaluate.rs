@@ -77,7 +77,9 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
-/// The maximum number of rows in the first set for which each row is tested by the rest of the program.
+/// The maximum length of a list of rows for row-by-row evaluation. If the first set of a program is a list of at most this length,
+/// the rest of the program tests each row of the list. For longer lists and for bitmaps, the executor combines the sets of the
+/// program, because that costs less per row.
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {
@@ -117,7 +119,7 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Counts the selected rows that are also rows of left-out branches. `number` is the number of the batch. See
+    /// Counts the selected rows that are also rows of left-out branches. `number` is the batch number. See
     /// [`Query::without_indexed_branches`].
     pub(crate) fn count_left_out(&self, number: usize) -> usize {
         let rows = self.query.left_out_rows();
@@ -138,8 +140,8 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns the estimated cost of collecting the rows. The unit is the time to process one 64-row word. 0 if the number of
-    /// rows is known.
+    /// Returns the estimated cost of counting the rows. The unit is the time to process one 64-row word. Returns 0 if the number of
+    /// rows is already known.
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort.get() }
     }

@@ -90,7 +90,7 @@ impl KeyRows<'_> {
     }
 }
 
-/// The estimated work of looking up one string, in units of [`Pace::spend`]: about 100 ns.
+/// The estimated work of looking up one string (about 100 ns), in units of [`Pace::spend`].
 const WORK_OF_A_LOOKUP: usize = 400;
 
 /// Returns the items until the search must stop. Adds the work of one lookup for each item.
@@ -98,7 +98,7 @@ pub(super) fn unstopped<'t, T>(items: &'t [T], pace: &'t Pace<'_>) -> impl Itera
     items.iter().take_while(|_| !pace.spend(WORK_OF_A_LOOKUP))
 }
 
-/// Looks a leaf up in the index over all batches. `batch` returns the covered batch with a number.
+/// Looks a leaf up in the index over all batches. `batch` returns the covered batch with a batch number.
 pub(super) fn look_up<'q, 'b>(
     leaf: &'q Leaf,
     index: &'q BatchIndex,
@@ -154,7 +154,7 @@ fn look_up_pattern<'q>(
     }
 }
 
-/// Returns the estimated work of testing a string by a pattern, in units of [`Pace::spend`]: about 100 ns, and 5 ns for each byte.
+/// Returns the estimated work of testing a string by a pattern (about 100 ns, and 5 ns for each byte), in units of [`Pace::spend`].
 pub(super) fn work_of_matching(text: &str) -> usize {
     text.len().saturating_mul(20).saturating_add(400)
 }
@@ -166,7 +166,7 @@ const KEYS_OF_A_CHECK: usize = 1 << 12;
 const TOGETHER: usize = 32;
 
 /// Calls `take` for each row of covered batches that has one of `texts` in a key field, with the index of the string in `texts`.
-/// Deleted rows are included. `batch` returns the covered batch with a number.
+/// Deleted rows are included. `batch` returns the covered batch with a batch number.
 ///
 /// For each row, three loads depend on each other: the code, the end of the string, and the string. Each loop over the rows
 /// prefetches one of these loads for all rows, so that the cache misses of the rows overlap.

@@ -17,8 +17,8 @@ use crate::column::Dictionary;
 use crate::predicate::{Matcher, TextPattern};
 use crate::stop::Pace;
 
-/// The maximum number of values for which the whole text is searched for each value. For more values, each string is searched for
-/// all values at once.
+/// Up to this number of values, the text of the whole dictionary is searched once per value. Above it, each string of the
+/// dictionary is searched once for all values.
 const FEW: usize = 4;
 
 /// Returns the codes of the strings that the pattern matches, ascending.
@@ -104,7 +104,7 @@ fn containing(dictionary: &Dictionary, text: &str, value: &str, pace: &Pace<'_>)
 const BYTES_OF_A_CHECK: usize = 1 << 17;
 /// The number of bytes that are searched in the time of one unit of work.
 const BYTES_OF_A_UNIT: usize = 2;
-/// The estimated work of an occurrence, in units of [`Pace::spend`]: about 10 ns.
+/// The estimated work of an occurrence (about 10 ns), in units of [`Pace::spend`].
 const WORK_OF_AN_OCCURRENCE: usize = 40;
 
 /// Returns the number of ends that are at most `at`. `ends` must ascend. Uses exponential search, because the next occurrence is

@@ -61,7 +61,7 @@ fn steps<'p>(
     steps
 }
 
-/// The estimated work of planning a node on a batch, in units of [`Pace::spend`](crate::stop::Pace::spend): about 100 ns.
+/// The estimated work of planning a node on a batch (about 100 ns), in units of [`Pace::spend`](crate::stop::Pace::spend).
 const WORK_OF_A_NODE: usize = 400;
 
 /// Returns the step of a leaf on batch `number`.

@@ -83,7 +83,7 @@ impl<'q> Query<'q> {
         settled
     }
 
-    /// Returns the numbers of the covered batches that may have a selected row, in ascending order.
+    /// Returns the batch numbers of the covered batches that may have a selected row, in ascending order.
     pub(crate) fn batches(&self) -> Vec<usize> {
         let batches = self.index.numbers();
         let Some(root) = self.covered_root() else { return Vec::new() };

@@ -59,7 +59,7 @@ pub(crate) enum Known<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a number. `stop` is the stop check of the
+    /// Looks the predicate up in the index. `batch` returns the covered batch with a batch number. `stop` is the stop check of the
     /// search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
@@ -113,7 +113,9 @@ impl<'q> Query<'q> {
     /// Returns true if the key index lists the rows of some branches of a top-level `or`, and these rows are few. It is then
     /// faster to count the other branches [separately](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// The maximum number of listed rows per batch. For more rows, it is faster to combine them with the other branches.
+        /// The maximum number of rows that the key index lists, per batch on average. Up to this number, the search counts these
+        /// rows and evaluates only the other branches in each batch. For that, it tests each listed row against the other branches.
+        /// Above this number, these tests take longer than evaluating all branches in each batch.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
@@ -232,7 +234,7 @@ impl<'q> Query<'q> {
 
     /// Returns true if testing a row takes about one lookup for each leaf.
     pub(crate) fn asks_rows_fast(&self) -> bool {
-        /// The maximum number of values of an `all` test, which looks up each value.
+        /// The maximum number of values of an `all` test that still counts as fast. The test looks up each value.
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
             Node::Leaf(Leaf { test: Test::All(set) | Test::NotAll(set), .. }) => set.len() <= FEW_VALUES,
@@ -250,7 +252,8 @@ impl<'q> Query<'q> {
     /// Returns the selected rows of the covered batches in any order, deleted rows included. Returns `None` unless the index
     /// lists them and they are few.
     pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
-        /// The maximum number of listed rows. Sorting more rows takes longer than evaluating their batches.
+        /// Up to this number of rows, the search sorts the rows from the index. Above it, the search evaluates the batches, because
+        /// sorting the rows would take longer.
         const MOST_LISTED: usize = 1 << 12;
         match self.known()? {
             Known::Rows(rows) if rows.len() <= MOST_LISTED => Some(rows),

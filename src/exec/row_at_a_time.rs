@@ -14,7 +14,7 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
 use crate::rows::LANES;
 
-/// The estimated work of a leaf on at most 64 rows, in units of [`Pace::spend`](crate::stop::Pace::spend): about 1 µs.
+/// The estimated work of a leaf on at most 64 rows (about 1 µs), in units of [`Pace::spend`](crate::stop::Pace::spend).
 pub(super) const WORK_OF_A_LEAF: usize = 4000;
 
 /// A branch whose children are being tested.

@@ -18,7 +18,7 @@ use crate::stop::Pace;
 /// A batch that may have selected rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Visit<'b> {
-    /// The number of the batch in the snapshot.
+    /// The batch number in the snapshot.
     pub(crate) number: usize,
     pub(crate) batch: &'b Batch,
     /// The rows that were neither replaced nor deleted.
@@ -62,7 +62,7 @@ pub(crate) struct Scan<'q> {
     kept: RefCell<Option<(usize, Selected<'q>)>>,
 }
 
-/// The estimated work on a batch that its indexes answer, in units of [`Pace::spend`].
+/// The estimated work on a batch for which the indexes alone give the result, in units of [`Pace::spend`].
 const WORK_OF_AN_ANSWER: usize = 4000;
 
 impl<'q> Scan<'q> {

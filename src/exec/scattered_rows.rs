@@ -20,7 +20,7 @@ use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
-/// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with a number.
+/// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with a batch number.
 pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
@@ -38,7 +38,8 @@ struct LeafCodes<'b> {
     codes: SmallVec<[u32; 2]>,
 }
 
-/// The maximum number of strings whose codes are looked up. For more strings, the strings of a row are compared.
+/// Up to this number of strings, their codes in each batch are looked up, and the codes of a row are compared with them. Above it,
+/// the strings of a row are compared.
 const FEW_STRINGS: usize = 8;
 
 impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {

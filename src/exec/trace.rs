@@ -98,7 +98,7 @@ impl<'c> Trace<'c> {
         }
     }
 
-    /// Returns the time of the clock.
+    /// Returns the current time of the clock.
     pub(crate) fn now(&self) -> Duration {
         (self.clock)()
     }

@@ -91,7 +91,8 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
     }
 }
 
-/// The maximum number of ranges for which one pass for each range is faster than one search for each value.
+/// Up to this number of ranges, the values are compared with one range after the other. Above it, each value is searched in the
+/// list of ranges, which is then faster.
 const FEW_RANGES: usize = 4;
 
 /// Sets the bit of each value that passes the test. Bits of rows without a value have no meaning. The words must be zero.

@@ -63,7 +63,8 @@ const SHARDS: usize = 16;
 /// The memory of an entry in bytes, without its filter: its slot, and its part of a table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 
-/// The maximum number of recently used filters that one eviction skips. After that, the next filter is evicted even if it was used.
+/// The maximum number of recently used filters that one eviction skips. After that, it evicts the next filter, even if that filter
+/// was recently used.
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
@@ -83,8 +84,8 @@ impl FilterCache {
         }
     }
 
-    /// Returns an empty cache with the same settings and a bound. It joins every filter that it compiles with `bound` by
-    /// [`Filter::and`].
+    /// Returns an empty cache with the same settings that restricts its filters by `bound`. Each filter from the cache is the
+    /// compiled body *and* `bound`, joined by [`Filter::and`].
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache, Operator};

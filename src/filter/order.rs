@@ -21,8 +21,7 @@ pub enum Direction {
 /// The order of the documents in an answer: by one single-valued field. Documents with equal values are in ascending order of `id`.
 ///
 /// Documents without the field are last in both directions. An order belongs to a [`Catalog`]. A search returns an error if its
-/// filter has a different catalogue, or a catalogue that hides the field of the order; see
-/// [`SearchRequest`](crate::SearchRequest).
+/// filter has a different catalogue, or a catalogue that hides the sort field; see [`SearchRequest`](crate::SearchRequest).
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};

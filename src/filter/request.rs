@@ -14,7 +14,7 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 /// request of a client.
 ///
 /// A search checks its request at the start. The catalogue of the filter must fit the catalogue of the engine, and must not hide
-/// the field of the order. The page must be within [`Limits::page`].
+/// the sort field. The page must be within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, SearchRequest};
@@ -130,7 +130,7 @@ impl SearchRequest {
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`] if the filter was compiled for a different catalogue, or if its catalogue hides the
-    /// field of the order.
+    /// sort field.
     #[inline]
     pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
         self.filter.catalog().check_within(catalog, whose)?;

@@ -22,8 +22,8 @@ use crate::value::ValueClass;
 
 /// The indexes of all fields over all covered batches.
 ///
-/// A covered batch keeps its number until it is retired, that is, removed from the snapshot. Entries of key indexes refer to rows
-/// by that number. So the number of a retired batch is not reused until a sweep has dropped these entries. A sweep is
+/// A covered batch keeps its batch number until it is retired, that is, removed from the snapshot. Entries of key indexes refer to
+/// rows by that number. So the batch number of a retired batch is not reused until a sweep has dropped these entries. A sweep is
 /// [work](KeyWork) that is done in steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchIndex {
@@ -48,11 +48,11 @@ pub(crate) struct KeyWork {
 /// The state of a batch number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A number that no batch has and that no key entry refers to.
+    /// A batch number that no batch has and that no key entry refers to.
     Free,
-    /// The number of a covered batch.
+    /// The batch number of a covered batch.
     Covered,
-    /// The number of a retired batch. Key entries may still refer to it. The value is the count of batches that were retired
+    /// The batch number of a retired batch. Key entries may still refer to it. The value is the count of batches that were retired
     /// earlier.
     Retired(u64),
 }
@@ -98,7 +98,7 @@ impl BatchIndex {
         self.numbers.len()
     }
 
-    /// Returns true if this is the number of a covered batch.
+    /// Returns true if this is the batch number of a covered batch.
     pub(crate) fn covers(&self, number: usize) -> bool {
         self.numbers.get(number) == Some(&Use::Covered)
     }
@@ -112,7 +112,7 @@ impl BatchIndex {
         Some(BatchKeys::new(batch.column(field)?, &self.hasher))
     }
 
-    /// Adds a batch and returns its number. Returns `None` if all numbers are taken.
+    /// Adds a batch and returns its batch number. Returns `None` if all batch numbers are taken.
     ///
     /// `keys` has results of [`keys_of`](Self::keys_of). Missing key entries are computed here.
     pub(crate) fn add(
@@ -258,7 +258,7 @@ impl BatchIndex {
         self.free_numbers();
     }
 
-    /// Frees the numbers of retired batches that no key entry refers to.
+    /// Frees the batch numbers of retired batches that no key entry refers to.
     fn free_numbers(&mut self) {
         let clean = self.keys().filter_map(|(_, keys)| keys.clean()).min().unwrap_or(u64::MAX);
         for number in &mut self.numbers {
@@ -289,7 +289,7 @@ impl BatchIndex {
     /// number is 0 for a row without a string.
     ///
     /// Returns `None` if the field has no string index, or if a row can have several strings. `batch` returns the covered batch
-    /// with a number.
+    /// with a batch number.
     pub(crate) fn strings_of<'l, 'b>(
         &self,
         top_rows: &'l TopRows,

@@ -27,7 +27,7 @@ pub(crate) struct KeyIndex {
 }
 
 /// The sorted entries of one batch. Creating the entries is the expensive part of [adding](KeyIndex::add) a batch. They are created
-/// before the batch has a number.
+/// before the batch has a batch number.
 #[derive(Debug)]
 pub(crate) struct BatchKeys {
     /// Entries as in a run, with batch number 0.
@@ -56,7 +56,8 @@ impl BatchKeys {
     }
 }
 
-/// The maximum total size, in entries, of runs that are merged when a batch is added. It is the number of entries of a full batch.
+/// Up to this total number of entries, runs are merged completely when a batch is added. Larger merges are done in steps. The
+/// number is that of the entries of a full batch.
 const AT_ONCE: usize = 1 << 16;
 
 /// The number of memory prefetches that are issued before the first result is read.

@@ -13,7 +13,7 @@ use crate::slice::Slice;
 
 type Hasher = foldhash::quality::RandomState;
 
-/// The strings of one field, each with its postings and a number.
+/// The strings of one field, each with its postings and its string number.
 #[derive(Clone, Debug)]
 pub(crate) struct StringIndex {
     by_text: HashMap<Arc<str>, StringPostings, Hasher>,
@@ -31,7 +31,8 @@ pub(crate) struct StringPostings {
     /// For each covered batch that has the string: the batch number, and the code of the string in that batch. Ascending by batch
     /// number.
     pub(crate) codes: Vec<(u32, u32)>,
-    /// The rows in the batches whose postings of the string are a bitmap or all rows. Ascending by batch number.
+    /// One entry for each batch in which the postings of the string are a bitmap, because many rows have the string. Also one entry
+    /// for each batch in which every row has the string. Ascending by batch number.
     bitmaps: Vec<BatchBitmap>,
     /// The count of rows in all covered batches that have the string, deleted rows included.
     pub(crate) rows: u64,
@@ -80,7 +81,8 @@ fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Optio
     })
 }
 
-/// The maximum count of strings in a string index. If a field has more strings, a search looks them up in each batch.
+/// Up to this number of distinct strings, a field has a string index. If a field has more strings, it has none, and a search looks
+/// the strings up in each batch.
 const MOST_STRINGS: usize = 1 << 14;
 
 impl StringPostings {

@@ -29,8 +29,8 @@ pub(crate) struct TopRows {
     strings: Box<[OnceLock<StringNumbers>]>,
 }
 
-/// The numbers of the strings that the top rows have in one field, in chunks of 64 rows. Computed on first use, so that later
-/// searches do not have to read the batches.
+/// The string numbers of the top rows in one field, in chunks of 64 rows. Computed on first use, so that later searches do not have
+/// to read the batches.
 type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and the rows with the last values.
@@ -43,7 +43,7 @@ pub(crate) struct FieldTopRows {
     descending: TopRows,
 }
 
-/// The maximum number of rows of one order.
+/// The maximum number of top rows of one order (ascending or descending). Further rows are cut off.
 const MOST: usize = 1 << 12;
 
 /// Returns the rank of an ordinal: rows with smaller ranks come first.

@@ -34,7 +34,7 @@ impl ZoneIndex {
         self.zones.get(number).copied().flatten()
     }
 
-    /// Returns the numbers of the batches whose zone map overlaps the range, in ascending order.
+    /// Returns the batch numbers of the batches whose zone map overlaps the range, in ascending order.
     pub(crate) fn overlapping(&self, (low, high): OrdinalRange) -> impl Iterator<Item = usize> {
         let overlaps = move |zone: &Option<OrdinalRange>| {
             zone.is_some_and(|(least, greatest)| least <= high && low <= greatest)

@@ -2,7 +2,7 @@
 
 use crate::json::{JsonType, Reader};
 
-/// Common names of the array in the pages of other systems.
+/// Member names under which the paged API responses of other systems contain their array of records.
 const NAMES: [&str; 7] = ["items", "data", "results", "cases", "records", "value", "list"];
 
 /// Returns the name of the first member that has a common name and contains an array of objects. `text` may be only the start of an

@@ -1,4 +1,5 @@
-//! Finds unknown members of documents whose names are similar to the name of a field, to warn about misspelt fields.
+//! Finds members of documents that are not fields, but have a name similar to the name of a field. Imports and hints then warn
+//! about misspelt fields.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use crate::catalog::{Catalog, PathId, Stray};
 /// The maximum number of unknown names that are compared with the fields. Any further names get no remark, so that a document with
 /// a large number of names takes little time.
 const MOST_COMPARED: usize = 256;
-/// The maximum length of a name that is compared, in bytes.
+/// The maximum length of a name that is compared, in bytes. A longer name gets no remark.
 const LONGEST_KEY: usize = 64;
 
 /// The object that contains a key, and the field that the key resembles, if any.

@@ -119,7 +119,8 @@ impl OrderedForm {
         let (value, own, rest) = match self {
             Self::Number => match Number::plain_at_front(text.as_bytes()) {
                 Some((number, len)) => {
-                    // This function accepts only so few digits that the number is exact and needs no remark.
+                    // A double represents each number of at most fifteen digits without loss. So the number needs no remark that it
+                    // was rounded.
                     row.push(field, Value::Number(number));
                     return text.get(len..);
                 }

@@ -10,9 +10,10 @@ use smallvec::SmallVec;
 use crate::json::{JsonType, Reader, plain_len};
 use crate::value::Number;
 
-/// The maximum nesting depth of a skipped value.
+/// The maximum nesting depth of a value that the fast path skips. If a value is deeper, the strict parser reads the document.
 const MAX_SKIPPED_DEPTH: usize = 16;
-/// The maximum number of keys in one object of a skipped value.
+/// The maximum number of keys in one object of a value that the fast path skips. If an object has more, the strict parser reads the
+/// document.
 const MAX_SKIPPED_KEYS: usize = 16;
 
 /// Reads the next key of an object, and its colon. Returns the key and the text after the colon.

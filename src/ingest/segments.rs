@@ -10,10 +10,11 @@ use super::segment::{Form, Segment};
 use super::slot_keys::{Keys, MAX_KEYS, SlotIndex};
 use crate::catalog::{Paths, Shape, Stray};
 
-/// The maximum length of the text of a segment, in bytes.
+/// The maximum length of the text of a segment, in bytes. A longer text is not learned, and is parsed each time.
 const MAX_TEXT_BYTES: usize = 256;
 
-/// The maximum number of segments that start at one slot.
+/// The maximum number of segments that start at one slot. If a slot has this number of segments, a new segment replaces the last
+/// one.
 const MAX_SEGMENTS: usize = 16;
 
 /// The number of keys without a slot after which the template is discarded. A template with this number of such keys was probably

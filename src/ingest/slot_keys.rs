@@ -8,7 +8,7 @@ pub(super) type SlotIndex = usize;
 pub(super) struct Keys([u64; 2]);
 
 impl Keys {
-    /// Returns the set that contains the key with this number. Returns the empty set if the number is too large.
+    /// Returns the set that contains only the key with this index. Returns the empty set if the index is too large.
     pub(super) fn numbered(number: usize) -> Self {
         let bit = |start: usize| {
             let shift = number.checked_sub(start).and_then(|shift| u32::try_from(shift).ok());
@@ -36,5 +36,6 @@ impl Keys {
     }
 }
 
-/// The maximum number of slots that have a key.
+/// The maximum number of slots that have a key. Further keys get no slot, and the fast path compares each of them with the other
+/// keys without a slot.
 pub(super) const MAX_KEYS: usize = 128;

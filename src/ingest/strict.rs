@@ -17,7 +17,7 @@ use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The maximum number of keys of an object that are compared one by one. If there are more keys, a hash set is used.
+/// Up to this number of keys in an object, repeated keys are found by comparing each pair of keys. Above it, a hash set is used.
 const FEW_KEYS: usize = 16;
 
 /// Reads a case into `row`, which is cleared first.
@@ -81,7 +81,8 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// If an object without an `id` looks like an envelope of cases, adds a hint to its error.
+/// Adds a hint to the error for an object without an `id`, if the object looks like an API response that contains an array of
+/// cases.
 fn with_envelope_hint(mut error: Error, text: &str) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {

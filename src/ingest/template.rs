@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::value::Value;
 
-/// The maximum number of keys without a slot in one document.
+/// The maximum number of keys without a slot in one document. If a document has more, the strict parser reads it.
 const MAX_UNSLOTTED_KEYS: usize = 16;
 
 /// The template learned from earlier documents. All these documents must have been read with the same catalogue.
@@ -86,8 +86,8 @@ struct Walk<'a, 'w> {
 struct Seen<'a> {
     /// The keys that have a slot. The keys of earlier elements of an array have been removed.
     keys: Keys,
-    /// The keys without a slot, each with its object. The keys of array elements are not removed. So a valid document may seem to
-    /// repeat a key; then the strict parser reads it.
+    /// The keys without a slot, each with its object. The list is not cleared between the elements of an array. So a key that two
+    /// elements have looks like a repeated key, and the fast path gives up. The strict parser then reads the document.
     strays: Vec<(SlotIndex, Cow<'a, str>)>,
 }
 

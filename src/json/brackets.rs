@@ -1,6 +1,6 @@
-//! A stack of open brackets that uses one bit of memory for each bracket.
+//! A stack of the objects and arrays that are open at a position of a JSON text. Uses one bit of memory for each of them.
 
-/// A stack of the open brackets around a position. Each bracket is one bit: 1 for `{` and 0 for `[`.
+/// A stack of the open brackets around a position. Each open bracket is one bit: 1 for `{` and 0 for `[`.
 #[derive(Default)]
 pub(super) struct Brackets {
     words: Vec<u64>,

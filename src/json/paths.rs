@@ -34,7 +34,7 @@ pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     walk.paths
 }
 
-/// A segment of a path: the current or most recent member or element inside an open bracket.
+/// A segment of a path: the current or most recent member of an open object, or element of an open array.
 enum Segment<'a> {
     Key(Cow<'a, str>),
     Index(usize),
@@ -46,8 +46,8 @@ struct PathWalk<'a, I: Iterator<Item = usize>> {
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The segments of the current path. A member or element inside more than [`LONGEST_PATH_BYTES`] open brackets has no segment,
-    /// because paths are cut at that length.
+    /// The segments of the current path. A member or element inside more than [`LONGEST_PATH_BYTES`] open objects and arrays has no
+    /// segment, because paths are cut at that length.
     segments: Vec<Segment<'a>>,
 }
 
@@ -59,7 +59,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         }
     }
 
-    /// Enters a member or element of the innermost bracket.
+    /// Enters a member of the innermost open object, or an element of the innermost open array.
     fn enter(&mut self, segment: Segment<'a>) {
         if self.open.depth <= LONGEST_PATH_BYTES {
             self.segments.push(segment);
@@ -107,9 +107,11 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         Ok(())
     }
 
-    /// Enters the next member or element of the innermost bracket. Returns false at the end of that bracket.
+    /// Enters the next member of the innermost open object, or the next element of the innermost open array. Returns false at the
+    /// end of that object or array.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Inside more than [`LONGEST_PATH_BYTES`] brackets, elements have no segment, so there `next` is 1 after each element.
+        // Inside more than [`LONGEST_PATH_BYTES`] open objects and arrays, elements have no segment, so there `next` is 1 after
+        // each element.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);

@@ -48,8 +48,8 @@ fn plain_in_sixteen(bytes: &[u8; 16]) -> usize {
     let bytes = u8x16::new(*bytes);
     let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
     let ends = controls | bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
-    // One bit for each byte that ends the plain part. The bit after these sixteen bits is always set, so that a wholly plain chunk
-    // gives 16.
+    // One bit for each byte that is a quote, a backslash or a control character. Bit 16 is always set, so the result is 16 if the
+    // chunk has no such byte.
     (ends.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
@@ -59,9 +59,9 @@ fn plain_in_eight(bytes: [u8; 8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
     let word = u64::from_le_bytes(bytes);
-    // In `ends`, the high bit of a byte is set if the byte ends the plain part. Only the bits up to the first such byte are
-    // reliable: the subtraction carries into the bytes after it. Flipping bit 1 turns a quote (0x22) into 0x20, so one subtraction
-    // finds quotes and control characters.
+    // In `ends`, the high bit of a byte is set if the byte is a quote, a backslash or a control character. Only the bits up to the
+    // first such byte are reliable, because the subtraction carries into the bytes after it. Flipping bit 1 turns a quote (0x22)
+    // into 0x20, so one subtraction finds quotes and control characters.
     let quotes_and_controls = (word ^ ONES.wrapping_mul(2)).wrapping_sub(ONES.wrapping_mul(0x21));
     let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
     let ends = (quotes_and_controls | backslashes) & !word & HIGHS;

@@ -110,7 +110,7 @@ versions!(
     /// result with the third.
     ///
     /// Two passes, each over two bitmaps, would also write and read the intermediate result. In benches/HISTORY.md, two passes make
-    /// the counts `c4` and `c5` 9 % slower; with the current plans, they make them more than 10 % slower.
+    /// the counts `c4` and `c5` 9 % slower. With the current plans, two passes make these counts more than 10 % slower.
     combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")
 );
@@ -177,8 +177,8 @@ fn in_byte_set_portable(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     }
 }
 
-/// The AVX-512 version of [`in_byte_set`]. The upper five bits of a code select a byte of the set, and the lower three bits
-/// select a bit of this byte.
+/// The AVX-512 version of [`in_byte_set`]. `set` is a bitmap of 32 bytes. The upper five bits of a code select one of these bytes,
+/// and the lower three bits select a bit of that byte.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn in_byte_set_avx512(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Counts the set bits of the words, one by one.
+    /// Counts the set bits of the words by testing each bit.
     fn ones(words: impl IntoIterator<Item = u64>) -> usize {
         words.into_iter().map(|word| (0..64).filter(|bit| word >> bit & 1 == 1).count()).sum()
     }

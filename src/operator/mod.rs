@@ -41,7 +41,8 @@
 //!
 //! # How to add an operator
 //!
-//! The compiler does not report every place. Paths are below `src` unless they begin with another folder of the repository.
+//! The compiler does not report every place that must change. Paths are below `src` unless they begin with another folder of the
+//! repository.
 //!
 //! **Every operator.** Change these files:
 //!

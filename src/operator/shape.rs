@@ -1,4 +1,4 @@
-//! Defines the values of the columns of the operator table: arity, field types, operands, quantifier and pattern.
+//! Defines the types of the columns of the operator table: arity, field types, operands, quantifier and pattern.
 
 /// The number of operands that an operator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +61,16 @@ pub(crate) enum Pattern {
     Ray(Ray),
     /// S contains all values of the field's type. The operand `true` requires that V is not empty, `false` that V is empty.
     Present,
-    /// S contains the strings that start with any of the operands.
+    /// S is the set of all strings that start with at least one of the operands.
     Prefixes,
-    /// S contains the strings that contain any of the operands.
+    /// S is the set of all strings that contain at least one of the operands.
     Substrings,
-    /// S contains the strings that contain every word of the operand. Both are folded before the comparison.
+    /// S is the set of all strings that contain every word of the operand. The string and the operand are folded before the
+    /// comparison.
     Words,
 }
 
-/// A half-line: all values of an ordered type on one side of an end point.
+/// A ray: all values of an ordered type on one side of an end point, such as all numbers above 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ray {
     pub(crate) side: Side,

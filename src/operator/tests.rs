@@ -1,4 +1,5 @@
-//! Tests that the columns of the table agree with each other, and that the documents list the operators of the table.
+//! Tests that the columns of the operator table agree with each other, and that the Markdown documentation lists every operator of
+//! the table.
 
 use std::collections::BTreeSet;
 
@@ -111,7 +112,7 @@ fn an_operator_is_found_by_its_ray() {
     }
 }
 
-/// Returns the cells of each row in Markdown tables whose first cell begins with code.
+/// Finds the rows of Markdown tables in which the first cell starts with a backtick. Returns the cells of each such row.
 fn rows(document: &str) -> Vec<Vec<&str>> {
     let lines = document.lines().filter(|line| line.starts_with("| `"));
     lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()

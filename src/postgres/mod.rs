@@ -62,7 +62,7 @@
 //! - Each connection keeps its last [`cached_statements`](PostgresOptions::cached_statements) statements prepared. Statements over
 //!   4 KiB are not kept. So varying criteria cannot fill the memory of the server.
 //! - The server plans each search for the values of that search. The best plan for a rare status is the worst plan for a common
-//!   one.
+//!   status.
 //! - A connection is closed after any error.
 //! - At most [`max_waiting_searches`](PostgresOptions::max_waiting_searches) searches wait for a connection. Further searches fail
 //!   at once.

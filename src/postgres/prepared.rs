@@ -2,7 +2,8 @@
 
 use tokio_postgres::{Client, Error, Statement};
 
-/// The maximum length of a cached statement in bytes. Longer statements are rarely repeated, and use much memory on the server.
+/// The maximum length of a cached statement in bytes. Longer statements are not cached, because they are rarely repeated and use
+/// much memory on the server.
 const MAX_BYTES: usize = 4 << 10;
 
 /// A cache of prepared statements, by their SQL text. It evicts the least recently used statement.

@@ -39,7 +39,8 @@ struct Inner {
     pool: Pool<Manager>,
     /// Permits for searches. Each search that uses a connection or waits for a connection holds a permit.
     permits: Semaphore,
-    /// The maximum time that a search may use its connection. It ends the search if the server does not respond at all.
+    /// The maximum time that a search may use its connection. After this time, the search ends even if the server does not respond
+    /// at all.
     timeout: Duration,
     counts: Counts,
 }
@@ -72,7 +73,8 @@ pub struct PostgresStats {
     pub failed: [(PostgresErrorKind, u64); PostgresErrorKind::ALL.len()],
 }
 
-/// The maximum number of cases for which an answer reserves memory before the cases arrive.
+/// The maximum number of cases for which an answer reserves memory before the cases arrive. For more cases, the answer grows when
+/// they arrive.
 const RESERVED_CASES: usize = 128;
 
 /// The statement that starts a read-only transaction on one snapshot.
@@ -152,13 +154,15 @@ impl PostgresSource {
 
     /// Returns a page of cases, and the total if it is requested. Page and total come from one snapshot of the table.
     ///
-    /// If the future is dropped, the server is also asked to cancel the statement, without a guarantee.
+    /// If the future is dropped, the source asks the server to cancel the statement. This request may be lost, and then the
+    /// statement ends at its timeout.
     ///
     /// # Errors
     /// - A [transient](PostgresErrorKind::is_transient) kind if a repetition of the search may succeed.
-    /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the table must be repaired.
+    /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the server rejects the statement, for
+    ///   example because the definition or the permissions of the table have changed.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
-    ///   of the table, or if it hides the field of the order.
+    ///   of the table, or if the catalogue of the filter hides the sort field.
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded
     ///   column.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are

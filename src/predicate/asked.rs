@@ -17,7 +17,8 @@ pub(crate) struct Asked {
     pub(crate) value: Option<(String, String)>,
 }
 
-/// Returns the field of each criterion of a tree as written, with the path of the criterion in the body.
+/// Returns the field of each criterion, with the path of the criterion in the body. `written` is the tree before the optimiser
+/// changes it.
 #[cfg(feature = "store")]
 pub(crate) fn named(written: &Written<'_>) -> Vec<(FieldId, String)> {
     let places = Places::new(written);
@@ -29,7 +30,8 @@ pub(crate) fn named(written: &Written<'_>) -> Vec<(FieldId, String)> {
     fields.collect()
 }
 
-/// Returns the fields and values that the criteria of a tree as written require, in order.
+/// Returns the fields and values that the criteria require, in the order of the criteria. `written` is the tree as the author of
+/// the filter wrote it, before the optimiser changes it.
 ///
 /// Leaves out criteria such as `<>` and criteria below `not`, because cases must not have their values. Leaves out patterns,
 /// because their operands are only parts of values.

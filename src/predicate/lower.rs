@@ -212,7 +212,8 @@ fn comparison<'b>(
 ) -> Option<Comparison<'b>> {
     let language = reading.language;
     let mut report = |error| {
-        // One criterion may have many values, and its keys may be in any order: keep more than the errors that are reported.
+        // Keep more errors than are reported. A criterion may have many invalid values. Its keys may be in any order, so an error
+        // at an earlier offset may be found later.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }

@@ -31,14 +31,16 @@ pub(crate) enum TextPattern {
     Words(Points<CompactString>),
 }
 
-/// The maximum count of substrings or words for which each value is searched separately. For more values, one automaton searches
-/// for all values at once.
+/// Up to this number of substrings or words, each value is searched separately. Above it, one automaton searches for all values at
+/// once.
 const FEW: usize = 8;
 
-/// The maximum count of pairs of values for which two patterns are compared.
+/// Up to this number of pairs of values, two patterns of prefixes or substrings are compared. Above it, they count as unrelated,
+/// because the comparison would take long.
 const MOST_PAIRS: usize = 1 << 12;
 
-/// The maximum length in bytes of a single string that is searched for each value separately.
+/// Up to this length in bytes, a single string is searched for each value separately. Above it, building a [`Matcher`] first is
+/// worth its cost.
 const SHORT: usize = 1024;
 
 impl TextPattern {
@@ -284,7 +286,7 @@ impl<'p> Matcher<'p> {
         match self.pattern {
             TextPattern::Every => true,
             TextPattern::Prefixes(prefixes) => {
-                // Only the greatest of the prefixes that are not greater than the text can be a prefix of it.
+                // At most one of the prefixes can match: the greatest prefix that is not greater than the text.
                 let prefixes = prefixes.as_slice();
                 let after = prefixes.partition_point(|prefix| **prefix <= *text);
                 let before = after.checked_sub(1).and_then(|at| prefixes.get(at));

@@ -24,10 +24,11 @@ const TODAY_S: u64 = START_S + 1_096 * DAY_S;
 /// The modulus of case numbers. It keeps the years of their dates at four digits.
 pub(super) const NUMBERS: u64 = 1_000 * CASES_IN_THREE_YEARS;
 
-/// Appends the case with this number to `out`, as JSON on one line of about 900 bytes, without a newline.
+/// Appends the case with this case number to `out`, as JSON on one line of about 900 bytes, without a newline.
 ///
 /// The creation time in a case increases with its number, by about nine seconds from one number to the next. All numbers below
-/// 10,000,000,000 give different `id`s. [`Cases`](super::Cases) spreads a smaller number of cases over three years.
+/// 10,000,000,000 give different `id`s. To spread fewer than [`CASES_IN_THREE_YEARS`] cases over three years, use
+/// [`Cases`](super::Cases), which leaves gaps between the case numbers.
 ///
 /// ```
 /// let mut case = Vec::new();

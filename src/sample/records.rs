@@ -1,4 +1,5 @@
-//! Generates records that match the sample cases: levels, applicants, documents and AML cases with the same ids.
+//! Generates the records that the sample cases refer to, with the ids in these cases: verification levels, applicants, their
+//! documents, and AML cases.
 
 use std::collections::HashSet;
 
@@ -17,10 +18,10 @@ use super::write::Json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SampleKind {
-    /// Two levels: `basic` for individuals, `company` for companies.
+    /// Two verification levels: `basic` for individuals, `company` for companies.
     Levels,
-    /// First the two applicants `anna`, whose record has the most members, and `firm`, a company. Then the applicants of the sample
-    /// cases.
+    /// The applicants. First come two fixed applicants: `anna`, whose record has the most members, and `firm`, a company. Then come
+    /// the applicants of the sample cases.
     Applicants,
     /// Documents of most of the applicants. They include reviews.
     Documents,

@@ -5,6 +5,8 @@
 //! data that clients can change is the extracted data of applicants. [Operators](#operators) import cases and records, and create
 //! share tokens, while the service runs or while it is stopped.
 //!
+//! The operations have the numbers of the interface document:
+//!
 //! | operation | route | permission |
 //! |---|---|---|
 //! | 1, cases by filters | `POST /resources/api/caseManagement/v2/cases/byFilter` | `viewCases` |
@@ -129,8 +131,8 @@
 //!
 //! Work that waits for the file or may take long runs on blocking threads, not on the threads that serve connections. This includes
 //! reads of records, searches, and updates (one update at a time). There is one exception: a search that took less than 200 µs the
-//! last time (with the same body, query and token) runs on the connection's thread. Most searches take only 2 to 5 µs, and moving
-//! one to another thread costs about 10 µs.
+//! last time (with the same body, query and token) runs on the connection's thread. Most searches take only 2 to 5 µs, and moving a
+//! search to another thread costs about 10 µs.
 //!
 //! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is
 //! logged and counted as usual. Only a search is stopped: immediately if the connection has failed, and one second after the end of

@@ -1,5 +1,5 @@
-//! The phases of a shutdown: `/readyz` is 503 while the service drains, then no new connections, then the remaining work is cut
-//! off.
+//! The phases of a shutdown. First `/readyz` returns 503, and the service still accepts connections. Then it accepts no new
+//! connections. At last, the remaining work is cut off.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

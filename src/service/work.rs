@@ -1,4 +1,4 @@
-//! Runs work that blocks on blocking threads, within the limits on concurrency.
+//! Runs blocking work on blocking threads, within the limits on concurrency.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,7 +40,8 @@ impl ServiceState {
         self.spawn_blocking(work, (share, permit)).await
     }
 
-    /// Reads a part of a large page on a blocking thread. Parts that wait, of all pages, run in the order of their arrival.
+    /// Reads a part of a large page on a blocking thread. All pages share one queue: the parts start in the order in which they
+    /// arrive.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.

@@ -7,7 +7,9 @@ use super::lists::split;
 use super::statement::{OperandTest, Statement};
 use crate::predicate::TextPattern;
 
-/// The maximum number of values that are tested one by one, with functions that can use an index. More values are tested as lists.
+/// The maximum number of values with a separate SQL condition for each value. Up to this number, the conditions can use an index of
+/// the database. Above it, one condition takes a whole list of values, because the database evaluates a condition with a list
+/// faster.
 const FEW: usize = 8;
 
 /// The tests that match one text against a pattern.

@@ -33,9 +33,9 @@ impl Table {
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    /// [within](crate::Catalog::is_within) the table's, or hides the field of the order. This is a bug in the host program. Returns
-    /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table
-    /// has no [folded](Self::with_folded) column.
+    /// [within](crate::Catalog::is_within) the catalogue of the table, or if the catalogue of the filter hides the sort field. This
+    /// is a bug in the host program. Returns [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has
+    /// `$match` on a field for which the table has no [folded](Self::with_folded) column.
     ///
     /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {

@@ -165,8 +165,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the name is not one to three words joined by dots, of lower-case ASCII letters, digits and underscores.
-    /// A word must not start with a digit or exceed 63 bytes.
+    /// A valid name is one to three words joined by dots. Each word has 1 to 63 lower-case ASCII letters, digits or underscores,
+    /// and does not start with a digit. Returns an error for any other name.
     pub fn named(self, name: &str) -> Result<Self, TableNameError> {
         let is_word = |word: &str| {
             word.len() <= MAX_NAME_BYTES

@@ -61,10 +61,10 @@ impl Hash for CancelToken {
     }
 }
 
-/// The time at which a search stops, given as a function of the host program.
+/// The time at which a search stops. The host program supplies a function that returns true if this time has passed.
 ///
-/// The library has no clock of its own. The function returns true if the time has passed, and should take less than a microsecond.
-/// Each thread of a search calls it at most once for each batch of up to 65,536 documents, and once for about 50 µs of work.
+/// The library has no clock of its own. The function should take less than a microsecond. Each thread of a search calls it before
+/// each batch (up to 65,536 documents), and about once per 50 µs of work.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -82,13 +82,13 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Creates a deadline from a function that returns true if the time has passed.
+    /// Creates a deadline from a function that returns true if the time of the deadline has passed.
     #[must_use]
     pub fn new(has_passed: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { has_passed: Arc::new(has_passed) }
     }
 
-    /// Returns true if the time has passed.
+    /// Returns true if the time of the deadline has passed.
     #[must_use]
     pub fn has_passed(&self) -> bool {
         (self.has_passed)()
@@ -189,7 +189,7 @@ impl StopCheck<'_> {
     }
 
     /// Returns an error if an earlier call of [`is_stopped`](Self::is_stopped) has found a reason to stop. Does not look for a new
-    /// reason, so a search that has finished is answered.
+    /// reason. So a search that has finished returns its result, even if the deadline has passed in the meantime.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
         let (kind, found) = match self.reason.load(Ordering::Relaxed) {
             RUNNING => return Ok(()),

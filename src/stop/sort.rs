@@ -14,14 +14,14 @@ use std::ops::Range;
 
 use super::check::Pace;
 
-/// The maximum length of a list that is passed to the standard library. Sorting a list of this length takes about 300 µs. Unit
-/// tests use a smaller maximum.
+/// Up to this length, a list is sorted by the standard library, which takes at most about 300 µs. A longer list is divided first,
+/// so that the search can be stopped in between. Unit tests use a smaller number.
 pub(crate) const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 13 };
 /// The number of items that are partitioned between two calls of the stop check.
 const STEP: usize = PART / 2;
-/// The estimated work of one comparison, in the unit of [`Pace::spend`]: about 5 ns.
+/// The estimated work of one comparison: 20 units of [`Pace::spend`], which take about 5 ns in total.
 const COMPARING: usize = 20;
-/// The number of items of which the pivot is the median.
+/// The number of items that are sampled. Their median is the pivot.
 const SAMPLES: usize = 15;
 
 /// Sorts only a part of the list: afterwards, `window` contains the same items, in the same order, as if the complete list were
@@ -57,8 +57,8 @@ pub(crate) fn sort_window<T: Copy>(
 
 /// Returns the median of items at scattered indexes.
 fn pivot<T: Copy>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> T {
-    // The product with 2^64 divided by the golden ratio scatters the sample indexes evenly over the list. The XOR makes them depend
-    // on its length.
+    // Multiplying a sample number by the constant, 2^64/φ (Fibonacci hashing), scatters the sample indexes evenly over the list.
+    // The XOR makes the indexes differ between lists of different lengths.
     let place = |number: usize| {
         let scattered = (number as u64 ^ items.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         usize::try_from(scattered).unwrap_or_default() % items.len()

@@ -97,7 +97,8 @@ pub(super) struct Overlay {
 #[derive(Debug)]
 struct Changes {
     len: u64,
-    /// The length of the start of the file that was never cut off. Bytes after this length that are in no page of `pages` are zero.
+    /// The smallest length that the overlay has had, in bytes. Bytes before this offset are read from the file, and bytes after it
+    /// are zero, except for the pages in `pages`.
     from_file: u64,
     /// The pages that were written, by page number.
     pages: HashMap<u64, Box<[u8]>>,

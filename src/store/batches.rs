@@ -1,4 +1,5 @@
-//! Stores sealed batches in the file: cuts their parts into pieces, and stores their live rows.
+//! Stores sealed batches in the file, and their live rows. Each part of a batch is cut into *pieces* of at most 32 KiB, the values
+//! of the table.
 
 use redb::{ReadableTable, WriteTransaction};
 
@@ -83,7 +84,8 @@ pub(super) fn read(
                     part.number()
                 )));
             }
-            // The range ends at the greatest piece number, so saturation does no harm.
+            // Saturation cannot hide a missing piece: the range ends at the maximum piece number, so no piece is compared with the
+            // saturated number.
             expected.2 = expected.2.saturating_add(1);
             bytes.extend_from_slice(piece.value());
         }

@@ -1,5 +1,5 @@
-//! Finishes a write: stores the new documents, removes the released documents, makes a checkpoint if one is due, commits, and
-//! publishes the new snapshot.
+//! Finishes a write. Stores the new documents, removes the *released* documents (of replaced and deleted cases), and makes a
+//! checkpoint if one is due. Then commits, and publishes the new snapshot.
 
 use std::collections::HashMap;
 use std::sync::Arc;

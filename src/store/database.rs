@@ -18,7 +18,7 @@ use crate::lock::{Held, Lock};
 pub struct Store {
     /// The name of the file in error messages.
     pub(super) name: String,
-    /// The state of the file that each write takes from the previous write. Only a writer holds this lock.
+    /// The state of the file that each write leaves for the next write. Only a writer holds this lock.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
     pub(super) file: File,

@@ -28,7 +28,7 @@ impl Documents {
         Ok(Self { table, generation: reading.generation(), _opened: reading.keep() })
     }
 
-    /// Reads the document with this number, and passes it to `take`.
+    /// Reads the document with this document number, and passes it to `take`.
     pub(super) fn read<T>(&self, number: Option<u64>, take: impl FnOnce(&str) -> T) -> Result<T, Fault> {
         let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
         let bytes =

@@ -8,12 +8,13 @@
 //! | | before the commit | at the commit, while the import holds the log |
 //! |---|---|---|
 //! | rows | parsed into batches by the [`Import`] of the engine | replaced rows and insertion order are looked up again if another write was made in between |
-//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, and inserted with their places |
+//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, and inserted with their insertion order |
 //! | file | not changed | one redb transaction: adds the documents, removes the documents that they replace, makes a checkpoint if one is due, and updates the counters |
 //!
-//! So an import replaces the documents that are stored at the time of its commit, like an import into an engine. Documents are
-//! numbered at the commit, because their numbers must not be less than the number of a checkpoint that was made during the import.
-//! The documents of a batch are numbered in order. So usually only the first number of a batch changes.
+//! So each imported document replaces the document that has the same id when the import is committed, as in an engine. Documents
+//! are numbered at the commit, because other writes may make a checkpoint during the import. A checkpoint records the first
+//! document number that is in no stored batch, and later documents must not have smaller numbers. If the documents of a batch have
+//! consecutive numbers, the batch stores only the first number. So the commit usually changes one number per batch.
 //!
 //! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written, for example on a
 //! full disk, the import fails and the database is unchanged. The columns of the import are in memory, as in an engine. Up to 1 MiB
@@ -39,8 +40,8 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 /// process ends.
 ///
 /// The type is `Send`. Before its commit, an import blocks no other write and no other import. The commit writes all documents to
-/// the database. Meanwhile other writes wait, and searches continue. The documents replace the documents that are stored at that
-/// moment.
+/// the database. Meanwhile other writes wait, and searches continue. Each imported document replaces the document that has the same
+/// id at that moment.
 ///
 /// ```
 /// use casefilter::{Catalog, Durability, ImportMode, Store, StoreOptions};

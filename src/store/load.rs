@@ -139,7 +139,8 @@ pub(super) fn load(
     })
 }
 
-/// Returns the numbers of the documents that were released since the last checkpoint, in ascending order.
+/// Returns the document numbers of the *released* documents, in ascending order: the documents of cases that were replaced or
+/// deleted since the last checkpoint.
 fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<Vec<u64>, Fault> {
     let count = table.len()?;
     if count != state.released {

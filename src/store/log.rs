@@ -1,4 +1,4 @@
-//! The state of the file that each write takes from the previous write.
+//! The state of the file that each write leaves for the next write (`Log`).
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -17,8 +17,8 @@ use super::load::{Loaded, load};
 use super::log::Log;
 use super::tables::State;
 
-/// The maximum number of times that the file is reopened for readers between two synced writes. If a file was not closed properly,
-/// opening it reads the whole file.
+/// The maximum number of times that the file is reopened for readers between two synced writes. After that, reads return the error.
+/// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
 const MOST_REOPENINGS: u64 = 8;
 
 /// While the disk stays full, recovery attempts take at most 1 / `PART_OF_TIME` of the time.

@@ -1,6 +1,6 @@
 //! The spool: a temporary file for the documents of an import that has not been committed yet.
 //!
-//! Documents are written in ascending order of their numbers, and are read in the same order. Each document is one entry:
+//! Documents are written in ascending order of their document numbers, and are read in the same order. Each document is one entry:
 //!
 //! | field | bytes |
 //! |---|---|
@@ -35,7 +35,7 @@ pub(super) struct Spool {
     target: Target,
     buffer: Vec<u8>,
     documents: u64,
-    /// The number of the last document plus 1.
+    /// The document number of the last document plus 1.
     next_number: u64,
     /// The first error of a write. After an error, nothing more is written.
     fault: Option<Fault>,
@@ -139,12 +139,13 @@ impl Spooled {
         self.documents
     }
 
-    /// Returns the number of the last document plus 1.
+    /// Returns the document number of the last document plus 1.
     pub(super) fn next_number(&self) -> u64 {
         self.next_number
     }
 
-    /// Stores the documents in the database, numbered from `first`. `places` yields the number and the place of each document.
+    /// Stores the documents in the database, numbered from `first`. `places` yields the document number and the insertion-order
+    /// number of each document.
     ///
     /// # Errors
     /// Returns an error if the spool cannot be read, if its content was changed, or if the database fails.

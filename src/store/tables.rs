@@ -37,19 +37,20 @@ pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 /// The counters of a store. They change with every write, in the transaction of the write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// The insertion order (place) of the next new case.
+    /// The insertion-order number of the next new case.
     pub(super) next_place: u64,
     /// The document number of the next document.
     pub(super) next_document: u64,
     /// The batch number of the next batch.
     pub(super) next_batch: u64,
-    /// Documents with this number or a greater number are in no stored batch.
+    /// The first document number after the last checkpoint. Documents with this number or a greater number are in no stored batch.
     pub(super) checkpoint: u64,
     /// The number of cases. Each case has one document.
     pub(super) cases: u64,
     /// The number of stored batches.
     pub(super) batches: u64,
-    /// The number of documents in the table `released`.
+    /// The number of entries in the table `released`: the documents of cases that were replaced or deleted since the last
+    /// checkpoint.
     pub(super) released: u64,
 }
 
@@ -94,8 +95,8 @@ impl State {
     }
 }
 
-/// The maximum value of the counters for places, documents and batches. A store that writes a billion documents per second reaches
-/// it after 146 years.
+/// The maximum value of the counters for insertion-order numbers, document numbers and batch numbers. A store that writes a billion
+/// documents per second reaches it after 146 years.
 const LAST_NUMBER: u64 = u64::MAX >> 2;
 
 /// Returns the checksum of `contents`, followed by `contents`.
@@ -114,7 +115,7 @@ fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
 }
 
-/// A document as it is stored: its text, and the place of its case.
+/// A document as it is stored: its text, and the insertion-order number of its case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored<'b> {
     pub(super) place: u64,

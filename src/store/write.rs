@@ -13,7 +13,7 @@ use crate::filter::utf8;
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores one JSON document. If a document with the same `id` exists, replaces it. The new document keeps its place in the
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it. The new document keeps its position in the
     /// insertion order.
     ///
     /// # Errors

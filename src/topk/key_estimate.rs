@@ -19,9 +19,9 @@ pub(super) struct KeyEstimate<'b> {
 
 /// Estimates the last key of a page of `wanted` rows, if the key ranges of batches overlap.
 ///
-/// With an estimate, the search reads each batch only as far as its share of the page. Without an estimate, it reads the first
-/// batches as if the complete page came from them. A wrong estimate cannot produce a wrong page: if the page is not full, the
-/// caller searches again without an estimate.
+/// With an estimate, the search reads only the rows of each batch that come before the estimated key. Without an estimate, it reads
+/// the first batches as if the complete page came from them. A wrong estimate cannot produce a wrong page: if the page is not full,
+/// the caller searches again without an estimate.
 ///
 /// Returns `None` if an estimate would not save work, or if a batch does not keep its rows sorted.
 pub(super) fn estimate<'b>(
@@ -48,14 +48,14 @@ pub(super) fn estimate<'b>(
     if is_apart(start, next) {
         return None;
     }
-    // Assumes that the other batches are like the first one, and adds a quarter for random variation.
+    // Assumes that the other batches are like the first batch, and adds a quarter for random variation.
     let likely = scan.likely(&start.visit);
     if likely == 0 {
         return None;
     }
     let steps = wanted * start.visit.batch.rows() / likely;
     let steps = steps + steps / 4;
-    // The estimated key is chosen so that each of `sharing` batches, three quarters of the large ones, has about `share` rows or
+    // The estimated key is chosen so that each of `sharing` batches, three quarters of the large batches, has about `share` rows or
     // more before it. Together, they have at least `steps` rows before it.
     let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);

@@ -1,5 +1,5 @@
-//! Skips an offset of 1,024 rows or more ([`LEAST_SOUGHT`]) if the key ranges of batches overlap: finds a key shortly before the
-//! offset, by counting rows.
+//! Finds the start of a page at an offset of 1,024 rows or more ([`LEAST_SOUGHT`]), in batches whose key ranges overlap. Chooses a
+//! sort key shortly before the row at the offset, and counts the rows with an earlier key.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -23,14 +23,14 @@ pub(super) struct SeekPoint<'b> {
     pub(super) passed: usize,
 }
 
-/// The minimum offset for which a key is searched. The rows before a smaller offset are skipped one by one.
+/// The minimum offset for which a key is searched. Below it, the rows before the offset are skipped one by one.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
 /// The accepted distance in selected rows: the search ends when at most this number of rows are between its key and the offset.
-/// They are then skipped one by one.
+/// These rows are then skipped one by one.
 const NEAR: usize = 1 << 8;
-/// The maximum number of keys that are tried.
+/// The maximum number of keys that are tried. Then the best key so far is used.
 const TRIALS: usize = 4;
-/// The maximum number of sorted rows of a batch that are tested one by one. If there are more, all selected rows of the batch are
+/// Up to this number of sorted rows of a batch, each row is tested separately. Above it, all selected rows of the batch are
 /// collected first.
 const FEW: usize = 32;
 
@@ -52,8 +52,8 @@ struct OffsetSearch<'o, 'b, 's> {
 ///
 /// Returns `None` in these cases:
 ///
-/// - The offset is less than 1,024, or most likely ends within the first four batches.
-/// - A batch does not keep its rows sorted, or no two batches overlap.
+/// - The offset is less than 1,024, or the row at the offset is probably in the first four batches.
+/// - A batch does not keep its rows sorted, or the key ranges of no two batches overlap.
 /// - The row at the offset has no value in the sort field.
 /// - The search must stop.
 pub(super) fn seek<'b>(
@@ -97,8 +97,8 @@ pub(super) fn seek<'b>(
     best
 }
 
-/// Returns true if the offset most likely ends within the first four batches, and if no two of these batches overlap. Their rows
-/// can then be skipped by counting, and the remaining batches need not be read.
+/// Returns true if the row at the offset is probably in the first four batches, and the key ranges of these batches do not overlap.
+/// The caller then counts the rows before the offset batch by batch, and does not read the other batches.
 fn ends_in_first<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -248,7 +248,7 @@ fn count_first(
     }
 }
 
-/// Counts the selected rows among the first `places` rows of the list sorted by value.
+/// Counts the selected rows among the first `places` rows of `sorted`. The batch has `rows` rows.
 fn count_places(selected: &RowSet<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
     match sorted {
         Sorted::AsStored(_) => selected.count_below(places, rows),

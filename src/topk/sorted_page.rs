@@ -41,14 +41,15 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         Self { scan, by, offset, limit, with_total, ordered: Ordered::new(in_order, others, by) }
     }
 
-    /// Finds the page after skipping most of a long offset by counting. Returns `None` if [`seek`] finds no key.
+    /// Finds the page of a large offset. Counts most of the rows before the offset, instead of visiting them one by one. Returns
+    /// `None` if [`seek`] finds no key.
     pub(crate) fn sought(&mut self) -> Option<PageRows> {
         let point = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
         Some(self.collected(self.offset - point.passed, Some(point)))
     }
 
-    /// Finds the page by reading each batch only as far as its share of the page. Returns `None` if the share cannot be estimated,
-    /// or if it was too small. Never counts the total.
+    /// Estimates the last key of the page, and reads only the rows of each batch that come before this key. Returns `None` if the
+    /// key cannot be estimated, or if these rows do not fill the page. Never counts the total.
     pub(crate) fn estimated(&mut self) -> Option<PageRows> {
         let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;

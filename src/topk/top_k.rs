@@ -31,13 +31,13 @@ struct Candidate<'b> {
 
 /// The number of sorted rows that can be skipped in the time that it takes to make one row a candidate.
 const STEPS_OF_A_CANDIDATE: usize = 16;
-/// The minimum number of sorted rows that are tested in one step.
+/// The minimum number of sorted rows that are tested in one step. After each step, the loop checks if the page is full.
 const LEAST_TOGETHER: usize = 64;
-/// The maximum number of sorted rows that are tested in one step.
+/// The maximum number of sorted rows that are tested in one step. After each step, the loop checks if the search must stop.
 const MOST_TOGETHER: usize = 1 << 12;
-/// The estimated work to make one row a candidate, in the unit of [`Pace::spend`]: about 10 ns.
+/// The estimated work to make one row a candidate: 40 units of [`Pace::spend`], which take about 10 ns in total.
 const WORK_OF_A_CANDIDATE: usize = 40;
-/// The estimated work to test one sorted row or to copy one candidate, in the unit of [`Pace::spend`]: about 5 ns.
+/// The estimated work to test one sorted row or to copy one candidate: 20 units of [`Pace::spend`], which take about 5 ns in total.
 const WORK_OF_A_STEP: usize = 20;
 /// The number of extra candidates to collect before the list is reduced to the first k.
 const SLACK: usize = 64;
@@ -502,7 +502,7 @@ fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
 mod tests {
     use crate::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest};
 
-    /// Sorts cases with many equal keys. In half of the runs, the order of the ids differs from the stored order.
+    /// Sorts cases with many equal keys. In half of the iterations of the test, the order of the ids differs from the stored order.
     #[test]
     fn an_offset_may_fall_anywhere_into_a_run_of_equal_keys() {
         for (rows, shuffled) in [(200_u32, false), (200, true), (20_000, false), (20_000, true)] {

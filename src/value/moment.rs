@@ -1,4 +1,4 @@
-//! Parses times in filter texts: RFC 3339, days, `now`, `today`, and intervals.
+//! Parses instants and spans of time in filter texts: RFC 3339, days, `now`, `today`, and intervals.
 //!
 //! ```text
 //! 2025-12-01 10:00:00+0200            an instant in the form of JSON bodies
@@ -32,10 +32,10 @@ pub(crate) struct Clock {
     pub(crate) offset_s: i32,
 }
 
-/// The first and the last instant of a time. For a time that is a single instant, both are equal.
+/// The first and the last instant of a span of time, such as a day. If the span is a single instant, both are equal.
 pub(crate) type Moment = (Timestamp, Timestamp);
 
-/// The error of parsing a string that is not a time.
+/// The error for a string that is neither an instant nor a span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParseMomentError {
     /// The string does not have any of the forms, or a part of it is out of range.
@@ -44,7 +44,7 @@ pub(crate) enum ParseMomentError {
     Fraction,
     /// A relative time, but the program does not supply the present instant.
     NoPresent,
-    /// A time that is outside the years 0000 to 9999.
+    /// An instant outside the years 0000 to 9999.
     Range,
     /// An interval whose end is not after its start.
     Interval,
@@ -69,7 +69,7 @@ impl ParseMomentError {
 }
 
 impl Clock {
-    /// Parses a time in any of the forms of the [module docs](self).
+    /// Parses an instant or a span of time, in any of the forms of the [module docs](self).
     ///
     /// # Errors
     /// Returns an error that names the wrong part of the string.
@@ -118,7 +118,8 @@ impl Clock {
         i64::from(self.offset_s).saturating_mul(MS_PER_S)
     }
 
-    /// Returns the time in the text syntax that is equivalent to a word of another language, such as `yesterday` or `-7d`.
+    /// Returns the instant or span, in the text syntax, that is equivalent to a word of another language, such as `yesterday` or
+    /// `-7d`.
     pub(crate) fn respell(text: &str) -> Option<String> {
         let lower = text.to_ascii_lowercase();
         let meant = match lower.as_str() {
@@ -136,7 +137,7 @@ impl Clock {
     }
 }
 
-/// Returns true if `text` is a time in one of the forms of the text syntax.
+/// Returns true if `text` is an instant or a span in one of the forms of the text syntax.
 pub(crate) fn is_moment(text: &str) -> bool {
     Clock { now: Some(Timestamp::from_millis(0)), offset_s: 0 }.parse(text).is_ok()
 }
@@ -236,13 +237,13 @@ fn interval(start: &str, end: &str) -> Result<Moment, ParseMomentError> {
     Ok((start, Timestamp::from_millis(end.as_millis().saturating_sub(1))))
 }
 
-/// Returns the error for a string that is not a time, but may have almost the text form.
+/// Returns the error for a string that is not an instant, but may have almost the text form.
 fn of_form(text: &str) -> ParseMomentError {
     ParseMomentError::Form(Timestamp::parse(text).err().unwrap_or(ParseTimestampError::Shape))
 }
 
 impl Timestamp {
-    /// Returns true if the instant is within the years of the text form.
+    /// Returns true if the text form can express the year of the instant.
     fn is_in_text_years(self) -> bool {
         Self::from_millis(self.as_millis().saturating_sub(self.as_millis().rem_euclid(MS_PER_S))).has_text()
     }

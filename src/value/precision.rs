@@ -6,7 +6,7 @@ use super::number::Number;
 const KEPT_DIGITS: usize = 16;
 
 impl Number {
-    /// Returns true if this number has other digits than `text`, from which it was parsed. `text` is in the JSON number grammar.
+    /// Returns true if parsing `text` to this number changed its digits. `text` is in the JSON number grammar.
     ///
     /// The digits are kept in two cases. Either they are the shortest digits that parse to this double, or they are its exact
     /// value, rounded to the number of written digits. An integer is kept only if it is the exact value of the double.

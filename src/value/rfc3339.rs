@@ -19,7 +19,7 @@ impl Timestamp {
         }
         let instant = DateTime::parse_from_rfc3339(text).map_err(|_| ParseTimestampError::Shape)?;
         let nanos = instant.timestamp_subsec_nanos();
-        // chrono represents a leap second by a nanosecond part of a second or more.
+        // chrono represents a leap second by a nanosecond count of 1,000,000,000 or more.
         if nanos >= 1000 * NS_PER_MS {
             return Err(ParseTimestampError::Time);
         }

@@ -117,8 +117,8 @@ impl<'a> Parser<'a, '_> {
         self.terms.push(node);
     }
 
-    /// Reads the next token. Returns `None` if it is neither a word nor a string, or if it is too long. Reports a text that is too
-    /// long.
+    /// Reads the next token. Returns `None` if it is neither a word nor a string, or if it is too long. Reports an error for a text
+    /// that is too long.
     pub(super) fn text(&mut self) -> Result<Option<Text<'a>>> {
         let (token, offset) = self.lexer.bump()?;
         let text = match token {

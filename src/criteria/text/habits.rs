@@ -1,6 +1,6 @@
 //! Recovers from values in the style of other tools, such as `field:value`, `10,000` and typographic quotes.
 //!
-//! Each function recognises one such style, reports it with a suggestion, and continues to read after it.
+//! Each function recognises one such style, reports an error with a suggestion, and continues to read after the value.
 
 use super::super::advice::{Habit, Holds};
 use super::super::ast::{Criterion, Text};
@@ -81,7 +81,8 @@ impl<'a> Parser<'a, '_> {
             .or(is_time.then_some(Unsupported::RelativeTime))
     }
 
-    /// Reports `field:value`, which starts at the next token, and skips it. `expected` is the part of the message after "expected".
+    /// Reports an error for `field:value`, which starts at the next token, and skips it. `expected` is the part of the message
+    /// after "expected".
     pub(super) fn colon(&mut self, name: &str, expected: &str) -> Result<()> {
         let offset = self.lexer.start;
         let after_colon = offset.saturating_add(name.len()).saturating_add(1);
@@ -163,7 +164,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Returns true if the next token, a comma, belongs to a number such as `10,000`. Reports and skips such a number.
+    /// Returns true if the next token, a comma, belongs to a number such as `10,000`. If it does, reports an error for the number,
+    /// and skips it.
     pub(super) fn is_number_with_marks(&mut self) -> Result<bool> {
         let is_number = self.holds.is_some_and(Holds::is_number);
         let Some(value) = self.last_word.clone().filter(|value| is_number && value.end == self.lexer.start)
@@ -192,8 +194,8 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Returns true if more words follow an unquoted value, as in a timestamp without quotes. Reports the value with these words,
-    /// and skips the words.
+    /// Returns true if more words follow an unquoted value, as in a timestamp without quotes. If they do, reports an error for the
+    /// value with these words, and skips the words.
     pub(super) fn is_phrase(&mut self, first: &Text<'a>) -> Result<bool> {
         let mut end = None;
         let mut ahead = self.lexer.clone();
@@ -241,7 +243,8 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Reports a value in typographic quotes and skips it. `mark` is the opening quote, which is the next token.
+    /// Reports an error for a value in typographic quotes, and skips the value. `mark` is the opening quote, which is the next
+    /// token.
     pub(super) fn curly(&mut self, mark: char) -> Result<Option<Text<'a>>> {
         let offset = self.lexer.start;
         let rest = self.lexer.text.get(self.lexer.at..).unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) enum Token<'a> {
     Open,
     Close,
     Comma,
-    /// A run of characters that occur in operators such as `>=`. The run is not always a known operator.
+    /// A sequence of characters that occur in operators such as `>=`. The sequence is not always a known operator.
     Symbol(&'a str),
     Word(&'a str),
     Quoted(Cow<'a, str>),

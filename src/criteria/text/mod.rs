@@ -14,11 +14,10 @@
 //! field, value = word | string
 //! ```
 //!
-//! A *word* is a run of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the
-//! escapes of JSON, or single quotes; a single quote inside it is written twice. The words `and`,
-//! `or`, `in`, `all`, `not`, `true`, `false` and `ids`, in any letter case, need quotes as names or
-//! values. The values `true` and `false` are an exception. White space separates words and has no
-//! other meaning.
+//! A *word* is a sequence of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the escapes of JSON, or
+//! single quotes; a single quote inside it is written twice. The words `and`, `or`, `in`, `all`, `not`, `true`, `false` and `ids`,
+//! in any letter case, need quotes as names or values. The values `true` and `false` are an exception. White space separates words
+//! and has no other meaning.
 //!
 //! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and
 //! `today`. A shift may follow a day or `now`, as in `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<`

@@ -13,7 +13,7 @@ use crate::operator::{Language, Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
-    /// Reads an operator. Reports and skips an operator of another language. `field` is the field as written.
+    /// Reads an operator. For an operator of another language, reports an error and skips it. `field` is the field as written.
     pub(super) fn operator(&mut self, field: &'a str, field_start: usize) -> Result<Reading> {
         let offset = self.lexer.start;
         if let Some(reading) = self.two_words()? {
@@ -142,7 +142,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports the operator of another language that begins at the next token, and skips it.
+    /// Adds an error for an operator of another language, which begins at the next token. Then skips the operator and its values.
     fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
         if let Advice::Operator(operator) = phrase.habit.advice(self.holds, 1, Language::Text)
@@ -243,7 +243,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports and skips the next token if it is the `:value` of `field :value`. Returns true if it was.
+    /// Reports an error for the `:value` of `field :value`, and skips it. Returns false if the next token is not such a `:value`.
     fn colon_before_value(&mut self) -> Result<bool> {
         let Token::Word(word) = self.lexer.next else { return Ok(false) };
         let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty()) else { return Ok(false) };

@@ -228,7 +228,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads the words `not` before a criterion, and returns their offsets. Reports each `!`, and then treats it as `not`.
+    /// Reads the words `not` before a criterion, and returns their offsets. Reports an error for each `!`, and then treats it as
+    /// `not`.
     fn nots(&mut self) -> Result<SmallVec<[usize; 1]>> {
         let mut nots = SmallVec::new();
         loop {
@@ -368,8 +369,8 @@ impl<'a> Parser<'a, '_> {
         Err(error)
     }
 
-    /// Reports criteria that are nested too deep even if the parentheses are not: an `and` inside an `or` adds a level without
-    /// parentheses.
+    /// Reports an error for criteria that are nested too deep even if the parentheses are not: an `and` inside an `or` adds a level
+    /// without parentheses.
     fn check_depth(&mut self) {
         let limit = self.limits.depth;
         if self.body.criteria.is_none() {

@@ -10,9 +10,9 @@ pub(super) enum Reading {
     Operator(Operator, usize),
     /// `is present` or `is absent`, and its offset.
     Presence(bool, usize),
-    /// A text that is not a valid operator. It was reported and skipped. A value may follow.
+    /// A text that is not a valid operator. Its error was reported, and it was skipped. A value may follow.
     Unknown,
-    /// A text that is not a valid operator. It was reported, and skipped together with its values.
+    /// A text that is not a valid operator. Its error was reported, and it was skipped together with its values.
     Whole,
 }
 

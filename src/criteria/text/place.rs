@@ -7,7 +7,7 @@ use super::lexer::{Lexer, Token};
 use crate::operator::{Arity, Complex, Operator};
 use crate::value::{is_bare_char, is_shift};
 
-/// The place of a cursor in a filter text.
+/// The position of a cursor in the syntax of a filter text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The bytes of the text that a completion replaces: the word at the cursor.
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub(crate) expected: Expected,
 }
 
-/// The part of the syntax that can stand at a place.
+/// The part of the syntax that is allowed at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// A criterion. `is_first` is true at the start of the text.
@@ -52,7 +52,7 @@ enum State {
     Nothing,
 }
 
-/// Finds the place of the cursor at the byte offset `cursor` of a text. A cursor inside a character moves to the start of that
+/// Finds the position in the syntax of a cursor at the byte offset `cursor`. A cursor inside a character moves to the start of that
 /// character.
 pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
     let most = cursor.min(text.len());

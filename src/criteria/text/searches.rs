@@ -70,7 +70,8 @@ fn pattern<'a>(lexer: &Lexer<'a>) -> Option<Pattern<'a>> {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Reports a test of presence, such as `is null` or `exists true`, and skips it.
+    /// Reports an error for a test of presence in another language's syntax, such as `is null` or `exists true`. Then skips the
+    /// test.
     pub(super) fn presence(
         &mut self,
         phrase: &Phrase<'a>,
@@ -99,7 +100,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Reading::Whole)
     }
 
-    /// Reports a search inside a string, such as `like "%x%"`, and skips it with its values.
+    /// Adds an error for a substring test in another language's syntax, such as `like "%x%"`. Then skips the test and its values.
     pub(super) fn search(
         &mut self,
         phrase: &Phrase<'a>,
@@ -147,7 +148,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reports the search between the offsets `start` and `stop`, and skips it. Suggests the operator and the values of `meant`.
+    /// Adds an error for the substring test between the offsets `start` and `stop`, and skips the test. The error suggests the
+    /// operator and the values of `meant`.
     fn searched(
         &mut self,
         search: TextSearch<'a>,
@@ -175,7 +177,8 @@ impl<'a> Parser<'a, '_> {
         Reading::Whole
     }
 
-    /// Reports and skips a value with wildcards after `=` or `<>`, if such a value is next in `lexer`. Returns true if it was.
+    /// Reports an error for a value with wildcards after `=` or `<>`, and skips it. Returns false if such a value is not next in
+    /// `lexer`.
     pub(super) fn wildcards(
         &mut self,
         operator: Operator,
@@ -237,8 +240,8 @@ impl<'a> Parser<'a, '_> {
         Some(AfterColon { meant, rest, stop })
     }
 
-    /// Reports and skips a test that is written before its field, such as `exists(name)`, `_exists_:name` or `startsWith(name, x)`.
-    /// Returns true if the next token, `written`, begins such a test.
+    /// Reports an error for a test before its field, such as `exists(name)`, `startsWith(name, x)` or `_exists_:name`, and skips
+    /// it. Returns false if the next token, `written`, does not begin such a test.
     ///
     /// # Errors
     /// Returns an error if the text has a test or a function, such as `f(name)`, that has no equivalent criterion. A word that is
@@ -316,7 +319,8 @@ impl<'a> Parser<'a, '_> {
         ends_value(&ahead.next).then_some((meant, stop, ahead))
     }
 
-    /// Reports the text between the offsets `start` and `stop`, suggests the criterion `meant`, and adds a broken criterion.
+    /// Reports an error for the text between the offsets `start` and `stop`, suggests the criterion `meant`, and adds a broken
+    /// criterion.
     fn before_field(&mut self, start: usize, stop: usize, meant: &str) {
         let written = self.lexer.text.get(start..stop).unwrap_or_default();
         let error = Error::new(ErrorKind::Syntax, start, quote(written), "a field before its test");
@@ -325,7 +329,8 @@ impl<'a> Parser<'a, '_> {
         self.terms.push(node);
     }
 
-    /// Reports and skips `not field` or `!field` without an operator, if it is next in the text. Returns true if it was.
+    /// Reports an error for `not field` or `!field` without an operator, and skips it. Returns false if the text continues in
+    /// another way.
     pub(super) fn field_after_not(&mut self) -> Result<bool> {
         if !self.lexer.next.is_word("not") && self.lexer.next != Token::Symbol("!") {
             return Ok(false);
@@ -374,7 +379,7 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// Reports the next token, a `!` before a criterion, and skips it.
+    /// Reports an error for the next token, a `!` before a criterion, and skips the token.
     pub(super) fn exclamation(&mut self) -> Result<()> {
         let start = self.lexer.start;
         let after_mark = self.lexer.at;
@@ -392,7 +397,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reports an operator of another language that has no equivalent, and skips its values.
+    /// Reports an error for an operator of another language that has no equivalent, and skips its values.
     pub(super) fn unsupported(
         &mut self,
         phrase: &Phrase<'a>,

@@ -1,4 +1,4 @@
-//! Tests of imports before and after operation 5 changed an applicant.
+//! Tests of imports before and after operation 5 (update of extracted info) changed an applicant.
 
 use super::*;
 

@@ -31,7 +31,7 @@ fn what_is_exported_is_imported_again_as_it_was() {
     assert_eq!(preview_of(&copy, "anna"), preview_of(&world, "anna"));
     assert_eq!(step_status(&copy, "boris").unwrap(), step_status(&world, "boris").unwrap());
     assert_eq!(aml_case(&copy, "anna", true).unwrap(), aml_case(&world, "anna", true).unwrap());
-    // The copy also has the changes of operation 5 and their times.
+    // The copy also has the changes of operation 5 (update of extracted info) and their times.
     let anna = SAMPLES[1].1.lines().next().unwrap();
     assert_eq!(import(&copy, RecordKind::Applicants, anna).unwrap().kept_changes, 2);
     assert_eq!(exported(&copy, RecordKind::Applicants), exported(&world, RecordKind::Applicants));

@@ -1,4 +1,4 @@
-//! Tests of the names that operation 5 accepts or rejects, and of their Latin forms.
+//! Tests of the names that operation 5 (update of extracted info) accepts or rejects, and of their Latin forms.
 
 use super::*;
 

@@ -101,7 +101,8 @@ fn bulgarian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// Returns true if a text begins with the word България. The Transliteration Act makes an exception for it: it is written Bulgaria.
+/// Returns true if a text begins with the word България. The Transliteration Act has an exception for this word: it is written
+/// Bulgaria.
 pub(super) fn is_bulgaria(text: &[char]) -> bool {
     let mut letters = text.iter().map(|c| small(*c));
     "българия".chars().all(|c| letters.next() == Some(c)) && !letters.next().is_some_and(char::is_alphabetic)

@@ -3,7 +3,7 @@
 use any_ascii::any_ascii_char;
 use unicode_normalization::UnicodeNormalization;
 
-/// Transliterates a run of kana.
+/// Transliterates a sequence of kana.
 pub(super) fn kana(run: &[char]) -> String {
     let mut out = String::new();
     // True after a small tsu, which doubles the next consonant.

@@ -60,7 +60,7 @@ fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
         ("Объедков", &[], &[], "Obieedkov"),
         ("Търновски", &[], &["DEU"], "Tarnovski"),
         ("Гайдук", &[], &["SRB"], "Gaiduk"),
-        // The Bulgarian act makes an exception for the name of the state.
+        // Bulgaria's Transliteration Act has an exception for the name of the country: `Bulgaria`, not `Balgariya`.
         ("София, България", &[], &["DEU"], "Sofia, Bulgaria"),
         ("БЪЛГАРИЯ", &[], &[], "BULGARIA"),
         ("Българиянов", &[], &["BGR"], "Balgariyanov"),

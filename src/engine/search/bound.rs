@@ -109,8 +109,8 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// Returns the numbers of the batches that may have a selected row: first the indexed batches in ascending order, then all
-    /// uncovered batches.
+    /// Returns the batch numbers of the batches that may have a selected row: first the indexed batches in ascending order, then
+    /// all uncovered batches.
     pub(super) fn numbers(&self) -> &[usize] {
         self.numbers.get_or_init(|| self.numbers_of(self.query()))
     }
@@ -277,12 +277,12 @@ impl<'s> BoundRequest<'s> {
 
 /// The batches that may have a selected row, divided into batches whose order is known and other batches.
 struct InOrder<'n, I> {
-    /// The numbers of the batches whose order is known. They are in the order of their first keys.
+    /// The batch numbers of the batches whose order is known, in the order of their first keys.
     numbers: I,
     /// The number of batches in `numbers`.
     kept: usize,
     /// The number of batches with a known order, including batches that the index has excluded.
     all: usize,
-    /// The numbers of all other batches.
+    /// The batch numbers of all other batches.
     others: &'n [usize],
 }

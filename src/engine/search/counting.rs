@@ -100,8 +100,8 @@ const SAMPLE: usize = 4;
 /// The number of batches that a thread takes at a time.
 #[cfg(feature = "parallel")]
 const CHUNK: usize = 4;
-/// The minimum expected work for which helpers are used, in the unit of [`Selected::effort`]: about half a millisecond. Each helper
-/// gets at least a quarter of this work.
+/// The minimum expected work for which helpers are used (about half a millisecond), in the unit of [`Selected::effort`]. For less
+/// work, waking the helpers would take longer than it saves. Each helper gets at least a quarter of this work.
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
@@ -311,7 +311,7 @@ mod tests {
             engine.upsert(case.as_bytes()).unwrap();
         }
         check(&cases, "with some written again");
-        // Whole batches are deleted, and their numbers are reused.
+        // Whole batches are deleted, and their batch numbers are reused.
         for number in 512..1_700 {
             engine.delete(&number.to_string());
             cases.remove(&number);

@@ -46,14 +46,14 @@ impl FoundRows {
         self.rows.len()
     }
 
-    /// Returns the id of a document on the page, or an empty string if `place` is beyond the page.
+    /// Returns the id of the document at index `place` of the page. Returns an empty string if the page has no such index.
     pub(crate) fn id(&self, place: usize) -> &str {
         let row = self.rows.get(place).zip(self.view.as_ref());
         row.map_or("", |(at, view)| view.id(*at))
     }
 
-    /// Returns a document on the page as it was inserted. Returns an empty string if `place` is beyond the page, or if the engine
-    /// does not keep documents.
+    /// Returns the document at index `place` of the page, as it was inserted. Returns an empty string if the page has no such
+    /// index, or if the engine does not keep documents.
     pub(crate) fn document(&self, place: usize) -> &str {
         self.batch(place).map_or("", |(batch, row)| batch.document(row))
     }
@@ -114,5 +114,5 @@ impl std::fmt::Debug for FoundRows {
     }
 }
 
-/// The maximum number of documents for which their list is on the stack. Few pages have more documents.
+/// The maximum length of a list of documents on the stack. Longer lists are on the heap. Few pages have more documents.
 const USUAL_PAGE: usize = 128;

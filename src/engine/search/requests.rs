@@ -30,8 +30,8 @@ impl Engine {
     /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) if the limit exceeds [`Limits::page`](crate::Limits::page) of
     ///   the engine.
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides the field of the order. This is a mistake of the
-    ///   calling program.
+    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or if the catalogue of the filter hides the sort field.
+    ///   This is a mistake of the calling program.
     /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
     ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel) or
     ///   stopped at its [deadline](SearchRequest::with_deadline).

@@ -54,16 +54,17 @@ impl WrittenPage {
         self.items.len()
     }
 
-    /// Returns the id of a document on the page, or an empty string if `place` is beyond the page.
+    /// Returns the id of the document at index `place` of the page, or an empty string if the page has no such index.
     pub(super) fn id(&self, place: usize) -> &str {
         self.items.get(place).and_then(|item| self.ids.get(item.id.clone())).unwrap_or_default()
     }
 
-    /// Returns a document on the page, or an empty string if `place` is beyond the page.
+    /// Returns the document at index `place` of the page, or an empty string if the page has no such index.
     pub(super) fn document(&self, place: usize) -> &str {
         self.items.get(place).and_then(|item| self.json.get(item.document.clone())).unwrap_or_default()
     }
 }
 
-/// The maximum size, in bytes, that is reserved for documents that have not been pushed yet.
+/// The maximum memory, in bytes, that is reserved for documents that have not been pushed yet. For more documents, the buffer grows
+/// when they are pushed.
 const MOST_RESERVED: usize = 1 << 20;

@@ -8,18 +8,18 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
 /// The id of a batch, which an engine never uses twice. Later batches have greater ids. If a head is joined to a batch, the batch
-/// keeps its id, and its rows keep their numbers.
+/// keeps its id, and its rows keep their row numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
 /// The address of a stored row. Writers keep it across snapshots. It is valid until the batch of the row is merged.
 ///
-/// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the number of the batch. The keys of the index
-/// store this address packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the numbers of uncovered
+/// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the batch number. The keys of the index store this
+/// address packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the batch numbers of uncovered
 /// batches change, so writers identify uncovered batches by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum StoredAddr {
-    /// A row of the covered batch with this number.
+    /// A row of the covered batch with this batch number.
     Covered(u32, u16),
     /// A row of an uncovered batch, or of the head (the batch of the latest single writes).
     Uncovered(BatchId, u16),

@@ -7,7 +7,8 @@ use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::Selection;
 
-/// The maximum number of strings of a column whose deleted rows are counted. Each deletion copies all counts.
+/// Up to this number of distinct strings, the deleted rows of a column are counted per string. Columns with more strings have no
+/// counts, because each deletion copies all counts.
 const MOST_STRINGS: usize = 1 << 10;
 
 /// The counts of the deleted rows of one batch per string, for each field whose counts a search has needed.

@@ -14,25 +14,25 @@ use crate::exec::{Known, Visit, find_keys};
 use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 use crate::stop::Pace;
 
-/// The estimated work to look up one row in its batch, or one string in one batch, in the unit of [`Pace::spend`]: about 10 ns.
+/// The estimated work to look up one row in its batch, or one string in one batch (about 10 ns), in units of [`Pace::spend`].
 const WORK_OF_A_ROW: usize = 40;
 
 /// The sealed batches at one moment.
 ///
-/// Each batch has a number. The covered batches come first. They have the same numbers as in the index, with gaps for dropped
-/// batches. The uncovered batches follow, in ascending order of [`BatchId`].
+/// Each batch has a batch number. The covered batches come first. They have the same batch numbers as in the index, with gaps for
+/// dropped batches. The uncovered batches follow, in ascending order of [`BatchId`].
 #[derive(Clone, Debug)]
 pub(crate) struct View {
-    /// The covered batches by number.
+    /// The covered batches by batch number.
     covered: Vec<Option<Slot>>,
     /// The uncovered batches in ascending order of id.
     uncovered: Vec<Slot>,
     index: Arc<BatchIndex>,
     /// The number of live rows.
     cases: usize,
-    /// True if the batches, in the order of their numbers, hold the cases in insertion order.
+    /// True if the batches, in the order of their batch numbers, hold the cases in insertion order.
     ordered: bool,
-    /// The numbers of the covered batches that have deleted rows, in ascending order.
+    /// The batch numbers of the covered batches that have deleted rows, in ascending order.
     with_tombstones: Vec<usize>,
 }
 
@@ -65,12 +65,12 @@ impl View {
         self.covered.iter().flatten().chain(&self.uncovered)
     }
 
-    /// Returns all batches with their numbers.
+    /// Returns all batches with their batch numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Slot)> {
         (0..self.uncovered_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
     }
 
-    /// Returns the numbers of the uncovered batches.
+    /// Returns the batch numbers of the uncovered batches.
     pub(crate) fn uncovered_numbers(&self) -> std::ops::Range<usize> {
         self.covered.len()..self.covered.len() + self.uncovered.len()
     }
@@ -79,12 +79,12 @@ impl View {
         self.cases
     }
 
-    /// Returns the covered batches that have deleted rows, with their numbers.
+    /// Returns the covered batches that have deleted rows, with their batch numbers.
     pub(crate) fn covered_with_tombstones(&self) -> impl Iterator<Item = (usize, &Slot)> {
         self.with_tombstones.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
     }
 
-    /// Returns true if the batches, in the order of their numbers, hold the cases in insertion order.
+    /// Returns true if the batches, in the order of their batch numbers, hold the cases in insertion order.
     pub(crate) fn is_ordered(&self) -> bool {
         self.ordered
     }
@@ -136,13 +136,13 @@ impl View {
         found
     }
 
-    /// Returns the batch with this number, for a search.
+    /// Returns the batch with this batch number, for a search.
     pub(crate) fn visit(&self, number: usize) -> Option<Visit<'_>> {
         let slot = self.slot(number)?;
         Some(Visit { number, batch: &slot.batch, live: &slot.live })
     }
 
-    /// Returns the batches with these numbers, for a search.
+    /// Returns the batches with these batch numbers, for a search.
     pub(crate) fn visits<'v>(
         &'v self,
         numbers: impl Iterator<Item = usize> + Clone,
@@ -240,8 +240,8 @@ impl View {
         }
     }
 
-    /// Adds a batch to the index as a covered batch. If the index has no free number, adds it as an uncovered batch. `keys` is
-    /// passed to [`BatchIndex::add`].
+    /// Adds a batch to the index as a covered batch. If the index has no free batch number, adds it as an uncovered batch. `keys`
+    /// is passed to [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let index = Arc::make_mut(&mut self.index);
         let Some(number) = index.add(catalog, &slot.batch, keys) else {

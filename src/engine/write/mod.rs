@@ -3,8 +3,8 @@
 //! In the order of dependencies: [`sizes`], [`merge`] and [`writer`] are the state of the writer. [`transaction`] is a write in
 //! progress. [`pipeline`] adds the cases of an import to a transaction, on [`threads`]. [`import`] and [`single`] are the API.
 //!
-//! The *head* is the buffer of recent single writes, and the *base* is the view of all other batches. A *place* is the insertion-order
-//! number of a case.
+//! The *head* is the buffer of recent single writes, and the *base* is the view of all other batches. In the code, `place` is the
+//! insertion-order number of a case.
 
 #![expect(
     clippy::arithmetic_side_effects,

@@ -57,7 +57,7 @@ pub struct DocumentNote {
     pub similar_fields: Vec<String>,
 }
 
-/// The maximum number of notes of a report. A catalogue with many fields could cause more.
+/// The maximum number of notes of a report. Further notes are dropped. Only a catalogue with many fields can cause more notes.
 const MOST_NOTES: usize = 256;
 
 impl DocumentNote {

@@ -13,7 +13,7 @@ use crate::error::Error;
 pub enum UpsertOutcome {
     /// The `id` of the document is new.
     Stored,
-    /// The document replaced the document with the same `id`. It keeps the place of the old document in the insertion order.
+    /// The document replaced the document with the same `id`. It keeps the position of the old document in the insertion order.
     Replaced,
 }
 
@@ -27,7 +27,7 @@ pub struct ImportError {
     /// The line or row of the source at which the document begins, counted from 1. 0 if the error affects the complete source.
     ///
     /// If an array is written on one line, all of its elements have the same line. If documents were passed one by one, this is the
-    /// number of the document, counted from 1.
+    /// position of the document, counted from 1.
     pub line: u64,
     /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the
     /// source were stored without one of its columns.
@@ -89,8 +89,8 @@ pub struct ImportReport {
     pub notes: Vec<DocumentNote>,
 }
 
-/// The maximum number of errors that a report lists. Without a maximum, the report on a file that has only errors would be much
-/// larger than the file.
+/// The maximum number of errors that a report lists. Further errors are only counted. Otherwise the report on a file that has only
+/// errors would be much larger than the file.
 const LISTED_REFUSALS: usize = 100_000;
 
 impl ImportReport {

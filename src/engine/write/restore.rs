@@ -13,7 +13,7 @@ use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, r
 /// The end of the range of batch ids. An id shares 64 bits with a row number. At a million writes per second, the ids last for nine
 /// years.
 const MOST_BATCH_IDS: u64 = 1 << 48;
-/// The end of the range of places. It is low enough that the places of later writes do not overflow.
+/// The end of the range of insertion-order numbers in a file. It is so low that the numbers of later writes do not overflow.
 const MOST_PLACES: u64 = 1 << 62;
 
 /// The contents of an engine: its batches with their live rows, the cases that were stored afterwards, and the next free numbers.
@@ -39,8 +39,8 @@ impl EngineBuilder {
     /// Builds an engine with these contents.
     ///
     /// # Errors
-    /// Returns an error if the parts are inconsistent. Does not find duplicate ids, duplicate places or corrupt batches;
-    /// [`Engine::validate`] finds them.
+    /// Returns an error if the parts are inconsistent. Does not find duplicate ids, duplicate insertion-order numbers or corrupt
+    /// batches; [`Engine::validate`] finds them.
     pub(crate) fn restore(self, parts: Parts) -> Result<Engine, String> {
         let engine = self.build();
         let (catalog, sizes) = (&engine.catalog, engine.sizes);

@@ -27,7 +27,8 @@ impl Engine {
         Import::new(self, mode, Some(store))
     }
 
-    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its place in the insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it, and keeps its position in the insertion
+    /// order.
     ///
     /// Searches that start later see the document. The `id` is unique in the engine. If several tenants write, see
     /// [the guide](crate::guide::embedding#writes).
@@ -90,8 +91,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the first error of the first malformed document. The line of the error is the number of the document, counted from
-    /// 1. Then nothing is stored.
+    /// Returns the first error of the first malformed document. The line of the error is the position of the document, where the
+    /// first document has position 1. Then nothing is stored.
     pub fn upsert_each<D: AsRef<[u8]>>(
         &self,
         documents: impl IntoIterator<Item = D>,
@@ -113,7 +114,7 @@ impl Engine {
     }
 
     /// Deletes a document. Returns false if there is no document with this `id`. If a document with the same `id` is stored later,
-    /// it gets a new place in the insertion order.
+    /// it gets a new position in the insertion order.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};

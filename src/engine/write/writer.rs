@@ -13,7 +13,7 @@ use crate::index::KeyWork;
 /// The state that each write leaves to the next write.
 #[derive(Default)]
 pub(crate) struct Writer {
-    /// The place of the next new case: its insertion-order number.
+    /// The insertion-order number of the next new case.
     pub(crate) next_place: u64,
     /// The id of the next batch.
     pub(crate) next_batch: u64,
@@ -78,7 +78,7 @@ impl Writer {
         self.uncovered.find(hash, has_id).map(|(batch, row)| StoredAddr::Uncovered(batch, row))
     }
 
-    /// Returns the place and the document number of a row.
+    /// Returns the insertion-order number and the document number of a row.
     pub(crate) fn describe(&self, snapshot: &Snapshot, at: StoredAddr) -> (u64, Option<u64>) {
         if let StoredAddr::Uncovered(batch, row) = at
             && batch == snapshot.head.id

@@ -238,13 +238,14 @@ impl Why {
     }
 }
 
-/// The maximum number of characters of a text that determines the width of its column.
+/// The maximum width of a column, in characters. A longer text extends beyond its column.
 const WIDEST: usize = 72;
-/// The maximum number of values of a list that are shown.
+/// The maximum number of values of a list that are shown. If there are more, their number is shown instead.
 const SHOWN: usize = 10;
-/// The maximum number of characters of a value that are shown.
+/// The maximum length of a shown value, in characters. A longer value is cut, and ends with `…`.
 const SHOWN_CHARS: usize = 60;
-/// The maximum number of stored values that are searched for values that the criterion names.
+/// The maximum number of stored values that are compared with the values of the criterion. Among them, values of the criterion are
+/// shown first. Later values are not shown, because there are more than [`SHOWN`] values before them.
 const SOUGHT: usize = 1000;
 
 /// Formats the first of `all` values as JSON strings.

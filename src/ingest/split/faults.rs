@@ -14,7 +14,8 @@ pub(super) fn no_answer(position: Position) -> FileFault {
     FileFault { line: position.line, error }
 }
 
-/// Returns the fault for a byte after an array or a search answer that starts neither an array nor a search answer.
+/// Returns the fault for an unexpected byte after an array or a search answer. Only another array or search answer may follow
+/// there.
 pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     let found = match byte.is_ascii_graphic() {
         true => Found::text(char::from(byte)),

@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::operator::{Complex, Connective, Operator, Side};
 
-/// The maximum count of uses that are kept for one node.
+/// The maximum number of uses that are kept for one node. Further uses are dropped, and cause no warning.
 const MOST_FIELDS: usize = 64;
 
 /// A use of a field within an array by one or more criteria.

@@ -16,7 +16,7 @@ use crate::error::{nearest, quote, quote_all};
 use crate::operator::{Complex, Language, Pattern};
 use crate::value::{Number, Operand, Value};
 
-/// The maximum count of warnings on one filter.
+/// The maximum number of warnings on one filter. Further warnings are dropped.
 pub(crate) const MOST_WARNINGS: usize = 100;
 
 /// Returns the warnings on a tree as written, in document order. `normal` is its normal form, `rounded` contains its rounded

@@ -22,7 +22,8 @@ pub(in crate::predicate) struct Builder<'c> {
     numbers: Option<Numbers>,
 }
 
-/// The maximum count of nodes for which a linear search replaces the hash table, and sorting needs no allocation.
+/// Up to this number of nodes, equal nodes are found by a linear search, and the arrays for sorting are on the stack. Above it, the
+/// builder uses a hash table, and the arrays are on the heap.
 ///
 /// Most comparisons of the linear search compare only the ranks of two nodes.
 pub(super) const FEW_NODES: usize = 24;
@@ -37,8 +38,8 @@ impl<'c> Builder<'c> {
     }
 
     /// Adds a node, unless an equal node exists. Returns the id of the new node or of the equal node.
-    // Pushes the node before the search for an equal node, so that the node is built in its place in the list. Otherwise the node
-    // would be moved there after the search, and the move costs as much as the search.
+    // Pushes the node before the search for an equal node, so that the node is built at its final address in the list. Otherwise
+    // the node would be moved there after the search, and the move costs as much as the search.
     #[inline(always)]
     pub(super) fn intern(&mut self, node: Node<Leaf>) -> NodeId {
         let rank = self.rank(&node);

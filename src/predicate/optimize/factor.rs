@@ -6,11 +6,12 @@ use super::merge::implies;
 use super::numbers::Rank;
 use crate::operator::Connective;
 
-/// The maximum count of branches inside a branch for a pairwise comparison, which takes quadratic time.
+/// Up to this number of branches inside a branch, each pair of branches is compared. Above it, superfluous branches stay, because
+/// comparing all pairs takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// The maximum count of sibling leaves with a string pattern that a leaf in a branch is compared with. Comparing two patterns takes
-/// much longer than comparing two lists.
+/// The maximum number of sibling leaves with a string pattern that a leaf in a branch is compared with. Further siblings with a
+/// pattern are not compared, because comparing two patterns takes much longer than comparing two lists.
 const PATTERNS: usize = 16;
 
 impl Builder<'_> {

@@ -19,7 +19,8 @@ pub(super) enum Merged {
 /// A list of tests on one field. Most lists have one test.
 pub(super) type Tests = SmallVec<[Test; 1]>;
 
-/// The maximum count of tests with the same quantifier on one multi-valued field for a pairwise comparison.
+/// Up to this number of tests with the same quantifier on one multi-valued field, each pair of tests is compared. Above it,
+/// superfluous tests stay, because comparing all pairs takes quadratic time.
 const PAIRWISE: usize = 16;
 
 /// Merges tests whose sets are all lists.

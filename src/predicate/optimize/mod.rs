@@ -3,10 +3,11 @@
 //! For every case, the normal form has the same result as the criteria as written. It is larger than these criteria by a constant
 //! factor at most. One function, [`Builder::make`], builds it from the leaves to the root. It applies these rules in this order:
 //!
-//! 1. **flatten**: a conjunction inside a conjunction becomes a part of the outer conjunction; constants are dropped or decide
-//! the branch; 2. **merge**: the tests on one field become one set or range, which finds contradictions and tautologies; 3.
-//! **absorb**: `a and (a or b)` becomes `a`, even if the first `a` only implies the second `a`; 4. **factor**: `(a and b) or (a
-//! and c)` becomes `a and (b or c)`.
+//! 1. **flatten**: a conjunction inside a conjunction becomes a part of the outer conjunction. Constants are dropped or decide the
+//!    branch.
+//! 2. **merge**: the tests on one field become one set or range. This finds contradictions and tautologies.
+//! 3. **absorb**: `a and (a or b)` becomes `a`, even if the first `a` only implies the second `a`.
+//! 4. **factor**: `(a and b) or (a and c)` becomes `a and (b or c)`.
 //!
 //! Before the first rule, De Morgan's laws push negations down to the tests, so a normal form has no negation.
 //!

@@ -17,23 +17,26 @@ use crate::predicate::set::Set;
 use crate::predicate::text_pattern::{Matcher, TextPattern};
 use crate::predicate::tree::Test;
 
-/// The maximum count of patterns for a pairwise comparison.
+/// Up to this number of patterns, each pair of patterns is compared. Above it, superfluous patterns stay, because comparing all
+/// pairs takes quadratic time.
 const PAIRWISE: usize = 16;
 
-/// The maximum effort, in searched bytes, for which patterns are combined with lists and with each other. This effort takes a few
-/// milliseconds.
+/// The maximum estimated cost of combining patterns with lists and with each other. Up to this cost, they are combined. Above it,
+/// they stay separate tests, because combining them would take more than a few milliseconds. The unit of this cost, and of the
+/// costs below, is the time to search one byte of a text.
 const MOST_EFFORT: usize = 1 << 22;
 
-/// The fixed effort of one search, in bytes. The bytes of the searched text are added to it.
+/// The cost of one search in an empty text. Each byte of the searched text adds 1.
 const SEARCH: usize = 32;
 
-/// The effort of comparing two patterns, in bytes.
+/// The fixed cost of comparing two patterns.
 const COMPARISON: usize = 256;
 
-/// The effort of preparing one byte of a value for searches, in bytes.
+/// The cost of preparing one byte of a value for searches.
 const PREPARATION: usize = 4;
 
-/// Returns true if combining these tests is quick. The effort grows with products of counts that a client can choose.
+/// Returns true if combining these tests costs at most [`MOST_EFFORT`]. Without this limit, a client could choose a filter for
+/// which the optimiser takes very long, because the cost grows with products of counts in the filter.
 pub(super) fn is_quick(sorted: &Sorted) -> bool {
     let Sorted { any, none, all, not_all, any_patterns, none_patterns } = sorted;
     let sum = |total: usize, more: usize| total.saturating_add(more);

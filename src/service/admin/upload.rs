@@ -30,10 +30,10 @@ const DATA: u8 = b'D';
 
 const FRAME_HEAD_BYTES: usize = 5;
 
-/// The maximum length of the name of a source, in bytes.
+/// The maximum length of the name of a source, in bytes. A body with a longer name is rejected.
 const NAME_BYTES: u32 = 1 << 14;
 
-/// The maximum number of sources in a body.
+/// The maximum number of sources in a body. A body with more sources is rejected.
 const MAX_SOURCES: usize = 1 << 16;
 
 /// The approximate size of each write to the file, in bytes.

@@ -181,7 +181,7 @@ impl TokenEntry {
         warnings
     }
 
-    /// Returns the token's name for messages. If it has no name, returns its number in the file.
+    /// Returns the token's name for messages. If it has no name, returns its position in the file.
     fn label(&self, number: usize) -> String {
         self.name
             .as_deref()
@@ -211,14 +211,15 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Returns the names of the tokens as they appear in logs. A token without a name is named by its number in the file.
+    /// Returns the names of the tokens as they appear in logs. A token without a name is named by its position in the file.
     pub fn names(&self) -> impl Iterator<Item = String> {
         (1..)
             .zip(&self.tokens)
             .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
     }
 
-    /// Returns the [warnings](TokenEntry::warnings) of all tokens. Each warning begins with the name or number of its token.
+    /// Returns the [warnings](TokenEntry::warnings) of all tokens. Each warning begins with the name of its token, or with its
+    /// position in the file.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         (1..).zip(&self.tokens).flat_map(|(number, entry)| {
             let name = entry.label(number);
@@ -247,7 +248,7 @@ pub struct TokenError {
 }
 
 impl TokenError {
-    /// Returns the number of the invalid token in the file, counted from 1. Returns `None` if the error is not about a token.
+    /// Returns the position of the invalid token in the file, counted from 1. Returns `None` if the error is not about a token.
     #[must_use]
     pub fn number(&self) -> Option<usize> {
         self.number

@@ -1,8 +1,8 @@
 //! Detects that a client has disconnected while the service computes the response to its request.
 //!
 //! A client that has disconnected looks like a client that has only closed its sending side: in both cases, the input of the
-//! connection ends. But the second client still waits for its response. So a client counts as disconnected only at the time
-//! [`GRACE`] after the end of its input. If the connection has failed, the client counts as disconnected immediately.
+//! connection ends. But the second client still waits for its response. So a client counts as disconnected only after the delay
+//! [`GRACE`], counted from the end of its input. If the connection has failed, the client counts as disconnected immediately.
 //!
 //! While the service computes a response, hyper does not read from the stream. But it flushes the stream whenever the task of the
 //! connection runs. At this moment, a watched stream peeks at its input, without consuming any bytes.
@@ -138,8 +138,9 @@ mod tests {
 
     use super::*;
 
-    /// Returns the time after which a client counts as disconnected. Returns `None` if it does not within two seconds. `leave`
-    /// closes or keeps the client's connection. Before that, the service sends the client one byte, which the client does not read.
+    /// Returns the delay after which a client counts as disconnected. Returns `None` if the client still counts as connected after
+    /// two seconds. `leave` closes or keeps the client's connection. Before that, the service sends the client one byte, which the
+    /// client does not read.
     fn gone_after(
         leave: impl FnOnce(std::net::TcpStream) -> Option<std::net::TcpStream>,
     ) -> Option<Duration> {

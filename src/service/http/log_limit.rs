@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum number of lines per second for each pair of token and status. All requests without a token share one limit.
+/// The maximum number of lines per second for each pair of token and status. Further lines are dropped. All requests without a
+/// token share one limit.
 const MAX_LINES: u32 = 20;
 /// The period over which lines are counted.
 const WINDOW: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! The endpoint of operation 4: returns the AML case of an applicant.
+//! The endpoint of operation 4 (AML case): returns the AML case of an applicant.
 
 use axum::routing::MethodFilter;
 

@@ -38,8 +38,8 @@ pub(in crate::service) enum Handler {
     Read(BlockingHandler),
     /// A handler that changes the file. It runs on a blocking thread, and only one such handler runs at a time.
     Write(BlockingHandler),
-    /// The handler of searches. It chooses its thread itself. It reports the errors in the query parameters together with the
-    /// errors in the body.
+    /// The handler of searches. It decides whether a search runs on the connection's thread or on a blocking thread. It reports the
+    /// errors in the query parameters together with the errors in the body.
     Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
 }
 

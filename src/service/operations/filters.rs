@@ -1,4 +1,4 @@
-//! The endpoint that lists the fields that criteria may use (for operation 1).
+//! The endpoint that lists the fields that criteria may use (for operation 1, cases by filters).
 
 use axum::routing::MethodFilter;
 

@@ -6,7 +6,8 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The maximum time that a search may block a thread that serves connections.
+/// If a search took at most this time when it last ran, it runs on a thread that serves connections. Otherwise it runs on a
+/// blocking thread.
 const FAST: Duration = Duration::from_micros(200);
 
 /// The maximum length in bytes of a body whose search can be fast. If the filter is not cached, compiling a longer body may take

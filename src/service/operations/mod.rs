@@ -1,7 +1,7 @@
 //! The endpoints of the public port: one file for each endpoint, and the table of all endpoints.
 //!
-//! To add an endpoint, change these places: a new file here, a line in this file and in `table`, `../openapi.json`, and the table
-//! in `service/mod.rs`.
+//! To add an endpoint, add a new file here, and a line in this file and in `table`. Also add the operation to `../openapi.json`,
+//! and a row to the table in `service/mod.rs`.
 
 mod aml_case;
 pub(super) mod case_source;

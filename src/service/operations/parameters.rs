@@ -23,7 +23,8 @@ impl Parameters {
 /// The maximum edit distance between a misspelt name and the known name.
 const MAX_EDITS: usize = 2;
 
-/// The maximum length of a name whose edit distance is computed, in bytes. The computation takes quadratic time.
+/// The maximum length of an unknown name that is compared with the known names, in bytes. A longer name gets no suggestion, because
+/// computing the edit distance takes quadratic time.
 const MAX_NAME_BYTES: usize = 64;
 
 /// Returns the known name with the smallest edit distance (Damerau-Levenshtein), ignoring case. The distance must be at most

@@ -1,4 +1,4 @@
-//! The endpoint of operation 3: returns the preview of a profile for a share token.
+//! The endpoint of operation 3 (preview by share token): returns the preview of a profile for a share token.
 
 use axum::routing::MethodFilter;
 

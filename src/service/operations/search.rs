@@ -1,4 +1,4 @@
-//! The endpoint of operation 1: searches cases.
+//! The endpoint of operation 1 (cases by filters): searches cases.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The endpoint of operation 2: returns the required documents status of an applicant.
+//! The endpoint of operation 2 (required documents status): returns the required documents status of an applicant.
 
 use axum::routing::MethodFilter;
 

@@ -1,4 +1,4 @@
-//! The endpoint of operation 5: changes the extracted data of an applicant.
+//! The endpoint of operation 5 (update of extracted info): changes the extracted data of an applicant.
 
 use axum::routing::MethodFilter;
 

@@ -1,4 +1,4 @@
-//! Writes SQL for ClickHouse: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for ClickHouse: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::catalog::FieldType;
@@ -8,15 +8,15 @@ use crate::sql::table::Table;
 
 pub(super) struct ClickHouse;
 
-/// The maximum size of a list in one parameter, in bytes. The time in which ClickHouse reads a parameter is linear up to 1 MiB, and
-/// quadratic above.
+/// The maximum size of a list in one parameter, in bytes. Longer lists are split, because ClickHouse needs quadratic time to read a
+/// parameter of more than 1 MiB. Up to 1 MiB, it needs linear time.
 const LIST_BYTES: usize = 512 << 10;
 
-/// The maximum length of a list that is tested by `hasAny`. This function compares all pairs of elements, but it can use a skip
-/// index. For longer lists, ClickHouse is given a test that uses a hash table.
+/// Up to this length, a list is tested by `hasAny`. This function compares all pairs of elements, but it can use a skip index.
+/// Longer lists are tested by a condition that uses a hash table.
 const FEW_ELEMENTS: usize = 64;
 
-/// The maximum number of strings that `multiSearchAny` and `multiSearchAllPositions` accept.
+/// The maximum number of strings that `multiSearchAny` and `multiSearchAllPositions` accept. Longer lists are split.
 const MOST_SUBSTRINGS: usize = 255;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -154,8 +154,8 @@ impl Syntax for ClickHouse {
         out.push(')');
     }
 
-    /// Tests separately that the text is not null, because an array of positions cannot be null. `_at`, the parameter of the
-    /// lambda, differs from every column name.
+    /// Tests separately that the text is not null, because an array of positions cannot be null. The lambda expression has the
+    /// parameter `_at`, because no column name starts with an underscore.
     fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str(&format!("({text} IS NOT NULL AND arrayAll(_at -> _at > 0, "));
         out.push_str(&format!("multiSearchAllPositions(assumeNotNull({text}), "));

@@ -1,4 +1,4 @@
-//! Writes SQL for DuckDB: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for DuckDB: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::sql::column::Column;
@@ -7,8 +7,8 @@ use crate::sql::table::Table;
 
 pub(super) struct DuckDb;
 
-/// The maximum length of a list that is tested by `list_contains`. For longer lists, DuckDB plans a hash join. Short lists are not
-/// joined because planning many joins is slow.
+/// Up to this length, a list is tested by `list_contains`. Longer lists are tested by a subquery, for which DuckDB plans a hash
+/// join. Short lists are not joined, because planning many joins is slow.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -63,8 +63,8 @@ fn string(text: &str, out: &mut String) {
 }
 
 impl DuckDb {
-    /// Appends an expression that counts the substrings that the text contains. The count is 0 if the text is null. `_part`, the
-    /// parameter of the lambda, differs from every column name.
+    /// Appends an expression that counts the substrings that the text contains. The count is 0 if the text is null. The lambda
+    /// expression has the parameter `_part`, because no column name starts with an underscore.
     fn contained(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str("len(list_filter(");
         substrings.write(self, out);

@@ -1,4 +1,4 @@
-//! Writes SQL for PostgreSQL and Citus: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for PostgreSQL and Citus: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
 use crate::catalog::FieldId;
@@ -8,8 +8,8 @@ use crate::sql::table::Table;
 
 pub(super) struct Postgres;
 
-/// The maximum length of a list that is tested by `&&`. This operator compares all pairs of elements, but it can use an index. For
-/// longer lists, each element is tested by `= ANY`, which PostgreSQL evaluates with a hash table.
+/// Up to this length, a list is tested by `&&`. This operator compares all pairs of elements, but it can use an index. For longer
+/// lists, each element of the column is tested by `= ANY`, which PostgreSQL evaluates with a hash table.
 const FEW_ELEMENTS: usize = 64;
 
 fn type_name(kind: ColumnType) -> &'static str {

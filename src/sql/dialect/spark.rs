@@ -1,4 +1,4 @@
-//! Writes SQL for Spark: literals, parameters, tests, and the script that creates the table.
+//! Writes SQL for Spark: literals, parameters, conditions, and the script that creates the table.
 
 use super::syntax::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
 use crate::sql::column::Column;
@@ -7,10 +7,11 @@ use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
-/// The maximum length of a list that is tested by `arrays_overlap`, which builds a hash table of its arguments again for every row.
-/// For longer lists, Spark builds the hash table once.
+/// Up to this length, a list is tested by `arrays_overlap`, which builds a hash table of its arguments again for every row. Longer
+/// lists are tested by a condition for which Spark builds the hash table once.
 const FEW_ELEMENTS: usize = 64;
-/// The maximum limit and the maximum offset. Spark stores them in 32 bits.
+/// The maximum sum of limit and offset for `LIMIT` and `OFFSET`, which Spark stores in 32 bits. For a greater sum, the page is
+/// selected by `row_number()`.
 const MAX_LIMIT: u64 = i32::MAX.cast_unsigned() as u64;
 
 fn type_name(kind: ColumnType) -> &'static str {
@@ -125,7 +126,7 @@ impl Syntax for Spark {
         out.push(')');
     }
 
-    /// The parameter of the lambda, `_part`, differs from every column name.
+    /// Uses a lambda expression of Spark SQL. Its parameter is named `_part`, because no column name starts with an underscore.
     fn contains_any(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str("exists(");
         substrings.write(self, out);
@@ -138,7 +139,7 @@ impl Syntax for Spark {
         out.push_str(&format!(", _part -> contains({text}, _part))"));
     }
 
-    /// Selects rows by `row_number()` if the limit or the offset is too large for Spark.
+    /// Selects rows by `row_number()` if the sum of limit and offset is too large for Spark.
     fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
         // `offset` and `limit` are at most half of the largest `i64`, so the sum does not overflow.

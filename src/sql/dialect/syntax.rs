@@ -128,7 +128,8 @@ pub(in crate::sql) trait Syntax: Sync {
     fn script(&self, table: &Table, file: &str) -> String;
 }
 
-/// The maximum limit and the maximum offset. No table has more rows, and every dialect accepts this number.
+/// The maximum limit and the maximum offset. Greater values are reduced to this number, because not every dialect accepts them. The
+/// page is the same, because no table has more rows.
 pub(super) const MAX_ROWS: u64 = i64::MAX.cast_unsigned() / 2;
 
 impl Operand<'_> {

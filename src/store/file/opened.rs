@@ -11,7 +11,7 @@ pub(super) enum Handle {
     Open(Arc<Opened>),
     /// A file that is only read. Other processes may also read it, but must not write it.
     ReadOnly(ReadOnlyDatabase),
-    /// Like `ReadOnly`, for operations for which redb needs a writable backend. What redb writes stays in memory.
+    /// Like `ReadOnly`, for operations for which redb needs a writable backend. Pages that redb writes stay in memory.
     Overlay {
         database: Database,
         /// True if the file had to be repaired after a crash when it was opened.

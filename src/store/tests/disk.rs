@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// A fault of the disk. The number is that of the operation at which the fault occurs.
+/// A fault of the disk. It occurs at the disk operation with this index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,

@@ -85,7 +85,7 @@ fn check(database: &Database, has_record: bool) {
     assert_eq!(meta("format").unwrap(), version.to_le_bytes());
     let fields = "id string key\nstate string default \"new\"\namount number\nsecret boolean hidden\nat timestamp unix_millis\n";
     assert_eq!(String::from_utf8(meta("catalogue").unwrap()).unwrap(), fields);
-    // The import used the places and document numbers 0 to 2.
+    // The import assigned the insertion-order numbers 0 to 2 and the document numbers 0 to 2.
     let state = meta("state").unwrap();
     let next_batch = u64::from_le_bytes(state[24..32].try_into().unwrap());
     assert_eq!(state, with_checksum(STATE_SEED, &words(&[3, 3, next_batch, 3, 2, 1, 1])));
@@ -110,7 +110,8 @@ fn check(database: &Database, has_record: bool) {
     let (number, bytes) = live.first().unwrap().unwrap();
     let batch = number.value();
     assert!(batch < next_batch && live.len().unwrap() == 1);
-    // The bit of the released row is still set in `live`.
+    // The case of row 1 was deleted after the checkpoint. Its bit in `live` is still set, because only the table `released` records
+    // the deletion.
     assert_eq!(bytes.value(), with_checksum(!batch, &words(&[3, 0b111])));
 
     let pieces = read.open_table(BATCHES).unwrap();

@@ -291,7 +291,7 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
     for seed in seeds(400) {
         let mut dice = Dice::new(seed);
         let (contents, plain) = used(seed, &mut dice);
-        // A run without faults, to count the operations.
+        // First, the test runs without faults, to count the operations.
         let calm = Disk::new(contents.clone(), Trouble::None, false);
         let script = dice.clone();
         run(&calm, seed, &mut script.clone(), &mut plain.clone(), 15);

@@ -22,7 +22,7 @@ use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{self};
 
-/// The maximum number of warnings that are printed for one request.
+/// The maximum number of warnings that are printed for one request. Further warnings are not printed.
 const MOST_WARNINGS: usize = 3;
 
 /// Replay requests and measure how long each takes
@@ -32,8 +32,9 @@ const MOST_WARNINGS: usize = 3;
 /// Each request runs once before it is timed, and then many times, so that its data is in the processor's caches. With --cold it is
 /// also timed with empty caches. `matched` is the number of all cases that the filter selects, not only of those on the page.
 ///
-/// In a pipe, each request is a JSON line: {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}. With --cold the
-/// line also has "cold_us". A request that fails has "error" instead of the times. With --memory, each field follows as a line:
+/// If the output is not a terminal, each request is a JSON line:
+/// {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}. With --cold the line also has "cold_us". A request that
+/// fails has "error" instead of the times. With --memory, each field follows as a line:
 /// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…}. The last line is
 /// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}. Its bytes_per_case is the memory of columns and indexes, without
 /// documents.
@@ -83,7 +84,8 @@ pub(crate) struct Args {
     /// Also measure the median time of runs with empty processor caches
     ///
     /// Before each of these runs, 256 MiB of other memory are read, which evicts everything else from the caches. The runs use one
-    /// thread. A request that is rare takes about this time. A request that is frequent takes about the other times.
+    /// thread. A rare request takes about this time. A frequent request takes about the times that are measured without this
+    /// option.
     #[arg(long)]
     cold: bool,
 

@@ -14,8 +14,8 @@ use crate::output::wrap::wrapped;
 /// Compile a filter and show what it means, without any cases
 ///
 /// Prints the normal form of the filter, and warnings about parts that its author may have meant differently. If the filter has
-/// errors, prints every error with its position. In a pipe: {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or
-/// {"ok":false,"errors":[…]}.
+/// errors, prints every error with its position. If the output is not a terminal, prints JSON:
+/// {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or {"ok":false,"errors":[…]}.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

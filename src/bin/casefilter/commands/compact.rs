@@ -19,8 +19,8 @@ use crate::output::stdout::{Format, Output};
 ///
 /// Replaced and deleted cases leave free pages in the file, and later writes use these pages. When a file is too short, its length
 /// is doubled. The part that has not been written yet is a hole, which takes no disk space: `ls -l` shows the length, `du` shows
-/// the disk space. This command moves all pages to the front of the file and cuts off the rest. In a pipe, it prints the lengths:
-/// {"bytes_before":…,"bytes_after":…}.
+/// the disk space. This command moves all pages to the front of the file and cuts off the rest. If the output is not a terminal, it
+/// prints the lengths in bytes as JSON: {"bytes_before":…,"bytes_after":…}.
 ///
 /// If a service has the database open, the service compacts it. The service writes a copy without free pages beside the database.
 /// The copy then replaces the database in one step, so a crash leaves either the old file or the new file. The disk needs space for

@@ -30,9 +30,10 @@ use crate::output::stdout::{Format, Output};
 /// Store cases in a database; if one case is rejected, nothing is stored
 ///
 /// If the database does not exist, the import creates it. The file appears when the import is complete, and only its owner can read
-/// it. A case replaces the stored case that has the same id. If an import is interrupted or rejected, it stores nothing. In a pipe:
-/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any. For records: the
-/// same without cases, and with kept_changes, overwritten_changes and without_zone.
+/// it. A case replaces the stored case that has the same id. If an import is interrupted or rejected, it stores nothing. If the
+/// output is not a terminal, prints JSON: {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with
+/// "notes":[…] if there are any. For records, the object has no member cases, and also has kept_changes, overwritten_changes and
+/// without_zone.
 ///
 /// Standard error lists notes on cases, by field, with the place where each first occurs: timestamps without a time zone; numbers
 /// that a double cannot represent; Unix milliseconds that look like a year, a date or seconds; members that are not fields but look

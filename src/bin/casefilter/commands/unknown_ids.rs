@@ -10,10 +10,10 @@ use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
 use crate::output::figures::{counted, thousands};
 
-/// The maximum number of ids that are printed.
+/// The maximum number of ids that are printed. If there are more, their number is printed instead.
 const LISTED: usize = 5;
 
-/// The maximum number of characters of an id that are printed.
+/// The maximum length of a printed id, in characters. A longer id is cut, and ends with `…`.
 const SHOWN_CHARS: usize = 64;
 
 /// Prints on standard error the ids in a filter that do not belong to any case.

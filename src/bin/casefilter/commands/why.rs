@@ -26,13 +26,13 @@ use crate::output::wrap::{line_width, wrapped};
 /// selected case may still be missing from a page. The first line shows its position in the order, and whether a `search` with the
 /// same --offset and --limit shows it.
 ///
-/// In a pipe:
+/// If the output is not a terminal, prints JSON:
 /// {"id":…,"selected":…,"page":{"position":…,"selected":…,"order":…,"offset":…,"limit":…,"shown":…},
 /// "criteria":[{"path":…,"depth":…,"holds":…,"field":…,"op":…,"values":[…]},…],
 /// "fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}
 ///
 /// Each criterion comes before its children. If absent is true, the document has no value in the field, and values contains the
-/// value that an absent field has. The position counts from 1. For a case that is not selected, page is null.
+/// default value of the field, if it has one. The position counts from 1. For a case that is not selected, page is null.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -125,8 +125,8 @@ impl Cases {
         }
     }
 
-    /// Opens the database, or connects to the service that has it open. If the arguments name files, imports all of them; if one
-    /// fails, returns its error.
+    /// Opens the database if the arguments name a database, or connects to the service that has it open. Otherwise imports the
+    /// named files into memory. Returns the error of the first file that cannot be imported.
     pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
@@ -140,8 +140,8 @@ impl Cases {
         })
     }
 
-    /// Opens the database. If a service has it open, opens a copy that the service sends. If the arguments name files, imports all
-    /// of them; if one fails, returns its error.
+    /// Opens the database if the arguments name a database. If a service has it open, opens a copy that the service sends. If the
+    /// arguments name files instead, imports them into memory. Returns the error of the first file that cannot be imported.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
@@ -157,8 +157,8 @@ impl Cases {
         })
     }
 
-    /// Opens the database. If a service has it open, calls `served`. If the arguments name files, imports all of them; if one
-    /// fails, returns its error.
+    /// Opens the database if the arguments name a database. If a service has it open, calls `served` instead. If the arguments name
+    /// files instead, imports them into memory. Returns the error of the first file that cannot be imported.
     fn load_or(
         &self,
         catalog: &Catalog,

@@ -241,12 +241,13 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Returns the error envelope of the service for the request with this number.
+/// Returns the error envelope of the service for a request. `number` is the position of the request in the input, counted from 1.
 pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
     Envelope::invalid(format!("request-{number}"), errors)
 }
 
-/// Returns the error envelope of the service for the request with this number, if its search was stopped because of its timeout.
+/// Returns the error envelope of the service for a request whose search was stopped because of its timeout. `number` is the
+/// position of the request in the input, counted from 1.
 pub(crate) fn stopped_envelope(number: u64, message: String) -> Envelope {
     let error = Error::new(ErrorKind::DeadlineExceeded, 0, message, String::new());
     Envelope::stopped(format!("request-{number}"), &error)

@@ -38,7 +38,8 @@ impl Lines {
         })
     }
 
-    /// Returns the next line that is not blank, without its line end. If a line exceeds the maximum length, returns only its start.
+    /// Returns the next line that contains more than white space, without its line end. If a line exceeds the maximum length,
+    /// returns only its start.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             self.line.clear();

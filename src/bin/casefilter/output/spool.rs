@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::output::unnamed::unnamed_beside;
 
-/// The maximum number of bytes that wait in memory.
+/// The maximum number of bytes that wait in memory. Further bytes are written to a file.
 const MEMORY_BYTES: usize = 16 << 20;
 
 /// The number of bytes that are read from the file at the same time.

@@ -73,7 +73,8 @@ fn narrowed(line: &str, width: usize) -> String {
     line
 }
 
-/// Returns the offset at which a text that is wider than `room` is broken: between cells, between words, or within a word.
+/// Returns the offset at which to break a text that is wider than `room` columns of the terminal. Prefers a break between the cells
+/// of a table row, which are separated by two or more spaces. Otherwise breaks between words, or else within a word.
 fn break_in(text: &str, room: usize) -> usize {
     let (front, after) = split_at_width(text, room);
     let is_after_text = |at: &usize| front.get(..*at).is_some_and(|before| !before.trim().is_empty());

@@ -34,7 +34,7 @@ pub(super) struct DocumentGroup<'t> {
     /// The sources of the documents, each with the index of its first document in the group.
     sources: Vec<(usize, Arc<str>)>,
     pending: Vec<PendingDocument<'t>>,
-    /// The number of the first document, if documents are stored outside the engine.
+    /// The document number of the first document, if documents are stored outside the engine.
     first_number: u64,
 }
 
@@ -85,7 +85,7 @@ impl<'t> Documents<'t> {
 
     /// Adds a document. If its group is now full, returns the group.
     ///
-    /// `number` is the number of the document, if documents are stored outside the engine.
+    /// `number` is the document number, if documents are stored outside the engine.
     pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
         let Self { group, source, borrowed, group_rows, spare, .. } = self;
         let open = group.get_or_insert_with(|| DocumentGroup {

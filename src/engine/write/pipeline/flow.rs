@@ -10,7 +10,8 @@ use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, s
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{FileFault, Piece};
 
-/// The minimum number of cases for which an import uses worker threads.
+/// The number of cases that an import reads on the caller's thread. If more cases follow, it uses worker threads for them. For
+/// fewer cases, starting threads would take longer than it saves.
 const WORTH_WORKERS: usize = 1024;
 
 /// The error that ended the reading of a source.

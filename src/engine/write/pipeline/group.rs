@@ -77,7 +77,7 @@ impl Text<'_> {
     }
 }
 
-/// A sealed batch. Only its first `known` rows have places yet.
+/// A sealed batch. Only its first `known` rows have insertion-order numbers yet.
 pub(super) struct BuiltBatch<'t> {
     pub(super) batch: Batch,
     /// The number of rows at its start that the transaction has already registered.
@@ -112,7 +112,7 @@ pub(super) struct GroupBuilder<'t> {
 impl<'t> GroupBuilder<'t> {
     /// Creates a builder for a group with about `rows` rows and `text_bytes` bytes of documents. Both are estimates.
     ///
-    /// `filling` is the batch to continue, if there is such a batch. `first_number` is the number of the first document.
+    /// `filling` is the batch to continue, if there is such a batch. `first_number` is the document number of the first document.
     pub(super) fn new(
         settings: Settings,
         filling: Option<Box<BatchBuilder>>,
@@ -139,7 +139,8 @@ impl<'t> GroupBuilder<'t> {
         }
     }
 
-    /// Returns the number of the next document, and increments the counter. The document may turn out to be malformed.
+    /// Returns the document number of the next document, and increments the counter. If the document turns out to be malformed, its
+    /// number stays unused.
     pub(super) fn take_number(&mut self) -> u64 {
         let number = self.next_number;
         self.next_number = number.saturating_add(1);
@@ -164,7 +165,7 @@ impl<'t> GroupBuilder<'t> {
                 Document::Number { number, size_bytes: document.len() }
             }
         };
-        // The transaction sets the place later, when it knows which ids exist.
+        // The transaction sets the insertion-order number later, when it knows which ids exist.
         self.filling.push(row, stored, 0);
     }
 

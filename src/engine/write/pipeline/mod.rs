@@ -14,7 +14,7 @@
 //! - **Build** ([`GroupBuilder`](group::GroupBuilder)) reads each document or row of a group and fills column builders. It seals them into
 //!   batches, and looks up their ids and keys in the index. It does nearly all of the work of an import.
 //! - **Store** ([`CaseStore`](store::CaseStore)) registers each row of the batches under its id in the write transaction. It gives
-//!   the row its place in the insertion order. If there is a durable store, it passes the document to this store.
+//!   the row its insertion-order number. If there is a durable store, it passes the document to this store.
 //!
 //! With N workers, the build stage runs on N threads, and the other stages run on the caller's thread. If N = 1 (only one thread,
 //! or the feature `parallel` is off), there are no groups: the caller's thread reads one document and stores it at once. The first
@@ -34,8 +34,8 @@
 //! # Order and errors
 //!
 //! Groups are stored in the order in which they were started ([`Queue`](super::threads::Queue)), even if they are built in another
-//! order. So cases, replacements, places, document numbers, errors and notes have the order of the sources. A strict import ends
-//! with the first error in this order.
+//! order. So cases, replacements, insertion-order numbers, document numbers, errors and notes have the order of the sources. A
+//! strict import ends with the first error in this order.
 //!
 //! An error of the file itself (such as a missing bracket) is returned last. The groups before it are stored first, because one of
 //! their documents may have an error. A later call may return the error of a document.

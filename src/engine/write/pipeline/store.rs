@@ -9,17 +9,17 @@ use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{DocumentTemplate, Piece};
 
 /// The destination of documents that are stored outside the engine. Documents are numbered from 0, and passed in the order of their
-/// numbers.
+/// document numbers.
 pub(crate) struct StoreDocument<'e> {
     next: u64,
     put: PutDocument<'e>,
 }
 
-/// A function that takes the number and the text of a document.
+/// A function that takes the document number and the text of a document.
 type PutDocument<'e> = Box<dyn FnMut(u64, &str) + Send + 'e>;
 
 impl<'e> StoreDocument<'e> {
-    /// Creates a destination. Its first document gets the number 0.
+    /// Creates a destination. Its first document gets the document number 0.
     #[cfg_attr(
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")

@@ -182,7 +182,7 @@ mod rows {
         format!("{{\"id\":\"{id}\",\"name\":\"n° {number}\"}}")
     }
 
-    /// A document that an import of rows has passed to the store: its number, its text and its place.
+    /// A document that an import of rows has passed to the store: its document number, its text and its insertion-order number.
     type Put = (u64, String, u64);
 
     /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts as one byte for the bound.

@@ -41,7 +41,7 @@ impl WriteTxn<'_> {
         self.look_up(&base);
     }
 
-    /// Adds `by` to the number of each document. The transaction must be [prepared](Self::prepare), and must not be attached.
+    /// Adds `by` to each document number. The transaction must be [prepared](Self::prepare), and must not be attached.
     #[cfg(feature = "store")]
     pub(crate) fn shift_document_numbers(&mut self, by: u64) {
         debug_assert!(self.attached.is_none(), "the numbers of replaced documents are not shifted");
@@ -57,8 +57,8 @@ impl WriteTxn<'_> {
         self.released.iter_mut().for_each(|number| *number = number.saturating_add(by));
     }
 
-    /// Returns the number and the place of each document, in the order in which the cases were stored. Includes cases that the
-    /// transaction itself replaced. The transaction must be [prepared](Self::prepare).
+    /// Returns the document number and the insertion-order number of each document, in the order in which the cases were stored.
+    /// Includes cases that the transaction itself replaced. The transaction must be [prepared](Self::prepare).
     #[cfg(feature = "store")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = (u64, u64)> {
         let (rows, sealed) = match &self.buffer {
@@ -87,8 +87,8 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Gives the cases their final places, which follow the places of the stored cases, and records which stored cases they
-    /// replace. Returns the number of replaced cases.
+    /// Gives the cases their final insertion-order numbers, which follow the numbers of the stored cases, and records which stored
+    /// cases they replace. Returns the number of replaced cases.
     fn resolve(&mut self, attached: &Attached<'_>) -> u64 {
         let Self { hasher, buffer, deleted, released, .. } = self;
         let Attached { writer, snapshot } = attached;
@@ -98,8 +98,8 @@ impl WriteTxn<'_> {
         let is_searched = snapshot.cases() > 0;
         let mut next_place = writer.next_place;
         let mut replaced = 0;
-        // The final places, indexed by the place within the transaction. The places within the transaction ascend from 0, with one
-        // exception: a case that replaces another case of the transaction has the place of that case.
+        // The final insertion-order numbers, indexed by the number within the transaction. The numbers within the transaction
+        // ascend from 0, with one exception: a case that replaces another case of the transaction has the number of that case.
         let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
         let mut place_of = |own_place: u64, id: &str, covered: Option<StoredAddr>| {
             let at = usize::try_from(own_place).unwrap_or(usize::MAX);

@@ -11,7 +11,7 @@ use crate::index::BatchKeys;
 pub(super) enum Buffer {
     /// A few cases, which may become part of the head. In their addresses, [`RowAddr::batch`] is 0.
     Rows(Vec<Arc<BufferedRow>>),
-    /// Sealed batches, and the batch that is being filled. Its number follows the numbers of the sealed batches.
+    /// Sealed batches, and the batch that is being filled. Its batch number follows the batch numbers of the sealed batches.
     Batches(Vec<SealedBatch>, Box<BatchBuilder>),
 }
 
@@ -90,7 +90,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the place and the document number of a case.
+    /// Returns the insertion-order number and the document number of a case.
     pub(super) fn describe(&self, at: RowAddr) -> (u64, Option<u64>) {
         let row = usize::from(at.row);
         match self {
@@ -111,7 +111,8 @@ pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
     RowAddr { batch: batch as u32, row: row_number(row) }
 }
 
-/// A batch that is being added to a transaction. Its first rows, as many as `places` has elements, already have places.
+/// A batch that is being added to a transaction. `places` contains the insertion-order numbers of its first rows. The other rows do
+/// not have such numbers yet.
 #[derive(Clone, Copy)]
 pub(super) struct IncomingBatch<'b> {
     pub(super) number: usize,
@@ -125,7 +126,7 @@ impl IncomingBatch<'_> {
         self.number == at.batch as usize
     }
 
-    /// Returns the place and the document number of a case.
+    /// Returns the insertion-order number and the document number of a case.
     pub(super) fn describe(&self, at: RowAddr) -> (u64, Option<u64>) {
         let row = usize::from(at.row);
         (self.places.get(row).copied().unwrap_or(u64::MAX), self.batch.document_number(row))

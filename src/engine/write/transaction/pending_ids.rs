@@ -15,7 +15,7 @@ pub(super) struct PendingIds(HashTable<Entry>);
 struct Entry {
     /// The upper half of the id's hash.
     tag: u32,
-    /// The number of the batch. It fits, because a transaction has at most 65,536 batches, like an engine.
+    /// The batch number. It fits, because a transaction has at most 65,536 batches, like an engine.
     batch: u16,
     row: u16,
 }
@@ -38,8 +38,8 @@ fn tag(hash: u64) -> u32 {
 
 /// Returns a hash for the table, which uses the lowest bits to choose the bucket and the highest seven bits as its own tag.
 fn spread(tag: u32) -> u64 {
-    // Fibonacci hashing: a product with 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section
-    // 6.4). The shift copies the upper bits, which are well mixed, to the lower bits.
+    // Fibonacci hashing: multiplies by the constant 2^64/φ, where φ is the golden ratio (Knuth, The Art of Computer Programming,
+    // volume 3, section 6.4). The shift copies the upper bits, which are well mixed, to the lower bits.
     let product = u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     product ^ (product >> u32::BITS)
 }
@@ -54,8 +54,8 @@ impl PendingIds {
         self.0.iter().map(Entry::at)
     }
 
-    /// Changes the row of the case that has this hash and for whose row `is_it` returns true. Returns the old row, or `None` if
-    /// there is no such case.
+    /// Finds the case with this hash for which `is_it` returns true when it is called with the row of the case. Changes that row to
+    /// `at`. Returns the old row, or `None` if there is no such case.
     pub(super) fn replace(
         &mut self,
         hash: u64,

@@ -11,12 +11,14 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 use crate::engine::write::merge::{Merge, join_head};
 
-/// The number of values that a write copies for merges in progress: this number for each case that it stores or deletes, and once
-/// more. A case is copied at most three times, with one value per field, so merges keep up with writes.
+/// The number of values that a write copies for merges in progress, per stored or deleted case. A write of n cases copies up to
+/// n + 1 times this number. Merges copy a case about three times, with one value per field. With 100 fields, these are 300 values
+/// per case. So merges do not fall behind the writes.
 const MERGE_STEP: usize = 1024;
 
-/// The number of keys of the index that a write moves: this number for each case that it stores or deletes, and once more. A case
-/// has few keys. Each key is moved about log(number of batches) times.
+/// The number of index keys that a write moves between sorted runs of keys, per stored or deleted case. A write of n cases moves up
+/// to n + 1 times this number. A case has few keys, and each key is moved about log(number of batches) times. So the merges of runs
+/// do not fall behind the writes.
 const KEY_STEP: usize = 128;
 
 /// The budget of a write for merges that earlier writes have started, in values and in keys.

@@ -95,13 +95,13 @@ impl StagedWrite<'_> {
         &self.after
     }
 
-    /// Returns the numbers of documents that no longer belong to a case. They may include documents that the transaction itself
-    /// stored.
+    /// Returns the document numbers of the documents that no longer belong to a case. They may include documents that the
+    /// transaction itself stored.
     pub(crate) fn released(&self) -> &[u64] {
         &self.released
     }
 
-    /// Returns the next free place after this write.
+    /// Returns the next free insertion-order number after this write.
     pub(crate) fn next_place(&self) -> u64 {
         self.update.next_place
     }

@@ -14,20 +14,22 @@ use crate::engine::write::lookup::Lookup;
 use crate::engine::write::report::UpsertOutcome;
 use crate::error::{Error, ErrorKind};
 
-/// The maximum size, in bytes, of the documents in the head. It is limited because a search has to seal the head.
+/// The maximum size of the documents in the head, in bytes. If a write exceeds it, the head is sealed. Otherwise the first search
+/// of a snapshot would take long, because it converts the head to a batch.
 const HEAD_BYTES: usize = 1 << 24;
 
 /// The part of a batch, 1/16, that is filled before memory for the full batch is reserved. A batch with this number of rows will
 /// probably become full, and a buffer that grows step by step would be copied repeatedly.
 const LIKELY_FULL: usize = 16;
-/// The maximum size, in bytes, that is reserved for documents, because their size is not known.
+/// The maximum memory that is reserved for documents, in bytes. For more documents, the buffer grows later. Their size is not known
+/// in advance.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
 /// A write transaction. Searches see its changes when it is published. A transaction that is dropped before has no effect.
 ///
 /// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) transaction does
-/// not know the stored cases. So its places start at 0, and a case counts as new if its id is new within the transaction.
-/// [`attach`](Self::attach) corrects the places and the counts.
+/// not know the stored cases. So its insertion-order numbers start at 0, and a case counts as new if its id is new within the
+/// transaction. [`attach`](Self::attach) corrects these numbers and the counts.
 pub(crate) struct WriteTxn<'e> {
     pub(super) engine: &'e Engine,
     pub(super) hasher: foldhash::quality::RandomState,
@@ -42,12 +44,12 @@ pub(crate) struct WriteTxn<'e> {
     pub(super) own_deleted: Vec<RowAddr>,
     /// The stored rows that the transaction replaces or deletes, each with the hash of its id.
     pub(super) deleted: HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
-    /// The place of the next new case.
+    /// The insertion-order number of the next new case.
     pub(super) next_place: u64,
-    /// The place of the last stored case.
+    /// The insertion-order number of the last stored case.
     #[cfg(feature = "store")]
     last_place: u64,
-    /// The numbers of documents that no longer belong to a case.
+    /// The document numbers of the documents that no longer belong to a case.
     pub(super) released: Vec<u64>,
 }
 
@@ -103,7 +105,7 @@ impl<'e> WriteTxn<'e> {
         self.engine
     }
 
-    /// Returns the place of the last stored case.
+    /// Returns the insertion-order number of the last stored case.
     #[cfg(feature = "store")]
     pub(crate) fn last_place(&self) -> u64 {
         self.last_place
@@ -205,8 +207,8 @@ impl<'e> WriteTxn<'e> {
         Ok(())
     }
 
-    /// Records the row of a case, given its id and the hash of the id. Returns the outcome and the place of the case. If the case
-    /// replaces another case, it gets the place of that case.
+    /// Records the row of a case, given its id and the hash of the id. Returns the outcome and the insertion-order number of the
+    /// case. If the case replaces another case, it gets the number of that case.
     ///
     /// `incoming` is the batch that contains the row, if the buffer does not contain this batch yet.
     fn register<'i>(
@@ -246,7 +248,7 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Makes room in the buffer for one more case, which has a document of `document_bytes` bytes.
+    /// Prepares the buffer for one more case, which has a document of `document_bytes` bytes.
     fn make_room(&mut self, document_bytes: usize) -> Result<(), Box<Error>> {
         let sizes = self.engine.sizes;
         self.buffer_bytes += document_bytes;
