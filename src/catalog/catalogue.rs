@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::arrays::Arrays;
 use super::cases;
 use super::error::CatalogError;
 use super::field::Field;
@@ -32,6 +33,8 @@ pub(super) struct Inner {
     names: Names,
     /// The positions of the visible fields in a document.
     paths: Paths,
+    /// The arrays of objects that visible fields lie below.
+    pub(super) arrays: Arrays,
     /// For each field, true if requests may name it.
     pub(super) visible: Box<[bool]>,
     /// The visible fields with a default, and their default values.
@@ -121,6 +124,7 @@ impl Catalog {
             fields: Arc::new([Self::id_field()]),
             names,
             paths: Paths::identity(),
+            arrays: Arrays::default(),
             visible: Box::new([true]),
             defaults: Box::default(),
             root: None,
@@ -139,22 +143,24 @@ impl Catalog {
     ) -> Result<Self, CatalogError> {
         let mut names = Names::default();
         let mut paths = Paths::identity();
+        let mut arrays = Arrays::default();
         let mut defaults = Vec::new();
         for ((number, field), visible) in (0..=u16::MAX).zip(fields.iter()).zip(visible.iter()) {
+            let id = FieldId(number);
             if !visible {
+                arrays.skip();
                 continue;
             }
-            let id = FieldId(number);
             for name in std::iter::once(field.name()).chain(field.aliases()) {
                 if !names.insert(name, id) {
                     return Err(CatalogError::DuplicateName(name.into()));
                 }
             }
-            paths.insert(field, id)?;
+            arrays.push(field, id, paths.insert(field, id)?);
             defaults.extend(field.default_value().map(|value| (id, value.into())));
         }
-        let inner =
-            Inner { fields, names, paths, visible, defaults: defaults.into(), root, grammar, ancestors };
+        let defaults = defaults.into();
+        let inner = Inner { fields, names, paths, arrays, visible, defaults, root, grammar, ancestors };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -192,7 +198,7 @@ impl Catalog {
     }
 
     /// Returns a catalogue with the same fields whose JSON bodies may use the [extended](crate::Operator::is_extended) operators too: `$not`,
-    /// `$exists`, `$startsWith`, `$substring` and `$match`.
+    /// `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`.
     ///
     /// Without it, bodies have the operators of the interface document alone, and others are errors. The text syntax always has all
     /// operators. Engines of either catalogue accept filters of both.

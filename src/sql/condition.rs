@@ -71,7 +71,7 @@ pub(super) fn write_predicate(
 /// Returns the column that a test reads: the folded column for words. Returns `None` if the catalogue hides the field.
 fn column_of<'t>(leaf: &Leaf, table: &'t Table) -> Result<Option<&'t Column>, Error> {
     let has_words =
-        matches!(leaf.test.set(), Set::Matching(pattern) if matches!(**pattern, TextPattern::Words(_)));
+        matches!(leaf.test.set(), Some(Set::Matching(pattern)) if matches!(**pattern, TextPattern::Words(_)));
     let column = table.column_of(leaf.field);
     if column.is_none() || !has_words {
         return Ok(column);
@@ -91,6 +91,8 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     statement.syntax().identifier(column.name(), &mut name);
     match test {
         Test::Any(set) => write_any(Wanted::new(set, statement), &name, column, statement),
+        // Refused before.
+        Test::Elem(_) | Test::NoElem(_) => statement.push("FALSE"),
         Test::None(set) => write_none(Wanted::new(set, statement), &name, column, statement),
         Test::All(set) | Test::NotAll(set) => {
             let points = storable_points(set, statement);

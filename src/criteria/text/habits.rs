@@ -46,7 +46,7 @@ impl<'a> Parser<'a, '_> {
     /// Returns the field of `field:value`, a syntax of search boxes; `None` if the word is itself a field or does not begin with one.
     pub(super) fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
         let (name, _) = word.split_once(':')?;
-        ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
+        (self.field(word).is_none() && self.field(name).is_some()).then_some(name)
     }
 
     /// Returns a value after a colon as the text syntax writes it; `None` if it is probably not meant to be compared with `=`.

@@ -1,18 +1,18 @@
-//! Parses the structure of a text: parentheses, `and`, `or`, `not` and `ids`.
+//! Parses the structure of a text: parentheses, `and`, `or`, `not`, `has` and `ids`.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::super::advice::{Fields, Habit, Holds};
-use super::super::ast::{Body, Criterion};
+use super::super::ast::{Body, Criterion, TextId};
 use super::super::bounds::over_limit;
 use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
 use crate::operator::{Complex, Connective, Language, Syntax};
-use crate::value::Clock;
+use crate::value::{Clock, is_reserved_word};
 
 /// A parsed text: criteria, or the constant `true` or `false`.
 pub(crate) enum Parsed<'a> {
@@ -58,13 +58,24 @@ type NodeId = usize;
 
 /// An open parenthesis.
 struct Group {
+    /// The offset of the parenthesis, or of the path of the array before it.
     offset: usize,
+    /// The array whose elements the criteria in the parentheses test.
+    array: Option<Array>,
     /// The offsets of the `not` before it, innermost last.
     nots: SmallVec<[usize; 1]>,
     /// The index in `terms` of its first finished term.
     terms: usize,
     /// The index in `alternatives` of the first finished alternative in the parentheses.
     alternatives: usize,
+}
+
+/// The path before `has (`.
+struct Array {
+    /// `None` if it is too long, which was reported.
+    text: Option<TextId>,
+    /// The whole path, if the array exists.
+    path: String,
 }
 
 pub(super) struct Parser<'a, 'l> {
@@ -198,7 +209,9 @@ impl<'a> Parser<'a, '_> {
                 return Ok(());
             }
             let nots = self.nots()?;
-            if self.lexer.next != Token::Open {
+            let start = self.lexer.start;
+            let array = self.array()?;
+            if array.is_none() && self.lexer.next != Token::Open {
                 self.is_negated = !nots.is_empty();
                 self.criterion()?;
                 self.negate(&nots);
@@ -215,7 +228,8 @@ impl<'a> Parser<'a, '_> {
                 ));
             }
             let group = Group {
-                offset: self.lexer.start,
+                offset: start,
+                array,
                 nots,
                 terms: self.terms.len(),
                 alternatives: self.alternatives.len(),
@@ -223,6 +237,40 @@ impl<'a> Parser<'a, '_> {
             self.open.push(group);
             self.skip()?;
         }
+    }
+
+    /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
+    ///
+    /// `tags has (vip)` is no criterion on elements but an operator of another language.
+    fn array(&mut self) -> Result<Option<Array>> {
+        let is_path = match &self.lexer.next {
+            Token::Word(word) => !is_reserved_word(word),
+            token => matches!(token, Token::Quoted(_)),
+        };
+        if !is_path || !has_criteria(&self.lexer) {
+            return Ok(None);
+        }
+        let text = self.text()?;
+        // `has`
+        self.skip()?;
+        let path = match (&text, self.scope()) {
+            (None, _) => String::new(),
+            (Some(text), Some(around)) if !is_below(&text.text, around) => format!("{around}.{}", text.text),
+            (Some(text), _) => text.text.to_string(),
+        };
+        let text = text.map(|text| self.body.push_text(text));
+        Ok(Some(Array { text, path }))
+    }
+
+    /// Returns the path of the array whose elements the current criterion tests.
+    fn scope(&self) -> Option<&str> {
+        self.open.iter().rev().find_map(|group| group.array.as_ref()).map(|array| array.path.as_str())
+    }
+
+    /// Looks up a field by its name, which may be written from the array around it on.
+    pub(super) fn field(&self, name: &str) -> Option<Holds> {
+        let within = self.scope().and_then(|scope| (self.fields)(&format!("{scope}.{name}")));
+        within.or_else(|| (self.fields)(name))
     }
 
     /// Reads any number of `not`, and returns their offsets. Reports each `!`, and reads it like `not`.
@@ -248,7 +296,8 @@ impl<'a> Parser<'a, '_> {
     fn negate(&mut self, nots: &[usize]) {
         for offset in nots.iter().rev() {
             if self.terms.pop().is_some() {
-                let node = self.push(Criterion::Complex { operator: Complex::Not, children: 1 }, *offset);
+                let negation = Criterion::Complex { operator: Complex::Not, array: None, children: 1 };
+                let node = self.push(negation, *offset);
                 self.terms.push(node);
             }
         }
@@ -265,6 +314,13 @@ impl<'a> Parser<'a, '_> {
     /// Closes the innermost group, which becomes a term of the group around it.
     fn close(&mut self) -> Result<()> {
         self.skip()?;
+        if let Some(group) = self.open.last()
+            && let Some(array) = &group.array
+        {
+            let (offset, text) = (group.offset, array.text);
+            let has_alternatives = self.alternatives.len() > group.alternatives;
+            return self.close_elements(offset, text, has_alternatives);
+        }
         self.end_alternative();
         if let Some(group) = self.open.pop() {
             let alternatives = self.alternatives.split_off(group.alternatives);
@@ -279,13 +335,37 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
+    /// Closes the innermost group, which becomes a criterion on the elements of an array.
+    fn close_elements(&mut self, offset: usize, array: Option<TextId>, has_alternatives: bool) -> Result<()> {
+        if has_alternatives {
+            self.end_alternative();
+        }
+        let Some(group) = self.open.pop() else { return Ok(()) };
+        let children = match self.alternatives.split_off(group.alternatives) {
+            alternatives if has_alternatives => {
+                self.branch(Connective::Or, alternatives);
+                1
+            }
+            _ => self.terms.split_off(group.terms).len(),
+        };
+        let criterion = match array {
+            Some(_) => Criterion::Complex { operator: Complex::ELEM, array, children },
+            None => Criterion::Broken,
+        };
+        let node = self.push(criterion, offset);
+        self.terms.push(node);
+        self.negate(&group.nots);
+        Ok(())
+    }
+
     /// Joins `nodes`, which are the last nodes of the body, by a connective. A single node stays unchanged.
     fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
         match nodes.as_slice() {
             [only] => *only,
             [first, ..] => {
                 let offset = self.offsets.get(*first).copied().unwrap_or(0);
-                self.push(Criterion::Complex { operator: connective.into(), children: nodes.len() }, offset)
+                let (operator, children) = (connective.into(), nodes.len());
+                self.push(Criterion::Complex { operator, array: None, children }, offset)
             }
             [] => self.push(Criterion::Broken, 0),
         }
@@ -396,4 +476,28 @@ impl<'a> Parser<'a, '_> {
             ));
         }
     }
+}
+
+/// Returns true if `has (` and a criterion follow the next token.
+pub(super) fn has_criteria(lexer: &Lexer<'_>) -> bool {
+    let mut ahead = lexer.clone();
+    let mut is_next = |wanted: &dyn Fn(&Token<'_>) -> bool| ahead.bump().is_ok() && wanted(&ahead.next);
+    if !is_next(&|token| token.is_word(Complex::ELEM.word())) || !is_next(&|token| *token == Token::Open) {
+        return false;
+    }
+    if is_next(&|token| {
+        matches!(token, Token::Open | Token::Symbol("!")) || token.is_word(Complex::Not.word())
+    }) {
+        return true;
+    }
+    // A list of values has commas between them, and a value at its end.
+    matches!(ahead.next, Token::Word(_) | Token::Quoted(_))
+        && ahead.bump().is_ok()
+        && !matches!(ahead.next, Token::Comma | Token::Close | Token::End)
+        && ahead.next.connective().is_none()
+}
+
+/// Returns true if the path of a field or an array begins with that of the array around it.
+fn is_below(path: &str, around: &str) -> bool {
+    path.strip_prefix(around).is_some_and(|rest| rest.starts_with('.'))
 }
