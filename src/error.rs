@@ -91,6 +91,8 @@ pub enum ErrorKind {
     CatalogMismatch,
     /// A filter with words (`$match`) on a field for which a table of another database has no folded column.
     NoFoldedColumn,
+    /// A filter with criteria on the elements of an array (`$elem`), which tables of another database cannot answer.
+    NotInSql,
     /// A search that its [`CancelToken`](crate::CancelToken) stopped.
     SearchCancelled,
     /// A search that was stopped at its [`Deadline`](crate::Deadline).
@@ -140,6 +142,7 @@ impl ErrorKind {
             Self::BadFile => "bad_file",
             Self::CatalogMismatch => "catalog_mismatch",
             Self::NoFoldedColumn => "no_folded_column",
+            Self::NotInSql => "not_in_sql",
             Self::SearchCancelled => "search_cancelled",
             Self::DeadlineExceeded => "deadline_exceeded",
         }
@@ -246,7 +249,7 @@ impl fmt::Display for Error {
         }
         match self.kind {
             // The error is not about a text, so it has no position.
-            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn => {}
+            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => {}
             _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
             _ => write!(f, " (byte {})", self.offset)?,
         }

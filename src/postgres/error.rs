@@ -125,7 +125,7 @@ impl PostgresError {
     /// Converts the error of a request for another catalogue, or of one that needs a folded column that the table lacks.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
-            ErrorKind::NoFoldedColumn => PostgresErrorKind::Unsupported,
+            ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => PostgresErrorKind::Unsupported,
             _ => PostgresErrorKind::Request,
         };
         let message = error.to_string();

@@ -41,6 +41,7 @@ pub(crate) fn parse<'a>(
         offsets: Vec::new(),
         errors: Vec::new(),
         open: Vec::new(),
+        arrays: Vec::new(),
         terms: Vec::new(),
         alternatives: Vec::new(),
         values: 0,
@@ -70,13 +71,8 @@ struct Group {
     alternatives: usize,
 }
 
-/// The path before `has (`.
-struct Array {
-    /// `None` if it is too long, which was reported.
-    text: Option<TextId>,
-    /// The whole path, if the array exists.
-    path: String,
-}
+/// The path before `has (`; `None` if it is too long, which was reported.
+type Array = Option<TextId>;
 
 pub(super) struct Parser<'a, 'l> {
     pub(super) lexer: Lexer<'a>,
@@ -94,6 +90,8 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) errors: Vec<Error>,
     /// The open parentheses around the next token, innermost last.
     open: Vec<Group>,
+    /// The whole paths of the arrays before open parentheses, innermost last. A path that is too long is empty.
+    arrays: Vec<String>,
     /// For each group, innermost last: the terms, joined by `and`, of its current alternative.
     pub(super) terms: Vec<NodeId>,
     /// The finished alternatives, joined by `or`, of all groups, innermost last.
@@ -227,6 +225,10 @@ impl<'a> Parser<'a, '_> {
                     format!("criteria nested at most {limit} deep"),
                 ));
             }
+            let array = array.map(|(array, path)| {
+                self.arrays.push(path);
+                array
+            });
             let group = Group {
                 offset: start,
                 array,
@@ -242,7 +244,8 @@ impl<'a> Parser<'a, '_> {
     /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
     ///
     /// `tags has (vip)` is no criterion on elements but an operator of another language.
-    fn array(&mut self) -> Result<Option<Array>> {
+    /// Also returns the whole path, if the array exists.
+    fn array(&mut self) -> Result<Option<(Array, String)>> {
         let is_path = match &self.lexer.next {
             Token::Word(word) => !is_reserved_word(word),
             token => matches!(token, Token::Quoted(_)),
@@ -253,23 +256,20 @@ impl<'a> Parser<'a, '_> {
         let text = self.text()?;
         // `has`
         self.skip()?;
-        let path = match (&text, self.scope()) {
+        let path = match (&text, self.arrays.last()) {
             (None, _) => String::new(),
             (Some(text), Some(around)) if !is_below(&text.text, around) => format!("{around}.{}", text.text),
             (Some(text), _) => text.text.to_string(),
         };
+        // No array has such a long path, and names in it are looked up with the path before them.
+        let path = if path.len() > self.limits.string_bytes { String::new() } else { path };
         let text = text.map(|text| self.body.push_text(text));
-        Ok(Some(Array { text, path }))
-    }
-
-    /// Returns the path of the array whose elements the current criterion tests.
-    fn scope(&self) -> Option<&str> {
-        self.open.iter().rev().find_map(|group| group.array.as_ref()).map(|array| array.path.as_str())
+        Ok(Some((text, path)))
     }
 
     /// Looks up a field by its name, which may be written from the array around it on.
     pub(super) fn field(&self, name: &str) -> Option<Holds> {
-        let within = self.scope().and_then(|scope| (self.fields)(&format!("{scope}.{name}")));
+        let within = self.arrays.last().and_then(|array| (self.fields)(&format!("{array}.{name}")));
         within.or_else(|| (self.fields)(name))
     }
 
@@ -315,11 +315,11 @@ impl<'a> Parser<'a, '_> {
     fn close(&mut self) -> Result<()> {
         self.skip()?;
         if let Some(group) = self.open.last()
-            && let Some(array) = &group.array
+            && let Some(array) = group.array
         {
-            let (offset, text) = (group.offset, array.text);
+            let offset = group.offset;
             let has_alternatives = self.alternatives.len() > group.alternatives;
-            return self.close_elements(offset, text, has_alternatives);
+            return self.close_elements(offset, array, has_alternatives);
         }
         self.end_alternative();
         if let Some(group) = self.open.pop() {
@@ -336,11 +336,12 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Closes the innermost group, which becomes a criterion on the elements of an array.
-    fn close_elements(&mut self, offset: usize, array: Option<TextId>, has_alternatives: bool) -> Result<()> {
+    fn close_elements(&mut self, offset: usize, array: Array, has_alternatives: bool) -> Result<()> {
         if has_alternatives {
             self.end_alternative();
         }
         let Some(group) = self.open.pop() else { return Ok(()) };
+        self.arrays.pop();
         let children = match self.alternatives.split_off(group.alternatives) {
             alternatives if has_alternatives => {
                 self.branch(Connective::Or, alternatives);
