@@ -93,6 +93,8 @@ pub enum ErrorKind {
     CatalogMismatch,
     /// A filter with `$match` that cannot be translated to SQL, because the SQL table has no folded column for the field.
     NoFoldedColumn,
+    /// A filter with criteria on the elements of an array (`$elem`), which tables of another database cannot answer.
+    NotInSql,
     /// A search that was stopped by its [`CancelToken`](crate::CancelToken).
     SearchCancelled,
     /// A search that was stopped at its [`Deadline`](crate::Deadline).
@@ -142,6 +144,7 @@ impl ErrorKind {
             Self::BadFile => "bad_file",
             Self::CatalogMismatch => "catalog_mismatch",
             Self::NoFoldedColumn => "no_folded_column",
+            Self::NotInSql => "not_in_sql",
             Self::SearchCancelled => "search_cancelled",
             Self::DeadlineExceeded => "deadline_exceeded",
         }
@@ -249,7 +252,7 @@ impl fmt::Display for Error {
         }
         match self.kind {
             // These errors are not about a part of the input, so they have no position.
-            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn => {}
+            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => {}
             _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
             _ => write!(f, " (byte {})", self.offset)?,
         }

@@ -8,7 +8,7 @@ use arrow_buffer::NullBuffer;
 
 use super::plan::{Kind, Member, Node, Origin};
 use super::values::{Values, values};
-use crate::catalog::{FieldId, Stray};
+use crate::catalog::{ArrayId, FieldId, Stray};
 
 /// A [`Node`] of the plan, with its arrays in one record batch.
 pub(super) struct BoundNode<'b> {
@@ -20,11 +20,12 @@ pub(super) struct BoundNode<'b> {
 /// A [`Kind`] of the plan, with its values in one record batch.
 pub(super) enum BoundKind<'b> {
     Object(Object<'b>),
-    /// A list: the start offset of each case, then one end offset; and the elements.
-    List(&'b [i32], Box<BoundNode<'b>>),
+    /// A list: the start offset of each case, then one end offset; and the elements. The last part is the array of objects that
+    /// the list is.
+    List(&'b [i32], Box<BoundNode<'b>>, Option<ArrayId>),
     /// A list of objects that is stored as parallel list columns. Contains, for each member, its label (the key as JSON) and its
-    /// list.
-    Zip(Vec<(&'b str, BoundNode<'b>)>),
+    /// list. The last part is the array of objects that the list is.
+    Zip(Vec<(&'b str, BoundNode<'b>)>, Option<ArrayId>),
     Value(Option<FieldId>, Values<'b>),
 }
 
@@ -81,14 +82,15 @@ fn bind_node<'b>(
     };
     let kind = match &node.kind {
         Kind::Object(members) => BoundKind::Object(object(members, batch, array)?),
-        Kind::List(element) => {
+        Kind::List(element, of_objects) => {
             let list = array?.as_list_opt::<i32>()?;
-            BoundKind::List(list.value_offsets(), Box::new(bind_node(element, batch, Some(list.values()))?))
+            let element = Box::new(bind_node(element, batch, Some(list.values()))?);
+            BoundKind::List(list.value_offsets(), element, *of_objects)
         }
-        Kind::Zip(lanes) => {
+        Kind::Zip(lanes, of_objects) => {
             let lane =
                 |Member { label, node, .. }: &'b Member| Some((&**label, bind_node(node, batch, None)?));
-            BoundKind::Zip(lanes.iter().map(lane).collect::<Option<_>>()?)
+            BoundKind::Zip(lanes.iter().map(lane).collect::<Option<_>>()?, *of_objects)
         }
         Kind::Value(field) => BoundKind::Value(*field, values(array?)?),
     };

@@ -1,5 +1,7 @@
 //! Evaluates a filter on a record batch without an engine: `Filter::mask`.
 
+use std::ops::Range;
+
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
@@ -8,11 +10,11 @@ use super::cast::cast_batch;
 use super::plan::Plan;
 use super::value::value_of;
 use super::values::list_range;
-use crate::catalog::FieldId;
+use crate::catalog::{ArrayId, Catalog, ElementArray, Field, FieldId};
 use crate::error::{Error, ErrorKind};
 use crate::filter::Filter;
 use crate::operator::Connective;
-use crate::predicate::{Leaf, Matcher, Node, Set, Test};
+use crate::predicate::{Elements, Leaf, Matcher, Node, Set, Test, Tree};
 use crate::value::Value;
 
 /// Filtering record batches without an engine. Requires the feature `arrow`.
@@ -43,74 +45,187 @@ impl Filter {
     /// # Complexity
     /// Linear in the number of values of the tested columns, times the number of criteria on each column.
     pub fn mask(&self, batch: &RecordBatch) -> Result<BooleanArray, Error> {
-        let nodes = self.predicate().nodes();
-        let fields = nodes.iter().filter_map(|node| match node {
-            Node::Leaf(leaf) => Some(leaf.field),
-            Node::Constant(_) | Node::Branch(..) => None,
-        });
-        let plan = Plan::of_fields(&batch.schema(), self.catalog(), &fields.collect::<Vec<_>>())?;
+        let mut fields = self.predicate().fields();
+        // An array has as many elements as any of the columns below it tells.
+        for array in arrays_of(self.predicate()) {
+            fields.extend_from_slice(self.catalog().fields_of_array(array));
+        }
+        fields.sort_unstable();
+        fields.dedup();
+        let (plan, planned) = Plan::of_fields(&batch.schema(), self.catalog(), &fields)?;
         let batch = cast_batch(batch, &plan)?;
         let schema_mismatch =
             || Error::new(ErrorKind::WrongType, 0, "a batch of another schema", "a batch of its own schema");
-        let columns =
-            Columns { filter: self, case: bind(&plan.members, &batch).ok_or_else(schema_mismatch)? };
+        let case = bind(&plan.members, &batch).ok_or_else(schema_mismatch)?;
+        let columns = Columns { filter: self, planned };
         let rows = batch.num_rows();
-        let mut truths: Vec<BooleanBuffer> = Vec::with_capacity(nodes.len());
-        for node in nodes {
+        let mask = columns.tree(self.predicate(), &Place::Case(&case, rows))?;
+        Ok(BooleanArray::new(mask, None))
+    }
+}
+
+/// Returns the arrays whose elements a tree tests, those of nested tests included.
+fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
+    let mut arrays = Vec::new();
+    let mut open = vec![tree];
+    while let Some(tree) = open.pop() {
+        for node in tree.nodes() {
+            let Node::Leaf(leaf) = node else { continue };
+            if let Some(elements) = leaf.test.elements() {
+                arrays.push(elements.array);
+                open.push(&elements.tree);
+            }
+        }
+    }
+    arrays
+}
+
+/// The entries that a tree is evaluated on.
+enum Place<'s, 'b> {
+    /// The cases of the batch.
+    Case(&'s Object<'b>, usize),
+    /// The elements of a list. The buffer has those that belong to a list that is not null.
+    Elements(&'s BoundNode<'b>, &'s BooleanBuffer),
+    /// The objects of parallel list columns.
+    Lanes(&'s Lanes<'s, 'b>),
+}
+
+impl Place<'_, '_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Case(_, rows) => *rows,
+            Self::Elements(_, there) => there.len(),
+            Self::Lanes(lanes) => lanes.ends.last().copied().unwrap_or(0),
+        }
+    }
+
+    /// Searches the entries: in each part of the case, until one returns the entries that were found.
+    fn find(&self, search: &impl Seek) -> Result<BooleanBuffer, Error> {
+        let found = match self {
+            Self::Case(case, rows) => search.object(case, &BooleanBuffer::new_set(*rows), None),
+            Self::Elements(element, there) => search.part(element, there),
+            Self::Lanes(lanes) => lanes.find(search),
+        };
+        found.unwrap_or_else(|| Ok(BooleanBuffer::new_unset(self.len())))
+    }
+}
+
+/// The objects of parallel list columns. Each row has as many as its longest list.
+struct Lanes<'s, 'b> {
+    lanes: &'s [(&'b str, BoundNode<'b>)],
+    /// The rows in which the object around is present.
+    there: &'s BooleanBuffer,
+    /// The end of the objects of each row.
+    ends: Vec<usize>,
+}
+
+impl<'s, 'b> Lanes<'s, 'b> {
+    fn new(lanes: &'s [(&'b str, BoundNode<'b>)], there: &'s BooleanBuffer) -> Self {
+        let mut end = 0_usize;
+        let ends = (0..there.len()).map(|row| {
+            let lengths = lanes.iter().map(|(_, lane)| lane_range(lane, there, row).len());
+            end = end.saturating_add(lengths.max().unwrap_or(0));
+            end
+        });
+        Self { lanes, there, ends: ends.collect() }
+    }
+
+    fn find(&self, search: &impl Seek) -> Found {
+        self.lanes.iter().find_map(|(_, lane)| {
+            let BoundKind::List(offsets, element, _) = &lane.kind else { return None };
+            let own = lane.nulls.map(|nulls| self.there & &nulls.inner().slice(0, self.there.len()));
+            let there = elements_there(offsets, own.as_ref().unwrap_or(self.there));
+            let found = match search.part(element, &there)? {
+                Ok(found) => found,
+                Err(error) => return Some(Err(error)),
+            };
+            let mut bits = BooleanBufferBuilder::new(0);
+            for (row, end) in self.ends.iter().enumerate() {
+                let range = lane_range(lane, self.there, row);
+                for at in range {
+                    bits.append(at < found.len() && found.value(at));
+                }
+                bits.append_n(end.saturating_sub(bits.len()), false);
+            }
+            Some(Ok(bits.finish()))
+        })
+    }
+}
+
+/// Returns the range of the elements that a list column has in a row; none in a row in which it is null.
+fn lane_range(lane: &BoundNode<'_>, there: &BooleanBuffer, row: usize) -> Range<usize> {
+    match &lane.kind {
+        BoundKind::List(offsets, ..)
+            if there.value(row) && !lane.nulls.is_some_and(|nulls| nulls.is_null(row)) =>
+        {
+            let (start, end) = list_range(offsets, row);
+            start..end
+        }
+        _ => 0..0,
+    }
+}
+
+struct Columns<'f> {
+    filter: &'f Filter,
+    /// The catalogue of the plan, which numbers its arrays.
+    planned: Catalog,
+}
+
+impl Columns<'_> {
+    /// Evaluates a tree on all entries of a place.
+    fn tree(&self, tree: &Tree<Leaf>, place: &Place<'_, '_>) -> Result<BooleanBuffer, Error> {
+        let count = place.len();
+        let mut truths: Vec<BooleanBuffer> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
             let truth = match node {
-                Node::Constant(true) => BooleanBuffer::new_set(rows),
-                Node::Constant(false) => BooleanBuffer::new_unset(rows),
-                Node::Leaf(leaf) => columns.leaf(leaf, rows)?,
+                Node::Constant(true) => BooleanBuffer::new_set(count),
+                Node::Constant(false) => BooleanBuffer::new_unset(count),
+                Node::Leaf(leaf) => self.leaf(leaf, place)?,
                 Node::Branch(connective, children) => {
                     let children = children.iter().filter_map(|child| truths.get(*child));
                     match connective {
                         Connective::And => {
-                            children.fold(BooleanBuffer::new_set(rows), |all, child| &all & child)
+                            children.fold(BooleanBuffer::new_set(count), |all, child| &all & child)
                         }
                         Connective::Or => {
-                            children.fold(BooleanBuffer::new_unset(rows), |any, child| &any | child)
+                            children.fold(BooleanBuffer::new_unset(count), |any, child| &any | child)
                         }
                     }
                 }
             };
             truths.push(truth);
         }
-        Ok(BooleanArray::new(truths.pop().unwrap_or_else(|| BooleanBuffer::new_unset(rows)), None))
+        Ok(truths.pop().unwrap_or_else(|| BooleanBuffer::new_unset(count)))
     }
-}
 
-struct Columns<'f, 'b> {
-    filter: &'f Filter,
-    case: Object<'b>,
-}
-
-impl Columns<'_, '_> {
-    fn leaf(&self, leaf: &Leaf, rows: usize) -> Result<BooleanBuffer, Error> {
+    fn leaf(&self, leaf: &Leaf, place: &Place<'_, '_>) -> Result<BooleanBuffer, Error> {
         let any = |set: &Set| match set {
             Set::Matching(pattern) => {
                 let matcher = Matcher::new(pattern);
                 let passes =
                     |value: &Value<'_>| matches!(value, Value::String(text) if matcher.is_match(text));
-                self.exists(leaf.field, rows, &passes)
+                self.exists(leaf.field, place, &passes)
             }
-            _ => self.exists(leaf.field, rows, &|value| set.contains(value)),
+            _ => self.exists(leaf.field, place, &|value| set.contains(value)),
         };
         let truth = match &leaf.test {
             Test::Any(set) => any(set)?,
             Test::None(set) => !&any(set)?,
             Test::All(set) | Test::NotAll(set) => {
-                let mut all = BooleanBuffer::new_set(rows);
+                let mut all = BooleanBuffer::new_set(place.len());
                 for point in set.points() {
-                    all = &all & &self.exists(leaf.field, rows, &|value| *value == point)?;
+                    all = &all & &self.exists(leaf.field, place, &|value| *value == point)?;
                 }
                 if leaf.test.is_negated() { !&all } else { all }
             }
+            Test::Elem(elements) => return self.elements(elements, place),
+            Test::NoElem(elements) => return Ok(!&self.elements(elements, place)?),
         };
         let defaults = self.filter.catalog().defaults();
         let Some((_, default)) = defaults.iter().find(|(field, _)| *field == leaf.field) else {
             return Ok(truth);
         };
-        let has_value = self.exists(leaf.field, rows, &|_| true)?;
+        let has_value = self.exists(leaf.field, place, &|_| true)?;
         let default = Value::String((&**default).into());
         Ok(match leaf.matches(std::iter::once(&default)) {
             true => &truth | &!&has_value,
@@ -118,32 +233,36 @@ impl Columns<'_, '_> {
         })
     }
 
-    /// Returns the rows in which at least one value of the field passes the test.
+    /// Returns the entries in which at least one value of the field passes the test.
     fn exists(
         &self,
         field: FieldId,
-        rows: usize,
+        place: &Place<'_, '_>,
         passes: &impl Fn(&Value<'_>) -> bool,
     ) -> Result<BooleanBuffer, Error> {
-        let search = Search { field, catalog_field: self.filter.catalog().field(field), passes };
-        let found = search.object(&self.case, &BooleanBuffer::new_set(rows), None);
-        found.unwrap_or_else(|| Ok(BooleanBuffer::new_unset(rows)))
+        place.find(&Search { field, catalog_field: self.filter.catalog().field(field), passes })
+    }
+
+    /// Returns the entries in which an element of the array passes the tests.
+    fn elements(&self, elements: &Elements, place: &Place<'_, '_>) -> Result<BooleanBuffer, Error> {
+        match self.planned.array_id(elements.array) {
+            Some(array) => place.find(&ElementSearch { columns: self, array, tree: &elements.tree }),
+            None => Ok(BooleanBuffer::new_unset(place.len())),
+        }
     }
 }
 
-/// A search for values of a field that pass a test. It recurses as deeply as the plan nests, which is limited.
-struct Search<'s, P> {
-    field: FieldId,
-    catalog_field: &'s crate::catalog::Field,
-    passes: &'s P,
-}
-
-/// A bitmap of the rows or elements that have a value that passes the test. `None` if the node does not contain the field.
+/// The entries that a search found, or `None` if there is nothing to search in a part of the case.
 type Found = Option<Result<BooleanBuffer, Error>>;
 
-impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
-    /// Tests the members of an object. `around` contains the rows in which the enclosing node is present. `own` contains the rows
-    /// in which the struct column is not null.
+/// A search in the parts of a case. It recurses as deeply as the plan nests, which is limited.
+trait Seek {
+    /// Searches a part itself. `None` if the search is for another part; then its own parts are searched. `there` contains the
+    /// entries in which the part is present. The values of all other entries are undefined.
+    fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found;
+
+    /// Searches the members of an object. `around` contains the entries in which the enclosing node is present. `own` contains the
+    /// entries in which the struct column is not null.
     fn object(&self, object: &Object<'_>, around: &BooleanBuffer, own: Option<&BooleanBuffer>) -> Found {
         object.members.iter().find_map(|entry| {
             let around = own.filter(|_| entry.is_struct_child).unwrap_or(around);
@@ -151,47 +270,102 @@ impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
         })
     }
 
-    /// Tests a node. `around` contains the rows in which the enclosing node is present. The values of all other rows are undefined.
+    /// Searches a node. `around` contains the entries in which the enclosing node is present. The values of all other entries are
+    /// undefined.
     fn part(&self, part: &BoundNode<'_>, around: &BooleanBuffer) -> Found {
         // The array may contain more elements after those of the last list, so the bitmap is cut to the length of `around`.
         let own = part.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));
         let there = own.as_ref().unwrap_or(around);
+        if let Some(found) = self.hit(&part.kind, there) {
+            return Some(found);
+        }
         match &part.kind {
             BoundKind::Object(object) => self.object(object, around, Some(there)),
-            BoundKind::Zip(lanes) => lanes.iter().find_map(|(_, lane)| self.part(lane, there)),
-            BoundKind::List(offsets, element) => self.list(offsets, element, there),
-            BoundKind::Value(field, values) if *field == Some(self.field) => {
-                let mut truths = BooleanBufferBuilder::new(there.len());
-                truths.append_n(there.len(), false);
-                for at in there.set_indices() {
-                    match value_of(self.catalog_field, values, at) {
-                        Ok(value) => truths.set_bit(at, (self.passes)(&value)),
-                        Err(error) => return Some(Err(error.at(self.catalog_field.name()))),
-                    }
-                }
-                Some(Ok(truths.finish()))
+            BoundKind::Zip(lanes, _) => lanes.iter().find_map(|(_, lane)| self.part(lane, there)),
+            BoundKind::List(offsets, element, _) => {
+                let elements = self.part(element, &elements_there(offsets, there))?;
+                Some(elements.map(|elements| lists_with_any(offsets, &elements, there)))
             }
             BoundKind::Value(..) => None,
         }
     }
+}
 
-    fn list(&self, offsets: &[i32], element: &BoundNode<'_>, there: &BooleanBuffer) -> Found {
-        let mut elements = BooleanBufferBuilder::new(0);
-        for at in there.set_indices() {
-            let (start, end) = list_range(offsets, at);
-            // The elements of the lists are stored one after the other. Elements between two lists belong to null lists.
-            elements.append_n(start.saturating_sub(elements.len()), false);
-            elements.append_n(end.saturating_sub(elements.len()), true);
+/// Returns the elements that belong to the lists of these entries.
+fn elements_there(offsets: &[i32], there: &BooleanBuffer) -> BooleanBuffer {
+    let mut elements = BooleanBufferBuilder::new(0);
+    for at in there.set_indices() {
+        let (start, end) = list_range(offsets, at);
+        // The elements of the lists are stored one after the other. Elements between two lists belong to null lists.
+        elements.append_n(start.saturating_sub(elements.len()), false);
+        elements.append_n(end.saturating_sub(elements.len()), true);
+    }
+    elements.append_n(list_range(offsets, there.len()).0.saturating_sub(elements.len()), false);
+    elements.finish()
+}
+
+/// Returns the entries whose lists have one of these elements.
+fn lists_with_any(offsets: &[i32], elements: &BooleanBuffer, there: &BooleanBuffer) -> BooleanBuffer {
+    let has_any = |at: usize| {
+        let (start, end) = list_range(offsets, at);
+        there.value(at) && (start..end.min(elements.len())).any(|at| elements.value(at))
+    };
+    BooleanBuffer::collect_bool(there.len(), has_any)
+}
+
+/// A search for values of a field that pass a test.
+struct Search<'s, P> {
+    field: FieldId,
+    catalog_field: &'s Field,
+    passes: &'s P,
+}
+
+impl<P: Fn(&Value<'_>) -> bool> Seek for Search<'_, P> {
+    fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found {
+        let BoundKind::Value(field, values) = kind else { return None };
+        if *field != Some(self.field) {
+            return None;
         }
-        elements.append_n(list_range(offsets, there.len()).0.saturating_sub(elements.len()), false);
-        let elements = match self.part(element, &elements.finish())? {
-            Ok(elements) => elements,
-            Err(error) => return Some(Err(error)),
-        };
-        let has_any = |at: usize| {
-            let (start, end) = list_range(offsets, at);
-            there.value(at) && (start..end.min(elements.len())).any(|at| elements.value(at))
-        };
-        Some(Ok(BooleanBuffer::collect_bool(there.len(), has_any)))
+        let mut truths = BooleanBufferBuilder::new(there.len());
+        truths.append_n(there.len(), false);
+        for at in there.set_indices() {
+            match value_of(self.catalog_field, values, at) {
+                Ok(value) => truths.set_bit(at, (self.passes)(&value)),
+                Err(error) => return Some(Err(error.at(self.catalog_field.name()))),
+            }
+        }
+        Some(Ok(truths.finish()))
+    }
+}
+
+/// A search for the elements of an array that pass the tests of a tree.
+struct ElementSearch<'s> {
+    columns: &'s Columns<'s>,
+    array: ArrayId,
+    tree: &'s Tree<Leaf>,
+}
+
+impl Seek for ElementSearch<'_> {
+    fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found {
+        match kind {
+            BoundKind::List(offsets, element, array) if *array == Some(self.array) => {
+                let elements = elements_there(offsets, there);
+                let passing = self.columns.tree(self.tree, &Place::Elements(element, &elements));
+                Some(passing.map(|passing| lists_with_any(offsets, &passing, there)))
+            }
+            BoundKind::Zip(lanes, array) if *array == Some(self.array) => {
+                let lanes = Lanes::new(lanes, there);
+                let passing = self.columns.tree(self.tree, &Place::Lanes(&lanes));
+                let has_any = |passing: BooleanBuffer| {
+                    let start = |row: usize| row.checked_sub(1).and_then(|row| lanes.ends.get(row).copied());
+                    BooleanBuffer::collect_bool(there.len(), |row| {
+                        let end = lanes.ends.get(row).copied().unwrap_or(0);
+                        (start(row).unwrap_or(0)..end).any(|at| passing.value(at))
+                    })
+                };
+                Some(passing.map(has_any))
+            }
+            _ => None,
+        }
     }
 }

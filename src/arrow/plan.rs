@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 use super::json::push_json_string;
 use super::types::canonical_schema;
 use super::value::{allowed, fits, scalar_kind};
-use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
+use crate::catalog::{ArrayId, Catalog, FieldId, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, Found, quote};
 
 /// The maximum nesting depth of structs and lists in a column.
@@ -61,9 +61,10 @@ pub(super) enum Origin {
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),
-    List(Box<Node>),
+    /// A list, with the array of objects that it is.
+    List(Box<Node>, Option<ArrayId>),
     /// A list of objects that is stored as parallel list columns: one column for each member of the objects.
-    Zip(Vec<Member>),
+    Zip(Vec<Member>, Option<ArrayId>),
     /// A value. Contains its field, if the value belongs to a field.
     Value(Option<FieldId>),
 }
@@ -72,8 +73,8 @@ impl Node {
     /// Returns true if the node contains the field.
     fn has(&self, id: FieldId) -> bool {
         match &self.kind {
-            Kind::Object(members) | Kind::Zip(members) => members.iter().any(|member| member.node.has(id)),
-            Kind::List(element) => element.has(id),
+            Kind::Object(members) | Kind::Zip(members, _) => members.iter().any(|member| member.node.has(id)),
+            Kind::List(element, _) => element.has(id),
             Kind::Value(field) => *field == Some(id),
         }
     }
@@ -108,11 +109,16 @@ impl Plan {
         Some(Error::new(ErrorKind::UnknownField, 0, "a column that is not a field", expected).at(column))
     }
 
-    /// Creates the plan for only the given fields, from any schema. All other columns are ignored.
+    /// Creates the plan for only the given fields, from any schema. All other columns are ignored. Also returns the catalogue that
+    /// the plan was made for.
     ///
     /// # Errors
     /// Returns the same errors as [`new`](Self::new), except that a column `id` is not required.
-    pub(super) fn of_fields(schema: &Schema, catalog: &Catalog, fields: &[FieldId]) -> Result<Self, Error> {
+    pub(super) fn of_fields(
+        schema: &Schema,
+        catalog: &Catalog,
+        fields: &[FieldId],
+    ) -> Result<(Self, Catalog), Error> {
         let names = fields.iter().filter(|field| catalog.is_visible(**field));
         let narrow = catalog.allow(names.map(|field| catalog.field(*field).name()));
         // `allow` cannot fail, because the names come from the catalogue.
@@ -125,7 +131,7 @@ impl Plan {
         let plan = Self::of_columns(&canonical_schema(schema), catalog, |name| keys.contains(&key(name)))?;
         let names = schema.fields().iter().map(|column| column.name());
         match names.filter_map(|name| plan.alias_error(name, catalog)).next() {
-            None => Ok(plan),
+            None => Ok((plan, catalog.clone())),
             Some(error) => Err(error),
         }
     }
@@ -192,6 +198,11 @@ impl ColumnInserter<'_> {
         node.and_then(|node| self.catalog.paths().child(node, key)).map(|(_, child)| child)
     }
 
+    /// Returns the array of objects at a node.
+    fn array(&self, node: Option<usize>) -> Option<ArrayId> {
+        self.child(node, "").and_then(|element| self.catalog.paths().element_of(element))
+    }
+
     fn shape(&self, node: Option<usize>) -> Option<Shape> {
         node.map(|node| self.catalog.paths().shape(node))
     }
@@ -216,7 +227,7 @@ impl ColumnInserter<'_> {
         let inserted = if self.shape(child) == Some(Shape::Array) {
             let mut made = Vec::new();
             let lanes = match found.and_then(|at| members.get_mut(at)).map(|member| &mut member.node.kind) {
-                Some(Kind::Zip(lanes)) => lanes,
+                Some(Kind::Zip(lanes, _)) => lanes,
                 Some(_) => return Err(self.duplicate(key)),
                 None => &mut made,
             };
@@ -226,9 +237,10 @@ impl ColumnInserter<'_> {
             let below = self.child(self.child(child, ""), lane);
             let Some(kind) = self.kind(values.data_type(), below)? else { return Ok(false) };
             let element = Box::new(Node { origin: Origin::Element, kind });
-            self.place(lanes, lane, Node { origin, kind: Kind::List(element) })?;
+            self.place(lanes, lane, Node { origin, kind: Kind::List(element, None) })?;
             if found.is_none() {
-                members.push(member(key, Node { origin: Origin::Members, kind: Kind::Zip(made) }));
+                let kind = Kind::Zip(made, self.array(child));
+                members.push(member(key, Node { origin: Origin::Members, kind }));
             }
             true
         } else {
@@ -292,7 +304,8 @@ impl ColumnInserter<'_> {
                 self.enter()?;
                 let element = self.kind(values.data_type(), self.child(node, ""))?;
                 self.depth = self.depth.saturating_sub(1);
-                Ok(element.map(|kind| Kind::List(Box::new(Node { origin: Origin::Element, kind }))))
+                let element = element.map(|kind| Box::new(Node { origin: Origin::Element, kind }));
+                Ok(element.map(|element| Kind::List(element, self.array(node))))
             }
             (Some(Shape::Leaf(field)), kind) if fits(self.catalog.field(field), kind) => {
                 Ok(Some(Kind::Value(Some(field))))

@@ -11,7 +11,7 @@ use super::json::push_json_string;
 use super::value::{remark_on, value_of};
 use super::values::{self, Values, list_range};
 use crate::batch::{Remark, Row};
-use crate::catalog::{Catalog, Field, FieldId, TimestampForm};
+use crate::catalog::{ArrayId, Catalog, Field, FieldId, TimestampForm};
 use crate::error::{Error, ErrorKind};
 use crate::value::{Number, Timestamp};
 
@@ -88,19 +88,25 @@ impl<'b, 'c> RowReader<'b, 'c> {
         let is_null = part.nulls.is_some_and(|nulls| nulls.is_null(at));
         match &part.kind {
             BoundKind::Object(object) => self.object(object, at, object.is_struct && !is_null),
-            BoundKind::Zip(lanes) => self.zip(lanes, at),
+            BoundKind::Zip(lanes, array) => self.zip(lanes, *array, at),
             _ if is_null => false,
-            BoundKind::List(offsets, element) => {
+            BoundKind::List(offsets, element, array) => {
                 let (start, end) = list_range(offsets, at);
-                self.list(start..end, |rows, at| rows.part(element, at));
+                self.list(start..end, *array, |rows, at| rows.part(element, at));
                 true
             }
             BoundKind::Value(field, values) => self.value(*field, values, at),
         }
     }
 
-    /// Writes an array. Calls `element` for each index. If an element is absent, writes `null`.
-    fn list(&mut self, range: std::ops::Range<usize>, mut element: impl FnMut(&mut Self, usize) -> bool) {
+    /// Writes an array. Calls `element` for each index. If an element is absent, writes `null`. `array` is the array of objects
+    /// that is written, if it is one.
+    fn list(
+        &mut self,
+        range: std::ops::Range<usize>,
+        array: Option<ArrayId>,
+        mut element: impl FnMut(&mut Self, usize) -> bool,
+    ) {
         let mut mark = '[';
         for at in range {
             if self.is_full() {
@@ -108,6 +114,9 @@ impl<'b, 'c> RowReader<'b, 'c> {
             }
             self.text.push(mark);
             mark = ',';
+            if let Some(array) = array {
+                self.row.begin_element(array);
+            }
             if !element(self, at) {
                 self.text.push_str("null");
             }
@@ -115,9 +124,9 @@ impl<'b, 'c> RowReader<'b, 'c> {
         self.text.push_str(if mark == '[' { "[]" } else { "]" });
     }
 
-    fn zip(&mut self, lanes: &'b [(&'b str, BoundNode<'b>)], at: usize) -> bool {
+    fn zip(&mut self, lanes: &'b [(&'b str, BoundNode<'b>)], array: Option<ArrayId>, at: usize) -> bool {
         let places = |lane: &'b BoundNode<'b>| match &lane.kind {
-            BoundKind::List(offsets, element) if !lane.nulls.is_some_and(|nulls| nulls.is_null(at)) => {
+            BoundKind::List(offsets, element, _) if !lane.nulls.is_some_and(|nulls| nulls.is_null(at)) => {
                 Some((list_range(offsets, at), &**element))
             }
             _ => None,
@@ -126,7 +135,7 @@ impl<'b, 'c> RowReader<'b, 'c> {
         let Some(length) = longest.map(|((start, end), _)| end.saturating_sub(start)).max() else {
             return false;
         };
-        self.list(0..length, |rows, element| {
+        self.list(0..length, array, |rows, element| {
             let mut mark = '{';
             for (label, lane) in lanes {
                 let Some(((start, end), values)) = places(lane) else { continue };

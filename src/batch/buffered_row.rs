@@ -12,8 +12,9 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::document::Document;
+use super::elements::Event;
 use super::row::Row;
-use crate::catalog::FieldId;
+use crate::catalog::{ArrayId, FieldId};
 use crate::column::ColumnBuilder;
 use crate::value::{OrderedType, Value};
 
@@ -30,6 +31,10 @@ pub(crate) struct BufferedRow {
     values: Box<[Scalar]>,
     /// For each field number: the end of the field's values in `values`. Fields after the end of this list have no values.
     ends: Box<[u32]>,
+    /// The elements of arrays of objects, in document order; each has the number of values and elements before it, its place.
+    elements: Box<[(ArrayId, u32)]>,
+    /// The place of each of `values`. Empty if there are no elements.
+    places: Box<[u32]>,
     /// The insertion-order number of the case.
     pub(crate) place: u64,
 }
@@ -44,8 +49,8 @@ enum Scalar {
 }
 
 impl BufferedRow {
-    /// Copies a row. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
-    pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
+    /// Copies a row, with its insertion-order number. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
+    pub(crate) fn new(row: &Row<'_>, document: Document<'_>, order: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
         // The list `ends` has one entry per field, which has three meanings in turn. First it is the number of the field's values.
         // Then it is the index at which the next value of the field is written. At last it is the end index of the field's values.
@@ -68,7 +73,16 @@ impl BufferedRow {
         let mut text = String::with_capacity(bytes + document_bytes);
         let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
         let mut values = vec![Scalar::Boolean(false); row.iter().len()];
-        for (field, value) in row.iter() {
+        let mut elements = Vec::with_capacity(row.elements().len());
+        let mut places = vec![0_u32; if row.elements().is_empty() { 0 } else { values.len() }];
+        let mut place = 0_u32;
+        row.for_each(|event| {
+            let own = place;
+            place = place.saturating_add(1);
+            let (field, value) = match event {
+                Event::Value(field, value) => (field, value),
+                Event::Element(array) => return elements.push((array, own)),
+            };
             let scalar = match (value, value.ordinal()) {
                 (Value::String(string), _) => {
                     let start = length(&text);
@@ -80,8 +94,11 @@ impl BufferedRow {
             };
             let next = &mut ends[field.index()];
             values[*next as usize] = scalar;
+            if let Some(slot) = places.get_mut(*next as usize) {
+                *slot = own;
+            }
             *next += 1;
-        }
+        });
         let document_start = length(&text);
         let document = match document {
             Document::Text(document) => {
@@ -90,33 +107,61 @@ impl BufferedRow {
             }
             Document::Number { number, size_bytes } => Some((number, size_bytes)),
         };
-        Self { text: text.into(), document_start, document, values: values.into(), ends, place }
+        Self {
+            text: text.into(),
+            document_start,
+            document,
+            values: values.into(),
+            ends,
+            elements: elements.into(),
+            places: places.into(),
+            place: order,
+        }
     }
 
     /// Adds all values to `columns`, at row `row`. The columns are indexed by field number.
     pub(super) fn fill(&self, columns: &mut [Option<ColumnBuilder>], row: usize) {
-        let mut start = 0;
-        for (column, end) in columns.iter_mut().zip(&self.ends) {
-            let end = *end as usize;
-            let values = &self.values[std::mem::replace(&mut start, end)..end];
+        for (field, column) in columns.iter_mut().enumerate() {
             if let Some(column) = column {
-                values.iter().for_each(|scalar| column.push(row, &self.value(scalar)));
+                self.fill_column(field, column, row);
             }
+        }
+    }
+
+    /// Adds the values of the field with this number to its column, as row number `row`.
+    pub(super) fn fill_column(&self, field: usize, column: &mut ColumnBuilder, row: usize) {
+        let range = self.range(field);
+        let values = self.values[range.clone()].iter();
+        if self.elements.is_empty() || !column.has_elements() {
+            return values.for_each(|scalar| column.push(row, &self.value(scalar)));
+        }
+        let mut elements = self.elements.iter().peekable();
+        for (scalar, place) in values.zip(&self.places[range]) {
+            while let Some((array, _)) = elements.next_if(|(_, start)| start < place) {
+                column.begin_element(row, *array);
+            }
+            column.push(row, &self.value(scalar));
+        }
+        elements.for_each(|(array, _)| column.begin_element(row, *array));
+    }
+
+    /// Returns the indexes of the values of the field with this number.
+    #[inline]
+    fn range(&self, field: usize) -> std::ops::Range<usize> {
+        match self.ends.get(field) {
+            Some(end) => {
+                let start = if field == 0 { 0 } else { self.ends[field - 1] };
+                start as usize..*end as usize
+            }
+            // The list ends with the last field that has values.
+            None => 0..0,
         }
     }
 
     /// Returns the values of a field in document order.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
-        let field = field.index();
-        let values = match self.ends.get(field) {
-            Some(end) => {
-                let start = if field == 0 { 0 } else { self.ends[field - 1] };
-                &self.values[start as usize..*end as usize]
-            }
-            // The list ends with the last field that has values.
-            None => &[],
-        };
+        let values = &self.values[self.range(field.index())];
         values.iter().map(|scalar| self.value(scalar))
     }
 
@@ -163,6 +208,8 @@ impl BufferedRow {
     pub(crate) fn values_bytes(&self) -> usize {
         size_of_val::<[Scalar]>(&self.values)
             + size_of_val::<[u32]>(&self.ends)
+            + size_of_val::<[(ArrayId, u32)]>(&self.elements)
+            + size_of_val::<[u32]>(&self.places)
             + self.document_start as usize
     }
 }

@@ -8,6 +8,7 @@
 use super::buffered_row::BufferedRow;
 use super::document::{Document, Keep};
 use super::documents::DocumentsBuilder;
+use super::elements::Event;
 use super::insertion_order::InsertionOrder;
 use super::row::Row;
 use super::sealed::{Batch, MAX_DOCUMENT_BYTES};
@@ -19,6 +20,7 @@ use crate::rows::MAX_ROWS;
 pub(crate) struct BatchBuilder {
     /// The columns by field number. `None` for hidden fields.
     columns: Vec<Option<ColumnBuilder>>,
+    catalog: Catalog,
     /// The insertion-order number of each row.
     places: Vec<u64>,
     /// The total size in bytes of all documents, kept or not. It bounds the size of each column.
@@ -33,11 +35,14 @@ impl BatchBuilder {
             .field_ids()
             .map(|field| {
                 let wanted = field == FieldId::ID || catalog.is_visible(field);
-                wanted.then(|| ColumnBuilder::new(catalog.field(field), rows))
+                wanted.then(|| {
+                    ColumnBuilder::new(catalog.field(field), rows).within(catalog.arrays_around(field))
+                })
             })
             .collect();
         Self {
             columns,
+            catalog: catalog.clone(),
             places: Vec::with_capacity(rows),
             document_bytes: 0,
             documents: DocumentsBuilder::new(keep),
@@ -87,10 +92,27 @@ impl BatchBuilder {
     /// Adds a case. The builder must not be full.
     pub(crate) fn push(&mut self, row: &Row<'_>, document: Document<'_>, place: u64) {
         let number = self.rows();
-        for (field, value) in row.iter() {
-            if let Some(Some(column)) = self.columns.get_mut(field.index()) {
-                column.push(number, value);
+        if row.elements().is_empty() {
+            for (field, value) in row.iter() {
+                if let Some(Some(column)) = self.columns.get_mut(field.index()) {
+                    column.push(number, value);
+                }
             }
+        } else {
+            row.for_each(|event| match event {
+                Event::Value(field, value) => {
+                    if let Some(Some(column)) = self.columns.get_mut(field.index()) {
+                        column.push(number, value);
+                    }
+                }
+                Event::Element(array) => {
+                    for field in self.catalog.fields_of_array_id(array) {
+                        if let Some(Some(column)) = self.columns.get_mut(field.index()) {
+                            column.begin_element(number, array);
+                        }
+                    }
+                }
+            });
         }
         self.end_row(document, place);
     }

@@ -16,8 +16,20 @@ use crate::column::codec::{
 use crate::column::{Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
 
-/// The format version that is written to every part.
+/// The format version of all parts but those of fields below arrays of objects.
 const VERSION: u8 = 1;
+
+/// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). Parts of version 1
+/// of such fields are read too.
+const VERSION_WITH_ELEMENTS: u8 = 2;
+
+/// Returns the format version that a part is written in.
+fn version(catalog: &Catalog, part: Part) -> u8 {
+    match part {
+        Part::Column(field) if catalog.field(field).levels() > 0 => VERSION_WITH_ELEMENTS,
+        Part::Column(_) | Part::Rows => VERSION,
+    }
+}
 
 /// The tag of consecutive numbers. Only the first number is stored.
 const FROM: u8 = 0;
@@ -51,9 +63,10 @@ impl Part {
     }
 }
 
-/// Returns the checksum of a part. The same contents in another batch or part have a different checksum.
-fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
-    xxh3_64_with_seed(contents, batch.rotate_left(16) ^ u64::from(part.number()))
+/// Returns the checksum of a part. The same contents in another batch, part or version have a different checksum.
+fn checksum(batch: u64, part: Part, version: u8, contents: &[u8]) -> u64 {
+    let of_version = u64::from(version.wrapping_sub(VERSION)) << 32;
+    xxh3_64_with_seed(contents, batch.rotate_left(16) ^ u64::from(part.number()) ^ of_version)
 }
 
 /// Serialises one part of a batch. `number` is the batch number.
@@ -97,22 +110,34 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
     }
     let contents = contents.into_bytes();
     let mut out = ByteWriter::default();
-    out.u8(VERSION);
-    out.all(&[checksum(number, part, &contents)]);
+    let version = version(catalog, part);
+    out.u8(version);
+    out.all(&[checksum(number, part, version, &contents)]);
     out.bytes(&contents);
     out.into_bytes()
 }
 
-/// Checks the version and the checksum of a part, and returns its contents.
-fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
+/// Checks the version and the checksum of a part. Returns its contents, and true if they are of the [version](version) that is written.
+fn open<'b>(catalog: &Catalog, number: u64, part: Part, bytes: &'b [u8]) -> Result<(&'b [u8], bool), Fault> {
     let mut reader = ByteReader::new(bytes);
-    match reader.u8()? {
-        VERSION => {}
-        version => return Err(format!("version {version} of a part, where {VERSION} is known")),
+    let (own, written) = (reader.u8()?, version(catalog, part));
+    if !(VERSION..=written).contains(&own) {
+        return Err(format!("version {own} of a part, where {written} is known"));
     }
     let expected: u64 = reader.one()?;
     let contents = reader.rest();
-    if checksum(number, part, contents) == expected { Ok(contents) } else { Err("a wrong checksum".into()) }
+    match checksum(number, part, own, contents) == expected {
+        true => Ok((contents, own == written)),
+        false => Err("a wrong checksum".into()),
+    }
+}
+
+/// A batch that was read.
+pub(crate) struct ReadBatch {
+    pub(crate) batch: Batch,
+    /// The fields below arrays of objects whose parts are of a version without elements. Their columns take all values of a row for values
+    /// of elements of their own; see [`Batch::set_elements`].
+    pub(crate) outdated: Vec<FieldId>,
 }
 
 /// Reads the batch with the batch number `number`. The function `bytes` returns the bytes of each part.
@@ -122,23 +147,29 @@ pub(crate) fn read<E: From<Fault>>(
     catalog: &Catalog,
     number: u64,
     mut bytes: impl FnMut(Part) -> Result<Vec<u8>, E>,
-) -> Result<Batch, E> {
+) -> Result<ReadBatch, E> {
     let name = |part: Part| match part {
         Part::Rows => "rows",
         Part::Column(field) => catalog.field(field).name(),
     };
     let within = |part: Part, fault: Fault| format!("batch {number}, {}: {fault}", name(part));
     let rows_part = bytes(Part::Rows)?;
-    let (rows, places, documents) = open(number, Part::Rows, &rows_part)
-        .and_then(read_rows)
+    let (rows, places, documents) = open(catalog, number, Part::Rows, &rows_part)
+        .and_then(|(contents, _)| read_rows(contents))
         .map_err(|fault| within(Part::Rows, fault))?;
     let mut columns: Vec<Option<Column>> = Vec::new();
     columns.resize_with(catalog.fields().len(), || None);
+    let mut outdated = Vec::new();
     for part in Part::all(catalog) {
         let Part::Column(field) = part else { continue };
         let part_bytes = bytes(part)?;
-        let column = open(number, part, &part_bytes)
-            .and_then(|contents| codec::read(catalog.field(field), rows, contents))
+        let column = open(catalog, number, part, &part_bytes)
+            .and_then(|(contents, is_current)| {
+                if !is_current {
+                    outdated.push(field);
+                }
+                codec::read(catalog.field(field), rows, is_current, contents)
+            })
             .and_then(|column| match field == FieldId::ID && !are_ids(&column) {
                 true => Err("a row without an id".to_owned()),
                 false => Ok(column),
@@ -148,7 +179,7 @@ pub(crate) fn read<E: From<Fault>>(
             *slot = Some(column);
         }
     }
-    Ok(Batch::sealed(rows, columns.into(), places, documents))
+    Ok(ReadBatch { batch: Batch::sealed(rows, columns.into(), places, documents), outdated })
 }
 
 /// Returns true if every row has a string that is not empty.
@@ -199,7 +230,8 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
         [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::Integer];
     let fields = kinds.into_iter().flat_map(|kind| {
         let name = kind.name();
-        [Field::new(name, kind), Field::new(&format!("{name}s[]"), kind)]
+        let (list, below) = (format!("{name}s[]"), format!("a[].b[].{name}"));
+        [Field::new(name, kind), Field::new(&list, kind), Field::new(&below, kind)]
     });
     let Ok(catalog) = Catalog::new(fields) else { return };
     let read = read(&catalog, 0, |part| {
@@ -207,12 +239,13 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
         let contents = reader.one::<u16>().and_then(|length| reader.bytes(length.into())).unwrap_or_default();
         bytes = reader.rest();
         let mut out = ByteWriter::default();
-        out.u8(VERSION);
-        out.all(&[checksum(0, part, contents)]);
+        let version = version(&catalog, part);
+        out.u8(version);
+        out.all(&[checksum(0, part, version, contents)]);
         out.bytes(contents);
         Ok::<_, Fault>(out.into_bytes())
     });
-    if let Ok(batch) = read {
+    if let Ok(ReadBatch { batch, .. }) = read {
         assert_eq!(batch.validate(&catalog), Ok(()));
     }
 }

@@ -71,13 +71,16 @@ impl LazyColumns {
 
     fn builder(&self, field: FieldId) -> Option<ColumnBuilder> {
         let is_wanted = field == FieldId::ID || self.catalog.is_visible(field);
-        is_wanted.then(|| ColumnBuilder::new(self.catalog.field(field), self.rows.len()))
+        is_wanted.then(|| {
+            ColumnBuilder::new(self.catalog.field(field), self.rows.len())
+                .within(self.catalog.arrays_around(field))
+        })
     }
 
     fn seal(&self, field: FieldId) -> Option<Column> {
         let mut builder = self.builder(field)?;
         for (number, row) in self.rows.iter().enumerate() {
-            row.values(field).for_each(|value| builder.push(number, &value));
+            row.fill_column(field.index(), &mut builder, number);
         }
         Some(builder.seal(self.rows.len()))
     }

@@ -107,7 +107,8 @@ impl BatchMerge {
             let rows = self.rows().len();
             let builders = catalog.field_ids().map(|id| {
                 let is_wanted = id == FieldId::ID || catalog.is_visible(id);
-                is_wanted.then(|| ColumnBuilder::new(catalog.field(id), rows))
+                is_wanted
+                    .then(|| ColumnBuilder::new(catalog.field(id), rows).within(catalog.arrays_around(id)))
             });
             self.filling = Some(ColumnsBuilder { builders: builders.collect(), rows: 0 });
         }

@@ -2,13 +2,17 @@
 
 use std::ops::Range;
 
+use super::elements::Event;
 use super::row::Row;
-use crate::catalog::FieldId;
+use crate::catalog::{ArrayId, FieldId};
 use crate::value::{OrderedType, Value};
 
 /// The values of one document, by field.
 ///
 /// Unlike a [`Row`], it borrows nothing, and finds the values of a field without searching through all values.
+///
+/// Each value and each element of an array of objects has a *place*: the number of values and elements before it in the document. The values
+/// and elements below an array that belong to one of its elements are those from its place up to that of the next element.
 ///
 /// Invariant after it has been [sorted](Self::sort): `starts` has one entry more than the catalogue has fields. The values of field
 /// `f` are `values[starts[f]..starts[f + 1]]`, in document order.
@@ -16,8 +20,12 @@ use crate::value::{OrderedType, Value};
 pub(crate) struct OwnedRow {
     /// All strings, concatenated.
     texts: String,
-    values: Vec<(FieldId, Stored)>,
+    values: Vec<(FieldId, u32, Stored)>,
     starts: Vec<u32>,
+    /// The elements of arrays of objects with their places. Once sorted, by array and then by place.
+    elements: Vec<(ArrayId, u32)>,
+    /// The number of values and elements.
+    places: u32,
 }
 
 /// One value of the document.
@@ -33,9 +41,10 @@ impl OwnedRow {
     /// Creates an owned copy of the values of `row`, sorted for a catalogue of `fields` fields.
     pub(crate) fn of(row: &Row<'_>, fields: usize) -> Self {
         let mut own = Self::default();
-        for (field, value) in row.iter() {
-            own.push(field, value);
-        }
+        row.for_each(|event| match event {
+            Event::Value(field, value) => own.push(field, value),
+            Event::Element(array) => own.begin_element(array),
+        });
         own.sort(fields);
         own
     }
@@ -47,29 +56,41 @@ impl OwnedRow {
             (Value::Boolean(boolean), _) => Stored::Boolean(*boolean),
             _ => return,
         };
-        self.values.push((field, stored));
+        self.push_stored(field, stored);
+    }
+
+    fn push_stored(&mut self, field: FieldId, stored: Stored) {
+        self.values.push((field, self.places, stored));
+        self.places = self.places.saturating_add(1);
+    }
+
+    /// Begins an element of an array of objects.
+    pub(crate) fn begin_element(&mut self, array: ArrayId) {
+        self.elements.push((array, self.places));
+        self.places = self.places.saturating_add(1);
     }
 
     pub(crate) fn push_text(&mut self, field: FieldId, text: &str) {
         let start = offset(self.texts.len());
         self.texts.push_str(text);
-        self.values.push((field, Stored::String(start, offset(self.texts.len()))));
+        self.push_stored(field, Stored::String(start, offset(self.texts.len())));
     }
 
     /// Returns true if the document has a value of the field. Searches through all values.
     #[cfg(feature = "serde")]
     pub(crate) fn has(&self, field: FieldId) -> bool {
-        self.values.iter().any(|(other, _)| *other == field)
+        self.values.iter().any(|(other, ..)| *other == field)
     }
 
     /// Sorts the values by field, for a catalogue of `fields` fields.
     pub(crate) fn sort(&mut self, fields: usize) {
-        self.values.sort_by_key(|(field, _)| *field);
+        self.values.sort_by_key(|(field, ..)| *field);
+        self.elements.sort_by_key(|(array, _)| *array);
         self.starts.clear();
         self.starts.reserve(fields.saturating_add(1));
         let mut at = 0;
         for field in 0..=fields {
-            while self.values.get(at).is_some_and(|(own, _)| own.index() < field) {
+            while self.values.get(at).is_some_and(|(own, ..)| own.index() < field) {
                 at = at.saturating_add(1);
             }
             self.starts.push(offset(at));
@@ -79,10 +100,43 @@ impl OwnedRow {
     /// Returns the values of a field in document order, with repetitions. The row must be sorted.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
+        self.stored(field).iter().map(|(.., stored)| self.value(*stored))
+    }
+
+    #[inline]
+    fn stored(&self, field: FieldId) -> &[(FieldId, u32, Stored)] {
         let start = |field: usize| self.starts.get(field).map_or(0, |start| *start as usize);
         let range = start(field.index())..start(field.index().saturating_add(1));
-        let own = self.values.get(range).unwrap_or_default();
-        own.iter().map(|(_, stored)| self.value(*stored))
+        self.values.get(range).unwrap_or_default()
+    }
+
+    /// Returns the values of a field whose places are in a range. The row must be sorted.
+    pub(crate) fn values_within(
+        &self,
+        field: FieldId,
+        places: &Range<u32>,
+    ) -> impl Iterator<Item = Value<'_>> + Clone {
+        let own = self.stored(field);
+        let before = |place: u32| own.partition_point(|(_, other, _)| *other < place);
+        let within = own.get(before(places.start)..before(places.end)).unwrap_or_default();
+        within.iter().map(|(.., stored)| self.value(*stored))
+    }
+
+    /// Returns the range of all places.
+    pub(crate) fn places(&self) -> Range<u32> {
+        0..self.places
+    }
+
+    /// Returns the ranges of places of the elements of an array that are in a range. The row must be sorted.
+    pub(crate) fn elements_within(
+        &self,
+        array: ArrayId,
+        places: &Range<u32>,
+    ) -> impl Iterator<Item = Range<u32>> {
+        let before = |place: u32| self.elements.partition_point(|element| *element < (array, place));
+        let within = self.elements.get(before(places.start)..before(places.end)).unwrap_or_default();
+        let ends = within.iter().skip(1).map(|(_, place)| *place).chain([places.end]);
+        within.iter().zip(ends).map(|((_, start), end)| *start..end)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::catalog::{FieldId, Stray};
+use crate::catalog::{ArrayId, FieldId, Stray};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS};
 use crate::value::Value;
 
@@ -13,6 +13,8 @@ use crate::value::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
     values: Vec<(FieldId, Value<'a>)>,
+    /// The start of each element of an array of objects: the array, and the number of values before it. In document order.
+    elements: Vec<(ArrayId, u32)>,
     /// The number of values that come from the document. Default values follow them.
     own: usize,
     faults: Vec<Error>,
@@ -65,11 +67,12 @@ impl<'a> Row<'a> {
         // Collecting into a vector of the same layout reuses the memory of the source vector.
         let values = self.values.into_iter().map_while(|_| None).collect();
         let remarks = self.remarks.into_iter().map_while(|_| None).collect();
-        Row { values, own: 0, faults: self.faults, remarks }
+        Row { values, elements: self.elements, own: 0, faults: self.faults, remarks }
     }
 
     pub(crate) fn clear(&mut self) {
         self.values.clear();
+        self.elements.clear();
         self.faults.clear();
         self.remarks.clear();
     }
@@ -92,6 +95,19 @@ impl<'a> Row<'a> {
             self.values.reserve(USUAL_VALUES);
         }
         self.values.push((field, value));
+    }
+
+    /// Begins an element of an array of objects. The values and elements below the array that are added before its next element belong to
+    /// this one.
+    #[inline(always)]
+    pub(crate) fn begin_element(&mut self, array: ArrayId) {
+        // A document is shorter than 4 GiB.
+        self.elements.push((array, u32::try_from(self.values.len()).unwrap_or(u32::MAX)));
+    }
+
+    /// Returns the start of each element of an array of objects, in document order: the array, and the number of values before it.
+    pub(crate) fn elements(&self) -> &[(ArrayId, u32)] {
+        &self.elements
     }
 
     /// Marks all values that are pushed after this call as default values, which do not come from the document.
@@ -129,6 +145,15 @@ impl<'a> Row<'a> {
 
     /// Removes the values and remarks of `fields`.
     pub(crate) fn remove(&mut self, fields: &[FieldId]) {
+        let mut values = self.values.iter();
+        let (mut before, mut left) = (0_usize, 0_u32);
+        for (_, start) in &mut self.elements {
+            let own = values.by_ref().take((*start as usize).saturating_sub(before));
+            left =
+                own.filter(|(field, _)| !fields.contains(field)).fold(left, |left, _| left.saturating_add(1));
+            before = *start as usize;
+            *start = left;
+        }
         self.values.retain(|(field, _)| !fields.contains(field));
         self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }

@@ -1,11 +1,22 @@
 //! The batch type: an immutable group of rows with its columns, insertion order and documents.
 #![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
+#[cfg(feature = "store")]
+use std::collections::BTreeSet;
+
 use super::buffered_row::BufferedRow;
 use super::documents::BatchDocuments;
+#[cfg(feature = "store")]
+use super::elements::Event;
 use super::insertion_order::InsertionOrder;
 use super::lazy_columns::LazyColumns;
+#[cfg(feature = "store")]
+use super::row::Row;
+#[cfg(feature = "store")]
+use crate::catalog::ArrayId;
 use crate::catalog::{Catalog, FieldId};
+#[cfg(feature = "store")]
+use crate::column::ColumnBuilder;
 use crate::column::{self, Column, ColumnData};
 use crate::rows::MAX_ROWS;
 
@@ -46,6 +57,54 @@ impl Batch {
     ) -> Self {
         column::pack(columns.iter_mut().flatten());
         Self { rows, columns: Columns::Sealed(columns), places, documents }
+    }
+
+    /// Sets the elements of arrays of objects that the values of these fields belong to, of a batch that was stored without them. `read`
+    /// passes the document of a row on, and returns false for a row that is deleted.
+    #[cfg(feature = "store")]
+    pub(crate) fn set_elements<E: From<String>>(
+        &mut self,
+        catalog: &Catalog,
+        fields: &[FieldId],
+        read: impl Fn(usize, &mut dyn FnMut(&Row<'_>)) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let new = |field: &FieldId| {
+            ColumnBuilder::new(catalog.field(*field), 0).within(catalog.arrays_around(*field))
+        };
+        let mut builders: Vec<ColumnBuilder> = fields.iter().map(new).collect();
+        let arrays: BTreeSet<ArrayId> =
+            fields.iter().flat_map(|field| catalog.arrays_around(*field)).copied().collect();
+        for row in 0..self.rows {
+            let is_read = read(row, &mut |document| {
+                document.for_each(|event| {
+                    for (field, builder) in fields.iter().zip(&mut builders) {
+                        match event {
+                            Event::Value(own, _) if own == *field => builder.note_value(row),
+                            Event::Value(..) => {}
+                            Event::Element(array) => builder.begin_element(row, array),
+                        }
+                    }
+                });
+            })?;
+            if !is_read {
+                // Any elements will do, as long as all columns have the same ones.
+                for array in &arrays {
+                    builders.iter_mut().for_each(|builder| builder.begin_element(row, *array));
+                }
+                for (field, builder) in fields.iter().zip(&mut builders) {
+                    let values = self.column(*field).map_or(0..0, |column| column.places(row));
+                    values.for_each(|_| builder.note_value(row));
+                }
+            }
+        }
+        let Columns::Sealed(columns) = &mut self.columns else { return Ok(()) };
+        for (field, builder) in fields.iter().zip(builders) {
+            if let Some(Some(column)) = columns.get_mut(field.index()) {
+                let name = catalog.field(*field).name();
+                column.set_elements(builder).map_err(|fault| E::from(format!("{name}: {fault}")))?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn rows(&self) -> usize {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::arrays::Arrays;
 use super::cases;
 use super::error::CatalogError;
 use super::field::Field;
@@ -32,6 +33,8 @@ pub(super) struct Inner {
     names: Names,
     /// The paths of the visible fields in a document.
     paths: Paths,
+    /// The arrays of objects that visible fields lie below.
+    pub(super) arrays: Arrays,
     /// For each field, true if requests may name it.
     pub(super) visible: Box<[bool]>,
     /// The visible fields with a default, and their default values.
@@ -122,6 +125,7 @@ impl Catalog {
             fields: Arc::new([Self::id_field()]),
             names,
             paths: Paths::identity(),
+            arrays: Arrays::default(),
             visible: Box::new([true]),
             defaults: Box::default(),
             root: None,
@@ -140,22 +144,24 @@ impl Catalog {
     ) -> Result<Self, CatalogError> {
         let mut names = Names::default();
         let mut paths = Paths::identity();
+        let mut arrays = Arrays::default();
         let mut defaults = Vec::new();
         for ((number, field), visible) in (0..=u16::MAX).zip(fields.iter()).zip(visible.iter()) {
+            let id = FieldId(number);
             if !visible {
+                arrays.skip();
                 continue;
             }
-            let id = FieldId(number);
             for name in std::iter::once(field.name()).chain(field.aliases()) {
                 if !names.insert(name, id) {
                     return Err(CatalogError::DuplicateName(name.into()));
                 }
             }
-            paths.insert(field, id)?;
+            arrays.push(field, id, paths.insert(field, id)?);
             defaults.extend(field.default_value().map(|value| (id, value.into())));
         }
-        let inner =
-            Inner { fields, names, paths, visible, defaults: defaults.into(), root, grammar, ancestors };
+        let defaults = defaults.into();
+        let inner = Inner { fields, names, paths, arrays, visible, defaults, root, grammar, ancestors };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -193,7 +199,7 @@ impl Catalog {
     }
 
     /// Returns a catalogue with the same fields, in which JSON bodies may also use the [extended](crate::Operator::is_extended)
-    /// operators: `$not`, `$exists`, `$startsWith`, `$substring` and `$match`.
+    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`.
     ///
     /// In a catalogue that is not extended, bodies may use only the operators of the interface document. Any other operator is an
     /// error. Filters in the text syntax may always use all operators. An engine of either catalogue accepts filters of both

@@ -149,6 +149,12 @@ impl Field {
         self.path.len() != self.name.len()
     }
 
+    /// Returns the number of arrays of objects around the values.
+    pub(crate) fn levels(&self) -> usize {
+        let around = self.path.rsplit_once('.').map_or("", |(around, _)| around);
+        around.split('.').filter(|segment| segment.ends_with("[]")).count()
+    }
+
     /// Returns the form in which documents contain the timestamp. It has no meaning for fields of other types.
     #[must_use]
     pub fn form(&self) -> TimestampForm {

@@ -1,5 +1,6 @@
 //! Catalogues: the fields of documents with their types and paths, and the fields that requests may name.
 
+mod arrays;
 mod cases;
 mod catalogue;
 mod error;
@@ -18,6 +19,7 @@ mod tests;
 mod timestamp_form;
 mod within;
 
+pub(crate) use arrays::{ArrayId, ElementArray};
 pub use catalogue::Catalog;
 pub use error::CatalogError;
 pub use field::Field;

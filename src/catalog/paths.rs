@@ -1,5 +1,6 @@
 //! A tree of keys (a trie) that maps positions in a document to fields.
 
+use super::arrays::ArrayId;
 use super::error::CatalogError;
 use super::field::Field;
 use super::id::FieldId;
@@ -32,6 +33,8 @@ pub(crate) struct Step {
     /// The number of brackets that are open where the value starts.
     pub(crate) depth: usize,
     pub(crate) shape: Shape,
+    /// The array of objects whose elements the node represents.
+    pub(crate) element_of: Option<ArrayId>,
 }
 
 /// A tree of keys. Node 0, the root, represents the document itself, which is an object.
@@ -40,6 +43,8 @@ pub(crate) struct Paths {
     nodes: Vec<Node>,
     /// The properties of each node. The index is the id of the node.
     steps: Vec<Step>,
+    /// The number of arrays of objects.
+    arrays: u32,
 }
 
 impl Paths {
@@ -47,13 +52,14 @@ impl Paths {
 
     /// Returns a tree that contains only `id`. Every document must have an `id`, even if the field is hidden.
     pub(super) fn identity() -> Self {
-        let mut paths = Self { nodes: Vec::new(), steps: Vec::new() };
+        let mut paths = Self { nodes: Vec::new(), steps: Vec::new(), arrays: 0 };
         paths.push(Self::ROOT, "", Shape::Object);
         paths.push(Self::ROOT, "id", Shape::Leaf(FieldId::ID));
         paths
     }
 
-    pub(super) fn insert(&mut self, field: &Field, id: FieldId) -> Result<(), CatalogError> {
+    /// Adds a field. Returns the arrays of objects around it, from the outermost on.
+    pub(super) fn insert(&mut self, field: &Field, id: FieldId) -> Result<Box<[ArrayId]>, CatalogError> {
         let path = field.path();
         let bad = || CatalogError::BadPath(path.into());
         let conflict = || CatalogError::PathConflict(path.into());
@@ -68,6 +74,7 @@ impl Paths {
             steps.extend(std::iter::repeat_n((Shape::Array, ""), arrays));
         }
         let mut node = Self::ROOT;
+        let mut around = Vec::new();
         for (i, (shape, key)) in steps.iter().enumerate() {
             if self.steps.get(node).map(|step| step.shape) != Some(*shape) {
                 return Err(conflict());
@@ -81,9 +88,10 @@ impl Paths {
                 Some((_, child)) => child,
                 None => self.push(node, key, child_shape),
             };
+            around.extend(self.element_of(node));
         }
         match self.steps.get(node) {
-            Some(leaf) if leaf.shape == Shape::Leaf(id) => Ok(()),
+            Some(leaf) if leaf.shape == Shape::Leaf(id) => Ok(around.into()),
             _ => Err(conflict()),
         }
     }
@@ -96,8 +104,16 @@ impl Paths {
             parent.children.push((key.into(), child));
         }
         self.nodes.push(Node { children: Vec::new() });
-        self.steps.push(Step { parent, depth, shape });
+        let is_element = shape == Shape::Object && child > 0 && self.shape(parent) == Shape::Array;
+        let element_of = is_element.then_some(ArrayId(self.arrays));
+        self.arrays = self.arrays.saturating_add(u32::from(is_element));
+        self.steps.push(Step { parent, depth, shape, element_of });
         child
+    }
+
+    /// Returns the array of objects whose elements the node represents.
+    pub(crate) fn element_of(&self, node: PathId) -> Option<ArrayId> {
+        self.steps.get(node).and_then(|step| step.element_of)
     }
 
     /// Returns the key of a node within its parent. Empty for the root and for the elements of an array.

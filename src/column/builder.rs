@@ -7,10 +7,13 @@
 use std::borrow::Cow;
 use std::mem::take;
 
+#[cfg(feature = "store")]
+use super::elements::Elements;
+use super::elements::ElementsBuilder;
 use super::index_values::{booleans, ordered, strings};
 use super::interner::DictionaryBuilder;
 use super::sealed::{Column, ColumnLayout};
-use crate::catalog::Field;
+use crate::catalog::{ArrayId, Field};
 use crate::rows::{Bitmap, Selection, set_rows};
 use crate::value::{OrderedType, Value, ValueClass};
 
@@ -23,6 +26,7 @@ pub(crate) struct ColumnBuilder {
     /// a value would need a branch, which the processor would often mispredict.
     rows: Vec<u16>,
     values: BuilderValues,
+    elements: ElementsBuilder,
 }
 
 /// The values that have been added, in a form that depends on the type of the field.
@@ -82,7 +86,36 @@ impl ColumnBuilder {
             many: field.is_many(),
             rows: Vec::with_capacity(rows),
             values: BuilderValues::new(ValueClass::of_field(field.field_type()), rows),
+            elements: ElementsBuilder::default(),
         }
+    }
+
+    /// Returns the builder for a field with these arrays of objects around it, from the outermost on. It notes which elements the values
+    /// belong to.
+    pub(crate) fn within(self, arrays: &[ArrayId]) -> Self {
+        Self { elements: ElementsBuilder::new(arrays), ..self }
+    }
+
+    /// Returns true if the builder notes which elements of arrays of objects the values belong to.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.elements.is_wanted()
+    }
+
+    /// Notes a value of a row without adding it.
+    #[cfg(feature = "store")]
+    pub(crate) fn note_value(&mut self, row: usize) {
+        self.elements.push_value(row);
+    }
+
+    /// Returns the elements of `rows` rows that were noted.
+    #[cfg(feature = "store")]
+    pub(super) fn seal_elements(&mut self, rows: usize) -> Option<Box<Elements>> {
+        self.elements.seal(rows)
+    }
+
+    /// Begins an element of an array of objects in a row. The values that are added until its next element belong to it.
+    pub(crate) fn begin_element(&mut self, row: usize, array: ArrayId) {
+        self.elements.begin(row, array);
     }
 
     /// Returns true if at least one value has been added.
@@ -107,6 +140,9 @@ impl ColumnBuilder {
         }
         if self.values.push(value) {
             self.rows.push(row);
+            if self.elements.is_wanted() {
+                self.elements.push_value(usize::from(row));
+            }
         }
     }
 
@@ -151,7 +187,7 @@ impl ColumnBuilder {
             }
         };
         self.rows.clear();
-        Column { rows, layout, data }
+        Column { rows, layout, data, elements: self.elements.seal(rows) }
     }
 }
 

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::dictionary::{Codes, Dictionary};
+use super::elements::Elements;
 use super::index_values::{booleans, ordered, pack, strings};
 use super::order::ascending;
 use super::sealed::{Column, ColumnData, ColumnLayout};
@@ -64,7 +65,7 @@ impl Column {
                 booleans(rows, &layout, &values)
             }
         };
-        Self { rows, layout, data }
+        Self { rows, layout, data, elements: sources.elements(field.levels()) }
     }
 }
 
@@ -98,6 +99,30 @@ impl<'s> MergeInput<'s> {
             let present: Vec<bool> = self.rows().map(|(.., places)| !places.is_empty()).collect();
             ColumnLayout::Single(Selection::from_bitmap(pack(&present)))
         }
+    }
+
+    /// Returns the elements of arrays of objects that the merged values belong to. `levels` is the number of arrays around the field.
+    fn elements(&self, levels: usize) -> Option<Box<Elements>> {
+        if self.columns.iter().flatten().all(|column| column.elements.is_none()) {
+            return None;
+        }
+        let mut ends: Vec<Vec<u32>> = vec![Vec::new(); levels + 1];
+        let mut totals = vec![0_usize; levels + 1];
+        for (batch, row) in &self.picks.rows {
+            let row = usize::from(*row);
+            let mut range = row..row + 1;
+            let column = self.columns[usize::from(*batch)];
+            for ((level, ends), total) in ends.iter_mut().enumerate().zip(&mut totals) {
+                let below = |range| column.map_or(0..0, |column| column.below(level, range));
+                // The row itself has an entry even if it has no elements.
+                for each in range.clone() {
+                    *total += below(each..each + 1).len();
+                    ends.push(u32::try_from(*total).unwrap_or(u32::MAX));
+                }
+                range = below(range);
+            }
+        }
+        Elements::new(ends)
     }
 
     /// Returns the values of all merged rows. `get` reads a value, given the index of the batch, the data of the column, and the

@@ -21,6 +21,7 @@ mod code_table;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod dictionary;
+mod elements;
 mod fence_keys;
 mod index_values;
 mod interner;

@@ -11,7 +11,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+#[cfg(feature = "store")]
+use super::builder::ColumnBuilder;
 use super::dictionary::{Codes, Dictionary};
+use super::elements::{Elements, within};
 use super::ordinals::Ordinals;
 use super::postings::Postings;
 use super::sorted_rows::SortedRows;
@@ -31,6 +34,9 @@ pub(crate) struct Column {
     pub(super) rows: usize,
     pub(crate) layout: ColumnLayout,
     pub(crate) data: ColumnData,
+    /// The elements of arrays of objects that the values belong to. `None` if they belong to none, if no row has an element, or if each
+    /// value is an element of one array.
+    pub(super) elements: Option<Box<Elements>>,
 }
 
 /// The layout of a column: determines which values belong to a row.
@@ -152,6 +158,59 @@ impl Column {
         }
     }
 
+    /// Returns the elements of `level + 1` of a range of elements of a level, or the values of a range of innermost elements. Rows have level
+    /// 0. The column must be of a field below at least `level` arrays of objects.
+    #[inline]
+    pub(crate) fn below(&self, level: usize, range: Range<usize>) -> Range<usize> {
+        match (&self.elements, &self.layout) {
+            (Some(elements), _) => within(elements.ends_of(level), range),
+            (None, ColumnLayout::Single(_)) => 0..0,
+            // Each value is an element.
+            (None, ColumnLayout::Many(ends)) if level == 0 => within(ends, range),
+            (None, ColumnLayout::Many(_)) => {
+                range.start.min(self.values_len())..range.end.min(self.values_len())
+            }
+        }
+    }
+
+    /// Returns the number of arrays of objects around the field, if the column has elements.
+    pub(crate) fn levels(&self) -> usize {
+        // Without elements of its own, each value is an element of one array, or there is none.
+        self.elements.as_ref().map_or(1, |elements| elements.levels())
+    }
+
+    /// Replaces the elements that the values belong to by those of a builder. Returns a fault if the builder has other values.
+    #[cfg(feature = "store")]
+    pub(crate) fn set_elements(&mut self, mut elements: ColumnBuilder) -> Result<(), String> {
+        self.elements = elements.seal_elements(self.rows);
+        match &self.elements {
+            Some(elements) => elements.validate(self.rows, |row| self.places(row)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the number of elements of a level, of rows for level 0.
+    pub(crate) fn elements_len(&self, level: usize) -> usize {
+        match &self.elements {
+            _ if level == 0 => self.rows,
+            Some(elements) => elements.len(level),
+            None => match &self.layout {
+                ColumnLayout::Single(_) => 0,
+                ColumnLayout::Many(_) => self.values_len(),
+            },
+        }
+    }
+
+    /// Returns for each element of a level, or for each row if that is 0, the end index of its elements of the next level, or of its values.
+    /// Returns `None` if these are the same.
+    pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
+        match (&self.elements, &self.layout) {
+            (Some(elements), _) => Some(elements.ends_of(level)),
+            (None, ColumnLayout::Many(ends)) if level == 0 => Some(ends),
+            (None, _) => None,
+        }
+    }
+
     /// Returns the values of `row`, in the order in which they were added.
     pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
         self.places(row).map(|at| match &self.data {
@@ -183,7 +242,7 @@ impl Column {
             ColumnData::Ordered { values, .. } => values.size_bytes(),
             ColumnData::Booleans { values, .. } => values.size_bytes(),
         };
-        layout + data
+        layout + data + self.elements.as_ref().map_or(0, |elements| elements.size_bytes())
     }
 
     /// Returns the heap memory of the indexes from values to rows, in bytes.
@@ -218,6 +277,9 @@ impl Column {
         match &mut self.layout {
             ColumnLayout::Single(present) => present.slices(all),
             ColumnLayout::Many(ends) => all.push(ends),
+        }
+        if let Some(elements) = &mut self.elements {
+            elements.slices(all);
         }
     }
 }

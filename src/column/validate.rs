@@ -25,6 +25,9 @@ impl Column {
                 }
             }
         }
+        if let Some(elements) = &self.elements {
+            elements.validate(self.rows, |row| self.places(row))?;
+        }
         let present = |at: usize| match &self.layout {
             ColumnLayout::Single(present) => present.contains(at),
             ColumnLayout::Many(_) => true,

@@ -23,9 +23,11 @@ pub(crate) type TextId = usize;
 /// One criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Criterion {
-    /// `{"op": "$and" | "$or" | "$not", "children": […]}`.
+    /// `{"op": "$and" | "$or" | "$not", "children": […]}`, or `{"op": "$elem", "field": …, "children": […]}`.
     Complex {
         operator: Complex,
+        /// The path of the array, for `$elem` alone. It is not looked up yet, so the operator is [`Complex::ELEM`].
+        array: Option<TextId>,
         /// The count of children: at least one, and exactly one for a negation. The children are the subtrees directly before
         /// this criterion.
         children: usize,

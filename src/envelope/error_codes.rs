@@ -246,6 +246,7 @@ mod tests {
             "bad_file",
             "catalog_mismatch",
             "no_folded_column",
+            "not_in_sql",
             "search_cancelled",
         ];
         for name in error.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()) {

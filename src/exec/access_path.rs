@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::elements::ElementTests;
 use crate::column::{Codes, Column, ColumnData, ColumnLayout, Ordinals, Postings, Sorted};
 use crate::kernels;
 use crate::predicate::in_ranges;
@@ -29,6 +30,8 @@ pub(super) enum AccessPath<'p> {
     },
     /// The rows of a multi-valued column that have a value.
     Present(&'p Column),
+    /// The rows with an element of an array of objects that passes these tests.
+    Elements(Box<ElementTests<'p>>),
     /// The rows that pass each of these tests, found by reading the column.
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
@@ -54,6 +57,7 @@ impl<'p> AccessPath<'p> {
             Self::Rows(rows) => rows.contains(row),
             Self::StringBitmaps(each) => each.iter().all(|words| has_bit(words, row)),
             Self::Present(column) => !column.places(row).is_empty(),
+            Self::Elements(tests) => tests.matches_row(row),
             Self::AnyPosting(column, _, wanted) => {
                 codes_of(column, row).any(|code| wanted.binary_search(&code).is_ok())
             }
@@ -151,7 +155,7 @@ impl<'p> AccessPath<'p> {
             Self::StringBitmaps(each) => {
                 return each.iter().for_each(|words| kernels::prefetch(words, row / LANES));
             }
-            Self::Present(_) => return,
+            Self::Present(_) | Self::Elements(_) => return,
         };
         prefetch_values(column, row);
     }
@@ -170,7 +174,7 @@ pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32>
 }
 
 /// Returns true if the value at index `at` of a column passes the test.
-fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
+pub(super) fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
     match (data, test) {
         (_, ValueTest::Present) => true,
         (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,

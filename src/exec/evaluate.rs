@@ -8,6 +8,7 @@
 use smallvec::SmallVec;
 
 use super::cost::{COST_OF_A_ROW, Cost};
+use super::elements::passing_elements;
 use super::executor;
 use super::plan::needed_steps;
 use super::program::{Op, Program};
@@ -54,6 +55,7 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
             rows.note_filter();
             let passing = |_, leaf: &Leaf, tested| match query.pace.spend(row_at_a_time::WORK_OF_A_LEAF) {
                 true => 0,
+                false if leaf.test.elements().is_some() => passing_elements(leaf, batch, tested, &query.pace),
                 false => row_at_a_time::passing_of_batch(leaf, rows, tested),
             };
             let all = row_at_a_time::all(rows.len());

@@ -50,6 +50,8 @@ pub enum Means {
     Offsets,
     /// A scan of the values of all rows.
     Scan,
+    /// The elements of an array of objects, in the columns of the fields below it.
+    Elements,
     /// Tests of single rows: the few most recently written rows, which have no columns yet.
     Rows,
     /// The results of the child criteria.
@@ -71,6 +73,7 @@ impl Means {
             Self::StoredOrder => "stored order",
             Self::Offsets => "offsets",
             Self::Scan => "scan",
+            Self::Elements => "elements",
             Self::Rows => "few rows",
             Self::Children => "criteria below",
         }
@@ -153,6 +156,7 @@ fn means(
         (PlanStep::Branch(..) | PlanStep::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
         (PlanStep::Leaf { path, .. }, _) => match path {
             AccessPath::Present(_) => Means::Offsets,
+            AccessPath::Elements(_) => Means::Elements,
             AccessPath::StringBitmaps(_) | AccessPath::AnyPosting(..) | AccessPath::EachPosting(..) => {
                 Means::Postings
             }
@@ -187,6 +191,9 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
 
 /// Returns the means by which a column determined that a leaf is constant.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
+    if leaf.test.elements().is_some() {
+        return Means::Elements;
+    }
     if batch.few_rows().is_some() {
         return Means::Rows;
     }
@@ -195,7 +202,7 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     let (by_zone, sorted) = match (&column.data, leaf.test.set()) {
         (ColumnData::Strings { .. }, _) => return Means::Dictionary,
         (ColumnData::Booleans { .. }, _) => return Means::Bitmap,
-        (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
+        (ColumnData::Ordered { zone, sorted, .. }, Some(Set::Ordered(ranges))) => {
             let by_zone = match overlapping(ranges.as_slice(), *zone) {
                 [] => true,
                 [range] => covers(*range, *zone),

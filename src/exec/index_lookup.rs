@@ -106,9 +106,9 @@ pub(super) fn look_up<'q, 'b>(
     pace: &Pace<'q>,
 ) -> IndexLookup<'q> {
     let texts = match leaf.test.set() {
-        Set::Strings(points) => points.as_slice(),
-        Set::Matching(pattern) => return look_up_pattern(leaf.field, pattern, index, pace),
-        Set::Ordered(_) | Set::Booleans(_) => return IndexLookup::Column,
+        Some(Set::Strings(points)) => points.as_slice(),
+        Some(Set::Matching(pattern)) => return look_up_pattern(leaf.field, pattern, index, pace),
+        Some(Set::Ordered(_) | Set::Booleans(_)) | None => return IndexLookup::Column,
     };
     match index.field(leaf.field) {
         FieldIndex::Strings(strings) => {

@@ -11,6 +11,7 @@
 //! | the types of a plan: steps, access paths, costs | `step`, `access_path`, `cost` |
 //! | find the strings of a dictionary that match a pattern | `pattern_codes` |
 //! | find the values in ranges by zone map and sorted rows | `ranges` |
+//! | test the elements of arrays of objects | `elements` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, which are sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
 //! | compute operands from columns | `write_rows`; to count them without a bitmap, `count_beside` |
@@ -23,6 +24,7 @@
 mod access_path;
 mod cost;
 mod count_beside;
+mod elements;
 mod evaluate;
 mod executor;
 mod explain;

@@ -9,6 +9,7 @@
 use smallvec::SmallVec;
 
 use super::cost::{COST_OF_A_STEP, Cost};
+use super::elements::plan_elements;
 use super::index_lookup::IndexLookup;
 use super::plan_leaf::{plan_bitmaps, plan_leaf, share};
 use super::query::Query;
@@ -72,6 +73,9 @@ pub(super) fn leaf_step<'p>(
     number: usize,
     batch: &'p Batch,
 ) -> PlanStep<'p> {
+    if leaf.test.elements().is_some() {
+        return plan_elements(leaf, batch, query.pace());
+    }
     if let Some(rows) = batch.few_rows() {
         let all = row_at_a_time::all(rows.len());
         return PlanStep::tested(row_at_a_time::passing_of_batch(leaf, rows, all), batch.rows());

@@ -71,6 +71,8 @@ pub(super) fn plan_leaf<'p>(
         Test::None(set) => (set, true),
         Test::All(set) => return plan_all(column, set, lookup, number, pace),
         Test::NotAll(set) => return plan_all(column, set, lookup, number, pace).negated(column.rows()),
+        // They are planned by themselves.
+        Test::Elem(_) | Test::NoElem(_) => return PlanStep::Settled(leaf.test.is_negated()),
     };
     let Matching { path, rows: matching, cost, is_exact } = match lookup {
         IndexLookup::Nowhere => Matching::of_set(RowSet::None, 0, Cost::NONE),
@@ -344,7 +346,7 @@ pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
 }
 
 /// Returns the bitmap of codes, which are below `distinct`.
-fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
+pub(super) fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
     for code in codes {
         let code = *code as usize;

@@ -319,7 +319,10 @@ fn push_path<'p>(
             members.extend(parts.iter().map(|part| RowSet::Range(part.clone())));
             Connective::Or
         }
-        AccessPath::Sorted { .. } | AccessPath::Scan(..) | AccessPath::Present(_) => {
+        AccessPath::Sorted { .. }
+        | AccessPath::Scan(..)
+        | AccessPath::Present(_)
+        | AccessPath::Elements(_) => {
             return ops.push(Op::Computed { step, effort, negated });
         }
     };

@@ -238,6 +238,7 @@ impl<'q> Query<'q> {
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
             Node::Leaf(Leaf { test: Test::All(set) | Test::NotAll(set), .. }) => set.len() <= FEW_VALUES,
+            Node::Leaf(leaf) => leaf.test.elements().is_none(),
             _ => true,
         })
     }

@@ -3,11 +3,13 @@
 //! It evaluates the criteria as written, without optimisation, and shares only the parsers of bodies and documents with the engine.
 //! Tests and fuzzers compare the engine with it.
 
+mod elements;
 mod why;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use self::elements::Places;
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -15,8 +17,7 @@ use crate::filter::order::SortKey;
 use crate::filter::{Filter, SearchRequest};
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::operator::ValueSet;
-use crate::predicate::{Comparison, Written};
+use crate::predicate::Written;
 use crate::value::Value;
 
 pub use why::{Criterion, Stored, Test, Why, why};
@@ -34,7 +35,7 @@ pub use why::{Criterion, Stored, Test, Why, why};
 /// Returns an error if the document is not valid, according to the rules of a strict import.
 pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     let row = read(filter.catalog(), document)?;
-    Ok(selects(&filter.written(), &row))
+    Ok(selects(&filter.written(), &row, filter.catalog()))
 }
 
 /// Searches documents in the order of insertion. A later document replaces an earlier document with the same `id`.
@@ -66,7 +67,7 @@ pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>
     }
     let written = request.filter.written();
     let mut selected: Vec<&(usize, Row<'_>)> =
-        stored.iter().filter(|(_, row)| selects(&written, row)).collect();
+        stored.iter().filter(|(_, row)| selects(&written, row, catalog)).collect();
     if let Some(order) = order {
         selected.sort_by(|(_, a), (_, b)| compare(catalog, order, a, b));
     }
@@ -87,10 +88,9 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
 }
 
 /// Returns true if the criteria select the document.
-fn selects(written: &Written<'_>, row: &Row<'_>) -> bool {
-    written.evaluate(|Comparison { field, operator, values }| {
-        operator.holds(values, &ValueSet::new(row.values(*field)))
-    })
+fn selects(written: &Written<'_>, row: &Row<'_>, catalog: &Catalog) -> bool {
+    let places = Places::new(row, catalog);
+    places.holds(written, written.root(), &places.all())
 }
 
 /// Compares two documents by the sort order. Absent values come last in both directions. Known values come in the order of the

@@ -11,9 +11,11 @@ use std::cell::OnceCell;
 use smallvec::SmallVec;
 
 use super::access_path::codes_of;
+use super::elements::plan_elements;
 use super::index_lookup::IndexLookup;
 use super::query::Query;
 use super::row_at_a_time::{self, passing, rows_of};
+use super::step::PlanStep;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::index::{TopRow, TopRows, split};
@@ -112,6 +114,18 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
                     are_all != is_negated
                 })
             }
+            (_, Test::Elem(_) | Test::NoElem(_)) => passing(rows, |row| {
+                // Such queries test top rows only where a caller insists.
+                let (number, row) = split(row);
+                let step = (self.batch)(number).map(|batch| plan_elements(leaf, batch, &self.query.pace));
+                match step {
+                    Some(PlanStep::Leaf { path, negated, .. }) => {
+                        path.matches_row(usize::from(row)) != negated
+                    }
+                    Some(PlanStep::Settled(value)) => value,
+                    _ => is_negated,
+                }
+            }),
             _ => passing(rows, |row| {
                 let (number, row) = split(row);
                 let column = (self.batch)(number).and_then(|batch| batch.column(leaf.field));

@@ -32,6 +32,7 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, rows: usize, words: &mut 
 pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
     match path {
         AccessPath::Rows(ready) => ready.write(words, rows),
+        AccessPath::Elements(tests) => tests.write(words),
         AccessPath::Present(column) => write_passing(column, &ValueTest::Present, words),
         AccessPath::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => match parts.as_slice() {
             [part] => write_part(sorted, part.clone(), rows, words),
@@ -96,7 +97,7 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
 const FEW_RANGES: usize = 4;
 
 /// Sets the bit of each value that passes the test. Bits of rows without a value have no meaning. The words must be zero.
-fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut [u64]) {
+pub(super) fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut [u64]) {
     match (data, test) {
         (_, ValueTest::Present) => words.fill(u64::MAX),
         (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => match codes {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::bytes::utf8;
-use crate::batch::Row;
+use super::elements::passes;
+use crate::batch::{OwnedRow, Row};
 use crate::catalog::Catalog;
 #[cfg(feature = "store")]
 use crate::catalog::FieldId;
@@ -145,7 +146,12 @@ impl Filter {
     }
 
     pub(crate) fn matches_row(&self, row: &Row<'_>) -> bool {
-        self.inner.predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
+        let predicate = &self.inner.predicate;
+        if predicate.has_elements() {
+            let row = OwnedRow::of(row, self.catalog().fields().len());
+            return predicate.evaluate(|leaf| passes(leaf, &row, self.catalog()));
+        }
+        predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
     }
 
     /// Returns the catalogue that the filter was compiled for.

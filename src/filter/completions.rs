@@ -83,14 +83,18 @@ impl Completions {
         let Place { range, written, expected } = place(text, cursor, &|name| holds(catalog, name));
         let mut completions = Self { range, candidates: Vec::new(), wanted: None };
         match expected {
-            Expected::Criterion { is_first } => {
-                completions.fields(catalog, &written);
+            Expected::Criterion { is_first, array } => {
+                completions.fields(catalog, array.as_deref(), &written);
                 completions.add(&written, CompletionKind::Connective, Complex::Not.word());
                 completions.add(&written, CompletionKind::Punctuation, "(");
                 if is_first {
                     completions.add(&written, CompletionKind::Value, "true");
                     completions.add(&written, CompletionKind::Value, "false");
                 }
+            }
+            Expected::Elements => completions.add(&written, CompletionKind::Punctuation, "("),
+            Expected::Operator { field } if catalog.find_array(&field).is_some() => {
+                completions.add(&written, CompletionKind::Operator, Complex::ELEM.word());
             }
             Expected::Operator { field } => {
                 let field = catalog.find(&field).map(|id| catalog.field(id));
@@ -136,17 +140,30 @@ impl Completions {
         }
     }
 
-    fn fields(&mut self, catalog: &Catalog, written: &str) {
+    /// Adds the fields and arrays that a criterion can begin with: those below `array`, from there on, if there is one.
+    fn fields(&mut self, catalog: &Catalog, array: Option<&str>, written: &str) {
+        let within = |name: &str| match array {
+            None => Some(name.to_owned()),
+            Some(array) => name.strip_prefix(array)?.strip_prefix('.').map(str::to_owned),
+        };
+        let around = array.and_then(|array| catalog.find_array(array));
         let mut names: Vec<(bool, String, String)> = Vec::new();
-        for (_, field) in catalog.visible_fields() {
+        for (id, field) in catalog.visible_fields() {
+            if array.is_some() && !around.is_some_and(|array| catalog.is_below(id, array)) {
+                continue;
+            }
             let kind = match (field.field_type().name(), field.is_many()) {
                 (kind, true) => format!("{kind}, multi-valued"),
                 (kind, false) => kind.to_owned(),
             };
-            names.push((true, field.name().to_owned(), kind.clone()));
+            let name = within(field.name()).unwrap_or_else(|| field.name().to_owned());
+            names.push((true, name, kind.clone()));
             for alias in field.aliases() {
                 names.push((true, alias.to_owned(), format!("{kind}, the same as {}", field.name())));
             }
+        }
+        for name in catalog.array_names().filter_map(within) {
+            names.push((true, name, "array of objects".to_owned()));
         }
         // A name also matches if a later part of it, after a dot, begins with the written part. Such names come last.
         for (begins, name, _) in &mut names {
@@ -221,6 +238,23 @@ mod tests {
             completions.candidates.iter().map(|candidate| candidate.text.as_str()).collect();
         assert_eq!(texts, expected, "{marked}");
         assert_eq!(&marked.replacen('|', "", 1)[completions.range.clone()], replaced, "{marked}");
+    }
+
+    #[test]
+    fn elements_of_arrays_have_their_candidates() {
+        const LIST: &str = "caseReview.checklistState.checklist";
+        gives("checklist|", "checklist", &[&format!("{LIST}.name"), &format!("{LIST}.checked"), LIST]);
+        gives(&format!("{LIST} |"), "", &["has"]);
+        gives(&format!("{LIST} h|"), "h", &["has"]);
+        gives(&format!("{LIST} has |"), "", &["("]);
+        gives(&format!("{LIST} has (|"), "", &["name", "checked", "not", "("]);
+        gives(&format!("{LIST} has (not (ch|"), "ch", &["checked"]);
+        gives(&format!("{LIST} has (checked = |"), "", &["true", "false"]);
+        gives(&format!("{LIST} has ({LIST}.checked = |"), "", &["true", "false"]);
+        gives(&format!("{LIST} has (checked = true |"), "", &["and", "or", ")"]);
+        gives(&format!("{LIST} has (checked = true) and prio|"), "prio", &["priority"]);
+        gives("amlCases has (|", "", &["amlCaseId", "not", "("]);
+        gives("tags has |", "", &[]);
     }
 
     #[test]

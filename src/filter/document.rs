@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::bytes::utf8;
 use super::compiled::Filter;
+use super::elements::passes;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
 use crate::error::{Error, Errors};
@@ -135,7 +136,7 @@ impl Filter {
     #[inline]
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;
-        Ok(self.predicate().decides(|leaf| leaf.matches(document.row.values(leaf.field))))
+        Ok(self.predicate().decides(|leaf| passes(leaf, &document.row, &document.catalog)))
     }
 }
 

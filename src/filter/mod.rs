@@ -17,6 +17,7 @@ mod compiled;
 mod completions;
 mod criteria;
 mod document;
+mod elements;
 mod identity;
 mod limits;
 pub(crate) mod order;

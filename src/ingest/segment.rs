@@ -4,7 +4,7 @@ use wide::u8x16;
 
 use super::ordered_form::OrderedForm;
 use super::slot_keys::{Keys, SlotIndex};
-use crate::catalog::{Field, FieldId, FieldType};
+use crate::catalog::{ArrayId, Field, FieldId, FieldType};
 
 /// The form of the value that follows a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub(super) struct Segment {
     pub(super) keys: Keys,
     /// The keys of the array elements that end in the text. The next element may contain these keys again.
     pub(super) ended: Option<Keys>,
+    /// The array of each element of an array of objects that begins in the text.
+    pub(super) begun: Box<[ArrayId]>,
     pub(super) to: SlotIndex,
     pub(super) form: Form,
 }
@@ -72,7 +74,12 @@ fn equal_bytes(one: &[u8; 16], other: &[u8; 16]) -> u32 {
 }
 
 impl Segment {
-    pub(super) fn new(text: &str, ended: Keys, keys: Keys, to: SlotIndex, form: Form) -> Self {
+    pub(super) fn new(
+        text: &str,
+        (ended, keys, begun): (Keys, Keys, &[ArrayId]),
+        to: SlotIndex,
+        form: Form,
+    ) -> Self {
         let text = text.as_bytes();
         let mut front = [0; 16];
         for (slot, byte) in front.iter_mut().zip(text) {
@@ -87,6 +94,7 @@ impl Segment {
             len: text.len(),
             keys,
             ended: (ended != Keys::default()).then_some(ended),
+            begun: begun.into(),
             to,
             form,
         }
@@ -122,7 +130,7 @@ mod tests {
     fn a_segment_matches_exactly_the_texts_that_start_with_it() {
         for len in [1, 8, 15, 16, 17, 31, 32, 33, 40, 128] {
             let own = "abcdefghijklm".repeat(10).split_at(len).0.to_owned();
-            let segment = Segment::new(&own, Keys::default(), Keys::default(), 1, Form::Other);
+            let segment = Segment::new(&own, (Keys::default(), Keys::default(), &[]), 1, Form::Other);
             for after in [0, 1, 15, 16, 40] {
                 let text = format!("{own}{}", "x".repeat(after));
                 assert!(segment.is_prefix_of(text.as_bytes()), "{len} bytes and {after}");

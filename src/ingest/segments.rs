@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::segment::{Form, Segment};
 use super::slot_keys::{Keys, MAX_KEYS, SlotIndex};
-use crate::catalog::{Paths, Shape, Stray};
+use crate::catalog::{ArrayId, Paths, Shape, Stray};
 
 /// The maximum length of the text of a segment, in bytes. A longer text is not learned, and is parsed each time.
 const MAX_TEXT_BYTES: usize = 256;
@@ -97,14 +97,15 @@ impl Segments {
         Some(segment)
     }
 
-    /// Adds a new segment to a slot. If the slot is full, the last segment of the slot is dropped. The new segment is inserted in
-    /// the middle, so that the next new segment does not replace it.
+    /// Adds a new segment to a slot. `begun` has the array of each element that begins in it.
+    ///
+    /// If the slot is full, the last segment of the slot is dropped. The new segment is inserted in the middle, so that the next
+    /// new segment does not replace it.
     pub(super) fn learn(
         &mut self,
         from: SlotIndex,
         text: &str,
-        ended: Keys,
-        keys: Keys,
+        (ended, keys, begun): (Keys, Keys, &[ArrayId]),
         to: SlotIndex,
         form: Form,
     ) {
@@ -113,7 +114,10 @@ impl Segments {
         }
         if let Some(Slot { segments, .. }) = self.slots.get_mut(from) {
             segments.truncate(MAX_SEGMENTS.wrapping_sub(1));
-            segments.insert(segments.len().min(MAX_SEGMENTS / 2), Segment::new(text, ended, keys, to, form));
+            segments.insert(
+                segments.len().min(MAX_SEGMENTS / 2),
+                Segment::new(text, (ended, keys, begun), to, form),
+            );
         }
     }
 
@@ -203,7 +207,7 @@ mod tests {
         let mut segments = Segments::default();
         segments.prepare(Catalog::cases().paths(), 9);
         let learn = |segments: &mut Segments, text: &str| {
-            segments.learn(1, text, Keys::default(), Keys::default(), 1, Form::Other);
+            segments.learn(1, text, (Keys::default(), Keys::default(), &[]), 1, Form::Other);
         };
         let texts: Vec<String> = (0..MAX_SEGMENTS).map(|n| format!("\"key{n}\":")).collect();
         for text in &texts {

@@ -301,6 +301,9 @@ struct Compound<'r, 'c> {
 impl Compound<'_, '_> {
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
         let child = self.open.node.and_then(|node| self.reader.catalog.paths().child(node, ""));
+        if let Some(array) = child.and_then(|(_, child)| self.reader.catalog.paths().element_of(child)) {
+            self.reader.row.begin_element(array);
+        }
         let segment = Segment::Index(self.open.index);
         self.open.index = self.open.index.saturating_add(1);
         self.value(child.map(|(_, child)| child), segment, value)

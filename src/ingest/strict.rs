@@ -145,6 +145,9 @@ impl<'a> Walk<'a, '_> {
             } else if self.reader.next_element(first)? {
                 let element =
                     node.and_then(|node| self.catalog.paths().child(node, "")).map(|(_, child)| child);
+                if let Some(array) = element.and_then(|element| self.catalog.paths().element_of(element)) {
+                    self.row.begin_element(array);
+                }
                 self.value(element)?;
             } else {
                 self.leave();

@@ -132,6 +132,7 @@ impl<'a> Walk<'a, '_> {
                     self.seen.forget(ended);
                 }
                 self.seen.note(segment.keys)?;
+                segment.begun.iter().for_each(|array| self.row.begin_element(*array));
                 rest = rest.get(segment.len..)?;
                 (form, slot) = (segment.form, segment.to);
             } else {
@@ -180,6 +181,7 @@ impl<'a> Walk<'a, '_> {
     fn learn_segment(&mut self, text: &'a str, from: SlotIndex) -> Option<(&'a str, Form, SlotIndex)> {
         let mut rest = text;
         let (mut ended, mut keys) = (Keys::default(), Keys::default());
+        let mut begun = Vec::new();
         // True if `ended` and `keys` describe the segment completely.
         let mut is_plain = true;
         let slots = self.segments.len();
@@ -233,6 +235,10 @@ impl<'a> Walk<'a, '_> {
             };
             rest = skip_space(rest);
             let Some(step) = self.paths.steps().get(slot) else { break (Form::Other, slot) };
+            if let Some(array) = step.element_of {
+                self.row.begin_element(array);
+                begun.push(array);
+            }
             if let Some(after) = rest.strip_prefix("null") {
                 rest = after;
                 continue;
@@ -263,7 +269,7 @@ impl<'a> Walk<'a, '_> {
             }
         };
         if is_plain && slots == self.segments.len() {
-            self.segments.learn(from, before(text, rest)?, ended, keys, to, form);
+            self.segments.learn(from, before(text, rest)?, (ended, keys, &begun), to, form);
         }
         Some((rest, form, to))
     }

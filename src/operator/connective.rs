@@ -1,6 +1,6 @@
 //! The operators of complex criteria (`$and`, `$or` and `$not`), with their spellings in JSON and in the text syntax.
 
-use crate::catalog::Grammar;
+use crate::catalog::{ElementArray, FieldId, Grammar};
 
 /// A syntax in which clients write filters. Each syntax has its own spelling of operators and connectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,18 +114,26 @@ impl Connective {
     }
 }
 
-/// The operator of a complex criterion, which joins its children or negates its only child.
+/// The operator of a complex criterion, which joins its children, negates its only child, or tests single elements of an array.
 ///
-/// Only criteria as written contain negations. Conversion to the normal form pushes each negation down to the tests.
+/// Only criteria as written contain negations. Conversion to the normal form pushes each negation down to the tests. In the normal
+/// form, a test of elements is a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Complex {
     Join(Connective),
     /// `$not`: true when its only child is false. An [extended](crate::Catalog::extended) operator.
     Not,
+    /// `$elem`: true when some element of the array makes all its children true, each with the values of that element alone. An
+    /// [extended](crate::Catalog::extended) operator.
+    Elem(ElementArray),
 }
 
 impl Complex {
-    pub(super) const ALL: [Self; 3] = [Self::Join(Connective::And), Self::Join(Connective::Or), Self::Not];
+    /// `$elem` with an array that was not looked up yet.
+    pub(crate) const ELEM: Self = Self::Elem(ElementArray { field: FieldId::ID, level: 0 });
+
+    pub(super) const ALL: [Self; 4] =
+        [Self::Join(Connective::And), Self::Join(Connective::Or), Self::Not, Self::ELEM];
 
     /// Returns the operators that JSON bodies of this grammar may use.
     pub(crate) fn allowed(grammar: Grammar) -> impl Iterator<Item = Self> {
@@ -137,6 +145,7 @@ impl Complex {
         match self {
             Self::Join(connective) => connective.name(),
             Self::Not => "$not",
+            Self::Elem(_) => "$elem",
         }
     }
 
@@ -145,6 +154,7 @@ impl Complex {
         match self {
             Self::Join(connective) => connective.word(),
             Self::Not => "not",
+            Self::Elem(_) => "has",
         }
     }
 
@@ -153,12 +163,18 @@ impl Complex {
         match self {
             Self::Join(connective) => connective.phrase(),
             Self::Not => "not",
+            Self::Elem(_) => "an element with all of",
         }
     }
 
     /// Returns true if the operator is extended. JSON bodies may use such an operator only with an extended catalogue.
     pub(crate) const fn is_extended(self) -> bool {
-        matches!(self, Self::Not)
+        matches!(self, Self::Not | Self::Elem(_))
+    }
+
+    /// Returns true if the operator takes the path of an array.
+    pub(crate) const fn takes_array(self) -> bool {
+        matches!(self, Self::Elem(_))
     }
 
     /// Returns true if the operator takes exactly one child.
@@ -166,10 +182,10 @@ impl Complex {
         matches!(self, Self::Not)
     }
 
-    /// Evaluates the operator for the truths of its children.
+    /// Evaluates the operator for the truths of its children. Those of `$elem` must be those for one element.
     pub(crate) fn evaluate(self, mut children: impl Iterator<Item = bool>) -> bool {
         match self {
-            Self::Join(Connective::And) => children.all(|truth| truth),
+            Self::Join(Connective::And) | Self::Elem(_) => children.all(|truth| truth),
             Self::Join(Connective::Or) => children.any(|truth| truth),
             Self::Not => !children.any(|truth| truth),
         }

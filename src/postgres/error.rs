@@ -126,7 +126,7 @@ impl PostgresError {
     /// table does not have.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
-            ErrorKind::NoFoldedColumn => PostgresErrorKind::Unsupported,
+            ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => PostgresErrorKind::Unsupported,
             _ => PostgresErrorKind::Request,
         };
         let message = error.to_string();

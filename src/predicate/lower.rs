@@ -8,17 +8,22 @@
 //!
 //! Invariant: `compile` returns a tree if and only if `lower` finds no error and no criterion is broken.
 
+mod scope;
+
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use self::scope::{Scope, negated, scopes};
 use super::optimize::Builder;
 use super::reading::Reading;
 use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values, Written};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, quote, quote_whole};
+use crate::error::{
+    Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, nearest, quote, quote_all, quote_whole,
+};
 use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier, Ray, Side};
 use crate::value::{
     Clock, Number, Operand, OrderedType, ParseMomentError, ParseTimestampError, Span, Timestamp, Value,
@@ -32,6 +37,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
     let reading = Reading { language: Language::new(body.syntax, catalog.grammar()), clock: body.clock };
     let negated = negated(body);
+    let scopes = scopes(body, catalog, reading.language);
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
     for (at, criterion) in body.nodes.iter().enumerate() {
@@ -39,7 +45,8 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
         let node = match criterion {
             Criterion::Field { field, operator, values } => {
                 let (operator, _) = (*operator)?;
-                let id = catalog.find(&body.text(*field)?.text)?;
+                let scope = scopes.get(at).copied().unwrap_or_default();
+                let id = scope.field(&body.text(*field)?.text, catalog, reading.language)?;
                 let (kind, is_many) = (catalog.field(id).field_type(), catalog.field(id).is_many());
                 if !operator.applies_to(kind) {
                     return None;
@@ -58,7 +65,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                 }
                 builder.leaf(id, operator, operands, is_negated)
             }
-            Criterion::Complex { operator: Complex::Join(connective), children } => {
+            Criterion::Complex { operator: Complex::Join(connective), children, .. } => {
                 let first = made.len().checked_sub(*children)?;
                 let connective = if is_negated { connective.dual() } else { *connective };
                 let node = builder.make(connective, made.get(first..)?);
@@ -67,6 +74,14 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
             }
             // The child has already been built in its negated form.
             Criterion::Complex { operator: Complex::Not, .. } => made.pop()?,
+            Criterion::Complex { operator: Complex::Elem(_), array, children } => {
+                let scope = scopes.get(at).copied().unwrap_or_default();
+                let array = scope.array(&body.text((*array)?)?.text, catalog, reading.language)?;
+                let first = made.len().checked_sub(*children)?;
+                let child = builder.make(Connective::And, made.get(first..)?);
+                made.truncate(first);
+                builder.elements(array, child, is_negated)
+            }
             Criterion::Broken => return None,
         };
         made.push(node);
@@ -91,31 +106,6 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     Some(builder.finish(root))
 }
 
-/// Returns a flag for each criterion: true if an odd number of negations is above it. Returns an empty list if the body has no
-/// negation.
-fn negated(body: &Body<'_>) -> Vec<bool> {
-    let is_not =
-        |criterion: &Criterion| matches!(criterion, Criterion::Complex { operator: Complex::Not, .. });
-    if !body.nodes.iter().any(is_not) {
-        return Vec::new();
-    }
-    let mut negated = vec![false; body.nodes.len()];
-    // The loop runs in reverse order, so it reaches a parent before its children. For each open parent, `open` has the count of
-    // children that the loop has not reached yet, and true if these children are negated.
-    let mut open: Vec<(usize, bool)> = Vec::new();
-    for (criterion, negated) in body.nodes.iter().zip(&mut negated).rev() {
-        while open.pop_if(|(children, _)| *children == 0).is_some() {}
-        if let Some((children, is_negated)) = open.last_mut() {
-            *children = children.saturating_sub(1);
-            *negated = *is_negated;
-        }
-        if let Criterion::Complex { children, .. } = criterion {
-            open.push((*children, *negated != is_not(criterion)));
-        }
-    }
-    negated
-}
-
 /// Lowers a body to its tree as written, with one node for each criterion, in the same order.
 ///
 /// An additional node joins the criteria by `$and`. If the body has `ids` too, the root joins the ids and the criteria by `$or`.
@@ -125,25 +115,40 @@ fn negated(body: &Body<'_>) -> Vec<bool> {
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
     let reading = Reading { language, clock: body.clock };
+    let scopes = scopes(body, catalog, language);
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
         Vec::with_capacity(body.nodes.len().saturating_add(3));
     // A stack of node ids: criteria whose parent has not been reached yet.
     let mut open: Vec<NodeId> = Vec::new();
-    for criterion in &body.nodes {
+    for (at, criterion) in body.nodes.iter().enumerate() {
+        let scope = scopes.get(at).copied().unwrap_or_default();
         let node = match criterion {
             Criterion::Broken => Node::Constant(false),
             // Field criteria are in document order, so an error in this criterion would not be among the first ten.
             Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
-            Criterion::Complex { operator, children } => {
+            Criterion::Complex { operator, array, children } => {
                 let first = open.len().saturating_sub(*children);
-                Node::Branch(*operator, open.drain(first..).collect())
+                let children = open.drain(first..).collect();
+                let array = array.and_then(|array| body.text(array));
+                match (operator, array) {
+                    (Complex::Elem(_), Some(name)) => match scope.array(&name.text, catalog, language) {
+                        Some(array) => Node::Branch(Complex::Elem(array), children),
+                        None => {
+                            if scope != Scope::Unknown && errors.len() < MOST_ERRORS {
+                                errors.push(no_array(catalog, language, scope, name));
+                            }
+                            Node::Constant(false)
+                        }
+                    },
+                    _ => Node::Branch(*operator, children),
+                }
             }
             Criterion::Field { field, operator, values } => {
                 let texts = body.texts(values);
-                let comparison = body
-                    .text(*field)
-                    .and_then(|name| comparison(catalog, reading, name, *operator, texts, &mut errors));
+                let comparison = body.text(*field).and_then(|name| {
+                    comparison(catalog, reading, scope, (name, *operator), texts, &mut errors)
+                });
                 comparison.map_or(Node::Constant(false), Node::Leaf)
             }
         };
@@ -174,12 +179,15 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
 /// The body must not have errors.
 pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {
     let mut rounded = Vec::new();
+    let language = Language::new(body.syntax, catalog.grammar());
+    let scopes = scopes(body, catalog, language);
     for (node, criterion) in body.nodes.iter().enumerate() {
         let Criterion::Field { field, operator, values } = criterion else { continue };
         if operator.is_some_and(|(operator, _)| operator.operands() != Operands::OfField) {
             continue;
         }
-        let id = body.text(*field).and_then(|name| catalog.find(&name.text));
+        let scope = scopes.get(node).copied().unwrap_or_default();
+        let id = body.text(*field).and_then(|name| scope.field(&name.text, catalog, language));
         let kind = id.map(|id| catalog.field(id).field_type());
         if kind != Some(FieldType::Number) {
             continue;
@@ -195,6 +203,87 @@ pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded
     rounded
 }
 
+/// The number of errors that are kept until they are sorted.
+const MOST_ERRORS: usize = 8 * REPORTED_ERRORS;
+
+/// The number of arrays that an error lists.
+const MOST_ARRAYS: usize = 10;
+
+/// Returns the error of a path that is not an array of objects of this scope.
+fn no_array(catalog: &Catalog, language: Language, scope: Scope, name: &Text<'_>) -> Error {
+    let is_within = |array: &&str| match scope {
+        Scope::Element(around) => {
+            catalog.find_array(array).is_some_and(|array| catalog.is_array_below(array, around))
+        }
+        _ => true,
+    };
+    let names: Vec<&str> = catalog.array_names().filter(is_within).collect();
+    let around = match scope {
+        Scope::Element(around) => format!(" below {}", quote(catalog.array_name(around))),
+        _ => String::new(),
+    };
+    let field = scope.field(&name.text, catalog, language).map(|field| catalog.field(field));
+    let expected = match names.as_slice() {
+        [] => format!("an array of objects{around}, of which the catalogue has none"),
+        names => {
+            let more = if names.len() > MOST_ARRAYS { " and others" } else { "" };
+            let listed = quote_all(names.iter().take(MOST_ARRAYS).copied());
+            format!("an array of objects{around}: {listed}{more}")
+        }
+    };
+    let note = match (field, language) {
+        (Some(field), _) if !field.is_many() => "; a field is tested without an array around it",
+        (Some(_), _) => "; the values of a field are tested by a criterion on the field",
+        (None, _) => "",
+    };
+    let nearest = nearest(&name.text, names.iter().copied());
+    Error::new(ErrorKind::UnknownField, name.offset, quote(&name.text), format!("{expected}{note}"))
+        .suggest(nearest.map(Suggestion::replace_by))
+}
+
+/// Returns the error of a name that is not a field of this scope. Returns `None` if the scope has an error itself.
+fn no_field(catalog: &Catalog, language: Language, scope: Scope, name: &Text<'_>) -> Option<Error> {
+    let array = match scope {
+        Scope::Unknown => return None,
+        Scope::Element(array) => array,
+        Scope::Document => {
+            let error = catalog.resolve(&name.text, name.offset).err()?;
+            return Some(match (catalog.find_array(&name.text), language) {
+                (None, _) | (_, Language::Interface) => error,
+                (Some(_), Language::Extended) => {
+                    let note = format!("; {} tests an array", quote(Complex::ELEM.name()));
+                    Error { expected: format!("{}{note}", error.expected), ..error }
+                }
+                (Some(_), Language::Text) => {
+                    let note = "; `has (…)` tests an array";
+                    Error { expected: format!("{}{note}", error.expected), ..error }
+                }
+            });
+        }
+    };
+    let around = catalog.array_name(array);
+    let expected = match catalog.find(&name.text) {
+        Some(_) => format!(
+            "a field below {}: the criteria of an element test the values of that element alone",
+            quote(around)
+        ),
+        None => format!("a field below {}", quote(around)),
+    };
+    // A text may write names from the array on.
+    let written = |field: &FieldId| {
+        let full = catalog.field(*field).name();
+        let rest = full.strip_prefix(around).and_then(|rest| rest.strip_prefix('.'));
+        if language == Language::Text { rest.unwrap_or(full) } else { full }
+    };
+    let below = catalog.fields_of_array(array);
+    let last_key = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let key = last_key(&name.text);
+    let by_key = below.iter().find(|field| last_key(catalog.field(**field).name()) == key).map(written);
+    let meant = by_key.or_else(|| nearest(&name.text, below.iter().map(written)));
+    let error = Error::new(ErrorKind::UnknownField, name.offset, quote(&name.text), expected);
+    Some(error.suggest(meant.map(Suggestion::replace_by)))
+}
+
 /// Returns the comparison that is equivalent to `ids`.
 fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
     let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text)).into()).collect();
@@ -205,8 +294,8 @@ fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
 fn comparison<'b>(
     catalog: &Catalog,
     reading: Reading,
-    name: &Text<'_>,
-    operator: Option<(Operator, usize)>,
+    scope: Scope,
+    (name, operator): (&Text<'_>, Option<(Operator, usize)>),
     texts: &'b [Text<'_>],
     errors: &mut Vec<Error>,
 ) -> Option<Comparison<'b>> {
@@ -214,16 +303,15 @@ fn comparison<'b>(
     let mut report = |error| {
         // Keep more errors than are reported. A criterion may have many invalid values. Its keys may be in any order, so an error
         // at an earlier offset may be found later.
-        if errors.len() < 8 * REPORTED_ERRORS {
+        if errors.len() < MOST_ERRORS {
             errors.push(error);
         }
     };
-    let id = match catalog.resolve(&name.text, name.offset) {
-        Ok(id) => id,
-        Err(error) => {
+    let Some(id) = scope.field(&name.text, catalog, language) else {
+        if let Some(error) = no_field(catalog, language, scope, name) {
             report(error);
-            return None;
         }
+        return None;
     };
     let field = catalog.field(id);
     let mut valid = true;

@@ -16,6 +16,7 @@
 //! amount >= 1 and amount < 5                  amount: Any [1, 5)
 //! status = open and status = blocked          false
 //! not (status = open or amount > 5)           and: status: None {open}, amount: None (5, max]
+//! legs has (bank = x and amount > 5)          legs: Elem (and: bank: Any {x}, amount: Any (5, max])
 //! ```
 //!
 //! All fields are resolved and all values are parsed, so evaluation of either tree cannot fail. Only the reference evaluator and
@@ -48,4 +49,4 @@ pub(crate) use self::print::bound;
 pub(crate) use self::print::{Line, body_json, json_string, lines, plan, text};
 pub(crate) use self::set::Set;
 pub(crate) use self::text_pattern::{Matcher, TextPattern};
-pub(crate) use self::tree::{Children, Comparison, Leaf, Node, Rounded, Test, Tree, Written};
+pub(crate) use self::tree::{Children, Comparison, Elements, Leaf, Node, Rounded, Test, Tree, Written};

@@ -19,7 +19,7 @@ use std::borrow::{Borrow, Cow};
 use smallvec::{SmallVec, smallvec};
 
 use super::set::Set;
-use crate::catalog::{Catalog, FieldId, FieldType};
+use crate::catalog::{Catalog, ElementArray, FieldId, FieldType};
 use crate::operator::{Complex, Connective, Operator};
 use crate::value::{Number, Operand, Value, ValueClass};
 
@@ -52,7 +52,7 @@ pub(crate) enum Node<L, B = Connective> {
 ///
 /// A loop over the nodes in order therefore visits children before parents. Code that walks, clones or drops a tree does not
 /// recurse, so a deep filter cannot overflow the call stack. A node may have several parents: equal subtrees can share one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Tree<L, B = Connective> {
     nodes: TreeNodes<L, B>,
 }
@@ -250,17 +250,45 @@ pub(crate) enum Test {
     All(Set),
     /// V lacks a member of the set. True for an empty V. The set has two points or more, and the field is multi-valued.
     NotAll(Set),
+    /// Some element of an array of objects passes the tests. They are not about V.
+    Elem(Box<Elements>),
+    /// No element of an array of objects passes the tests. True if there is no element.
+    NoElem(Box<Elements>),
+}
+
+/// Tests of one element of an array of objects.
+///
+/// `legs has (bank = x and amount > 5)` is the array `legs` and the tree `and: bank: Any {x}, amount: Any (5, max]`.
+///
+/// All fields of the tree lie below the array, and so do the arrays of its own `Elem` and `NoElem` tests. So trees are nested in trees at
+/// most as deeply as arrays are in the catalogue. The tree is in normal form if the whole one is. It may be the constant true, which
+/// selects documents with any element.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Elements {
+    pub(crate) array: ElementArray,
+    pub(crate) tree: Tree<Leaf>,
 }
 
 impl Test {
-    pub(crate) fn set(&self) -> &Set {
-        let (Self::Any(set) | Self::None(set) | Self::All(set) | Self::NotAll(set)) = self;
-        set
+    /// Returns the set; none for tests of elements.
+    pub(crate) fn set(&self) -> Option<&Set> {
+        match self {
+            Self::Any(set) | Self::None(set) | Self::All(set) | Self::NotAll(set) => Some(set),
+            Self::Elem(_) | Self::NoElem(_) => None,
+        }
     }
 
-    /// Returns true for `None` and `NotAll`, which are true for an empty V.
+    /// Returns the tests of elements, if it is one.
+    pub(crate) fn elements(&self) -> Option<&Elements> {
+        match self {
+            Self::Elem(elements) | Self::NoElem(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// Returns true for `None`, `NotAll` and `NoElem`, which are true without any value.
     pub(crate) fn is_negated(&self) -> bool {
-        matches!(self, Self::None(_) | Self::NotAll(_))
+        matches!(self, Self::None(_) | Self::NotAll(_) | Self::NoElem(_))
     }
 
     /// Returns the test that is true exactly if this test is false.
@@ -270,6 +298,8 @@ impl Test {
             Self::None(set) => Self::Any(set),
             Self::All(set) => Self::NotAll(set),
             Self::NotAll(set) => Self::All(set),
+            Self::Elem(elements) => Self::NoElem(elements),
+            Self::NoElem(elements) => Self::Elem(elements),
         }
     }
 }
@@ -282,7 +312,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Evaluates the test on the values that a case has in the field.
+    /// Evaluates the test on the values that a case has in the field. Not for a test of elements, for which it returns false.
     pub(crate) fn matches<'v, V: Borrow<Value<'v>>>(
         &self,
         mut values: impl Iterator<Item = V> + Clone,
@@ -301,6 +331,10 @@ impl Leaf {
                 }
                 missing == 0
             }
+            Test::Elem(_) | Test::NoElem(_) => {
+                debug_assert!(false, "values alone do not show their elements");
+                return false;
+            }
         };
         holds != self.test.is_negated()
     }
@@ -316,12 +350,34 @@ pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
 }
 
 impl Tree<Leaf> {
+    /// Returns true if a leaf tests the elements of an array.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node, Node::Leaf(leaf) if leaf.test.elements().is_some()))
+    }
+
+    /// Returns the fields that its leaves test, those of elements included.
+    pub(crate) fn fields(&self) -> Vec<FieldId> {
+        let mut fields = Vec::new();
+        let mut open = vec![self];
+        while let Some(tree) = open.pop() {
+            for node in &tree.nodes {
+                let Node::Leaf(leaf) = node else { continue };
+                fields.push(leaf.field);
+                open.extend(leaf.test.elements().map(|elements| &elements.tree));
+            }
+        }
+        fields
+    }
+
     /// Returns the approximate memory of the tree in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
         let of_node = |node: &Node<Leaf>| match node {
             Node::Branch(_, children) if children.spilled() => size_of_val(children.as_slice()),
             Node::Constant(_) | Node::Branch(..) => 0,
-            Node::Leaf(leaf) => leaf.test.set().size_bytes(),
+            Node::Leaf(leaf) => match leaf.test.elements() {
+                Some(elements) => size_of::<Elements>().saturating_add(elements.tree.size_bytes()),
+                None => leaf.test.set().map_or(0, Set::size_bytes),
+            },
         };
         let nodes = if self.nodes.spilled() { size_of_val(self.nodes.as_slice()) } else { 0 };
         self.nodes.iter().map(of_node).fold(nodes, usize::saturating_add)
@@ -363,6 +419,11 @@ impl Written<'static> {
     /// It uses the first visible field of the catalogue.
     pub(crate) fn tautology(catalog: &Catalog) -> Self {
         let field = catalog.visible_fields().next().map_or(FieldId::ID, |(field, _)| field);
+        Self::tautology_of(field, catalog)
+    }
+
+    /// Returns a tree that is true for every case, and for every element of the arrays around the field.
+    pub(crate) fn tautology_of(field: FieldId, catalog: &Catalog) -> Self {
         let value = any_value(catalog.field(field).field_type());
         let compare =
             |operator| Node::Leaf(Comparison { field, operator, values: smallvec![value.clone().into()] });

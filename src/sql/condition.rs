@@ -12,7 +12,7 @@ use super::statement::{OperandTest, Statement};
 use super::table::Table;
 use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind};
-use crate::operator::{Connective, Operator};
+use crate::operator::{Complex, Connective, Operator};
 use crate::predicate::{Leaf, Node, Set, Test, TextPattern, Tree, bound};
 use crate::value::{OrdinalRange, Value};
 
@@ -25,7 +25,8 @@ enum Step {
 /// Appends the condition of a predicate, without recursion.
 ///
 /// # Errors
-/// Returns [`ErrorKind::NoFoldedColumn`] if the predicate uses `$match` on a field that has no folded column in the table.
+/// Returns [`ErrorKind::NotInSql`] if the predicate tests elements of arrays. Returns [`ErrorKind::NoFoldedColumn`] if the predicate
+/// uses `$match` on a field that has no folded column in the table.
 pub(super) fn write_predicate(
     tree: &Tree<Leaf>,
     table: &Table,
@@ -57,6 +58,7 @@ pub(super) fn write_predicate(
                     }
                 }
             }
+            Some(Node::Leaf(leaf)) if leaf.test.elements().is_some() => return Err(no_elements(leaf, table)),
             Some(Node::Leaf(leaf)) => match column_of(leaf, table)? {
                 Some(column) => write_test(&leaf.test, column, statement),
                 None => statement.push("FALSE"),
@@ -71,12 +73,21 @@ pub(super) fn write_predicate(
 /// Returns the column that a test reads. For `$match`, this is the folded column. Returns `None` if the catalogue hides the field.
 fn column_of<'t>(leaf: &Leaf, table: &'t Table) -> Result<Option<&'t Column>, Error> {
     let has_words =
-        matches!(leaf.test.set(), Set::Matching(pattern) if matches!(**pattern, TextPattern::Words(_)));
+        matches!(leaf.test.set(), Some(Set::Matching(pattern)) if matches!(**pattern, TextPattern::Words(_)));
     let column = table.column_of(leaf.field);
     if column.is_none() || !has_words {
         return Ok(column);
     }
     table.folded_column_of(leaf.field).map(Some).ok_or_else(|| no_folded_column(leaf.field, table))
+}
+
+/// Returns the error of a test of elements. The list columns of a table leave out the elements without a value, so they cannot be compared
+/// element by element.
+fn no_elements(leaf: &Leaf, table: &Table) -> Error {
+    let name = leaf.test.elements().map_or("", |elements| table.catalog().array_name(elements.array));
+    let found = format!("`{}` on an array of objects, which is not supported in SQL", Complex::ELEM.name());
+    let expected = "criteria on fields, or a search of an engine, a database file or Arrow batches";
+    Error::new(ErrorKind::NotInSql, 0, found, expected).at(name)
 }
 
 fn no_folded_column(field: FieldId, table: &Table) -> Error {
@@ -91,6 +102,8 @@ fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
     statement.syntax().identifier(column.name(), &mut name);
     match test {
         Test::Any(set) => write_any(Wanted::new(set, statement), &name, column, statement),
+        // Refused before.
+        Test::Elem(_) | Test::NoElem(_) => statement.push("FALSE"),
         Test::None(set) => write_none(Wanted::new(set, statement), &name, column, statement),
         Test::All(set) | Test::NotAll(set) => {
             let points = storable_points(set, statement);

@@ -6,7 +6,7 @@ use redb::{ReadableTable, WriteTransaction};
 use super::error::Fault;
 use super::tables::{BATCHES, LIVE, PIECE_BYTES, live_from_bytes, live_to_bytes};
 use crate::batch::Batch;
-use crate::batch::codec::{self, Part};
+use crate::batch::codec::{self, Part, ReadBatch};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
 
@@ -71,7 +71,7 @@ pub(super) fn read(
     pieces: &impl ReadableTable<(u64, u16, u32), &'static [u8]>,
     catalog: &Catalog,
     number: u64,
-) -> Result<Batch, Fault> {
+) -> Result<ReadBatch, Fault> {
     codec::read(catalog, number, |part| {
         let first = first_piece(number, part);
         let mut bytes = Vec::new();

@@ -14,9 +14,10 @@ use super::tables::{
     BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum,
 };
 use super::{batches, record_table};
+use crate::batch::codec::ReadBatch;
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
-use crate::catalog::Catalog;
-use crate::column::Selection;
+use crate::catalog::{Catalog, FieldId};
+use crate::column::{Bitmap, Selection};
 use crate::engine::{BatchId, Engine, Parts};
 use crate::ingest::read_case;
 use crate::limits::Limits;
@@ -48,6 +49,8 @@ pub(super) fn load(
         let pieces = transaction.open_table(BATCHES)?;
         let live_rows = transaction.open_table(LIVE)?;
 
+        let limits_of_stored =
+            Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..limits.clone() };
         let mut slots: Vec<(BatchId, Arc<Batch>, Selection)> = Vec::new();
         let mut stored = HashMap::new();
         let mut found: usize = 0;
@@ -56,8 +59,11 @@ pub(super) fn load(
             return Err(Fault::corrupt(format!("{} batches, counted as {}", numbers.len(), state.batches)));
         }
         for number in numbers {
-            let batch = batches::read(&pieces, catalog, number)?;
+            let ReadBatch { mut batch, outdated } = batches::read(&pieces, catalog, number)?;
             let live = batches::read_live(&live_rows, number, batch.rows())?;
+            if !outdated.is_empty() {
+                read_elements(&mut batch, &outdated, &live, &documents, catalog, &limits_of_stored)?;
+            }
             let stored_live = Selection::from_bitmap(live.clone());
             stored.insert(number, StoredBatch { rows: batch.rows(), live: stored_live });
             let gone: Vec<usize> = released_rows(&batch, &released).filter(|row| live.get(*row)).collect();
@@ -82,8 +88,6 @@ pub(super) fn load(
         }
 
         let mut replayed: u64 = 0;
-        let limits_of_stored =
-            Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..limits.clone() };
         let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
         let mut seal = |builder: &mut BatchBuilder, state: &mut State| {
             if builder.rows() > 0 {
@@ -136,6 +140,31 @@ pub(super) fn load(
         }
         engine.attach(Arc::new(Documents::of(file)?));
         Ok(Loaded { engine, state, stored, replayed })
+    })
+}
+
+/// Reads from the documents of a batch which elements of arrays of objects the values of these fields belong to. The batch was stored by a
+/// version of this library that did not keep them.
+fn read_elements(
+    batch: &mut Batch,
+    fields: &[FieldId],
+    live: &Bitmap,
+    documents: &impl ReadableTable<u64, &'static [u8]>,
+    catalog: &Catalog,
+    limits: &Limits,
+) -> Result<(), Fault> {
+    let numbers: Vec<Option<u64>> = (0..batch.rows()).map(|row| batch.document_number(row)).collect();
+    batch.set_elements(catalog, fields, |row, take| {
+        let number = numbers.get(row).copied().flatten().filter(|_| live.get(row));
+        let Some(number) = number else { return Ok(false) };
+        // The document of a row that was deleted since the last checkpoint is gone.
+        let Some(bytes) = documents.get(number)? else { return Ok(false) };
+        let document = Stored::from_bytes(number, bytes.value())?;
+        let mut row = Row::default();
+        read_case(document.text, catalog, limits, &mut row)
+            .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
+        take(&row);
+        Ok(true)
     })
 }
 

@@ -411,7 +411,8 @@ fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
     format!("({})", children.join(between))
 }
 
-/// Checks `why`: its result for each criterion is that of a request with this criterion alone.
+/// Checks `why`: its result for each criterion is that of a request with this criterion alone. A criterion on an element of an array is true
+/// if those below it are.
 fn check_why(
     why: &Why,
     query: &Query,
@@ -420,7 +421,17 @@ fn check_why(
     note: &dyn Fn() -> String,
 ) {
     assert_eq!(why.criteria[0].holds, why.selected);
-    for criterion in &why.criteria {
+    let mut criteria = why.criteria.as_slice();
+    while let Some((criterion, rest)) = criteria.split_first() {
+        criteria = rest;
+        if let reference::Test::Elements { element, .. } = criterion.test {
+            let below = rest.iter().take_while(|other| other.depth > criterion.depth).count();
+            let (below, others) = rest.split_at(below);
+            criteria = others;
+            let mut children = below.iter().filter(|other| other.depth == criterion.depth + 1);
+            let is_passed = element.is_some() && children.all(|child| child.holds);
+            assert_eq!(criterion.holds, is_passed, "{text}\n{why}\n{}", note());
+        }
         let alone = match criterion.path.as_str() {
             "" => query.body.clone(),
             key @ ("ids" | "criteria") => json!({ key: query.body[key] }),

@@ -5,7 +5,7 @@ use casefilter::{Catalog, FieldType};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
-use super::plain::{Field, Kind, Params, case_fields};
+use super::plain::{Field, Kind, Params, arrays_around, case_fields};
 
 /// A catalogue, documents and requests.
 pub(crate) struct World {
@@ -56,6 +56,11 @@ const OWN_FIELDS: &[Field] = &[
     Field::new("deep[][]", Kind::String),
     Field::new("o.p[].q[].r", Kind::Number),
     Field::new("o.p[].s", Kind::String),
+    Field::new("o.p[].n", Kind::Number),
+    Field::new("o.p[].q[].t[]", Kind::String),
+    Field::new("o.p[].q[].b", Kind::Boolean),
+    Field::new("g[][].x", Kind::Number),
+    Field::new("g[][].y", Kind::String),
 ];
 
 const STRINGS: &[&str] = &[
@@ -213,6 +218,19 @@ impl World {
             let distinct = [0, 0, 3, 300, 70_000][choices.below(5)];
             if field.path != "id" && active.iter().all(|(other, _)| other.path != field.path) {
                 active.push((field, Distribution { absent, distinct }));
+            }
+        }
+        // Fields below one array are often there together.
+        for field in fields.iter().filter(|field| !arrays_around(field).is_empty()) {
+            let outermost = arrays_around(field)[0];
+            let is_beside = |other: &&Field| arrays_around(other).first() == Some(&outermost);
+            let others: Vec<&Field> = active.iter().map(|(other, _)| *other).filter(is_beside).collect();
+            if !others.is_empty()
+                && others.iter().all(|other| other.path != field.path)
+                && choices.chance(1, 2)
+            {
+                let distinct = [0, 3, 3, 300][choices.below(4)];
+                active.push((field, Distribution { absent: [0, 1, 4][choices.below(3)], distinct }));
             }
         }
         let mut ids: Vec<String> = Vec::new();
@@ -451,7 +469,8 @@ fn query(
     let shape = choices.below(8);
     if shape != 7 {
         let count = if choices.chance(1, 16) { 0 } else { 1 + choices.below(3) };
-        let criteria: Vec<Value> = (0..count).map(|_| criterion(choices, ops, &fields, active, 0)).collect();
+        let criteria: Vec<Value> =
+            (0..count).map(|_| criterion(choices, ops, &fields, active, "", 0)).collect();
         body["criteria"] = Value::from(criteria);
     }
     if shape >= 6 {
@@ -507,8 +526,29 @@ fn criterion(
     ops: Ops,
     fields: &[Field],
     active: &[(&Field, Distribution)],
+    around: &str,
     depth: usize,
 ) -> Value {
+    // Within an element, nearly all fields are below its array.
+    let is_below = |path: &str| around.is_empty() || path.starts_with(&format!("{around}."));
+    let anywhere = choices.chance(1, 96);
+    let near: Vec<&(&Field, Distribution)> =
+        active.iter().filter(|(field, _)| anywhere || is_below(field.path)).collect();
+    if ops == Ops::All && depth < 5 && choices.chance(1, 4) {
+        let of_active = near.iter().flat_map(|(field, _)| arrays_around(field));
+        let mut arrays: Vec<&str> = of_active.filter(|array| anywhere || is_below(array)).collect();
+        if arrays.is_empty() {
+            arrays = fields.iter().flat_map(arrays_around).filter(|array| is_below(array)).collect();
+        }
+        if !arrays.is_empty() {
+            let array = choices.pick(&arrays);
+            let count = 1 + choices.below(3);
+            let children: Vec<Value> =
+                (0..count).map(|_| criterion(choices, ops, fields, active, array, depth + 1)).collect();
+            let name = if choices.chance(1, 128) { array.to_owned() } else { array.replace("[]", "") };
+            return json!({"op": "$elem", "field": name, "children": children});
+        }
+    }
     if depth < 4 && choices.chance(3, 8) {
         let of_complex: &[&str] = if ops == Ops::All { &["$and", "$or", "$not"] } else { &["$and", "$or"] };
         let op = choices.pick(of_complex);
@@ -518,15 +558,17 @@ fn criterion(
             _ => 1 + choices.below(4),
         };
         let children: Vec<Value> =
-            (0..count).map(|_| criterion(choices, ops, fields, active, depth + 1)).collect();
+            (0..count).map(|_| criterion(choices, ops, fields, active, around, depth + 1)).collect();
         return json!({"op": op, "children": children});
     }
-    let (field, distinct) = match active.len() {
+    let below: Vec<&Field> = fields_or_id(fields).iter().filter(|field| is_below(field.path)).collect();
+    let (field, distinct) = match near.len() {
         len if len > 0 && !choices.chance(1, 8) => {
-            let (field, distribution) = &active[choices.below(len)];
+            let (field, distribution) = near[choices.below(len)];
             (*field, distribution.distinct)
         }
-        _ => (&fields_or_id(fields)[choices.below(fields.len().max(1))], 0),
+        _ if below.is_empty() => (&OWN_FIELDS[0], 0),
+        _ => (below[choices.below(below.len())], 0),
     };
     let own: &[&str] = match (field.kind, ops) {
         (Kind::String, Ops::Interface) | (Kind::Boolean, Ops::Interface) => &["=", "<>", "$contains", "$all"],

@@ -257,7 +257,16 @@ enum Criterion {
     And(Vec<Criterion>),
     Or(Vec<Criterion>),
     Not(Box<Criterion>),
-    Test { field: Field, op: String, values: Vec<Scalar> },
+    /// Some element of the array at a path makes all children true.
+    Elem {
+        array: &'static str,
+        children: Vec<Criterion>,
+    },
+    Test {
+        field: Field,
+        op: String,
+        values: Vec<Scalar>,
+    },
 }
 
 /// A parsed request.
@@ -295,15 +304,34 @@ fn strings(value: &Value) -> Result<Vec<String>, Invalid> {
 }
 
 /// The operators that only an extended catalogue allows (specification, section 8).
-const EXTENDED: [&str; 5] = ["$not", "$exists", "$startsWith", "$substring", "$match"];
+const EXTENDED: [&str; 6] = ["$not", "$elem", "$exists", "$startsWith", "$substring", "$match"];
 
-fn criterion(fields: &[Field], is_extended: bool, value: &Value) -> Result<Criterion, Invalid> {
+/// Returns the paths of the arrays of objects around a field, with `[]`, from the outermost on.
+pub(crate) fn arrays_around(field: &Field) -> Vec<&'static str> {
+    let dots = field.path.match_indices('.').map(|(at, _)| &field.path[..at]);
+    dots.filter(|path| path.ends_with("[]")).collect()
+}
+
+/// Parses a criterion. `around` is the path of the array whose elements it tests; empty for none.
+fn criterion(fields: &[Field], is_extended: bool, around: &str, value: &Value) -> Result<Criterion, Invalid> {
+    let is_below = |path: &str| around.is_empty() || path.starts_with(&format!("{around}."));
     let members = members(value, &["op", "children", "field", "values"])?;
     let op = members.get("op").and_then(Value::as_str).ok_or(Invalid)?;
     if EXTENDED.contains(&op) && !is_extended {
         return Err(Invalid);
     }
     let has = |key| members.contains_key(key);
+    if op == "$elem" {
+        let name = members.get("field").and_then(Value::as_str).ok_or(Invalid)?;
+        let mut arrays = fields.iter().flat_map(arrays_around);
+        let array = arrays.find(|array| array.replace("[]", "") == name && is_below(array)).ok_or(Invalid)?;
+        let children = members.get("children").and_then(Value::as_array).ok_or(Invalid)?;
+        if children.is_empty() || has("values") {
+            return Err(Invalid);
+        }
+        let children = children.iter().map(|child| criterion(fields, is_extended, array, child));
+        return Ok(Criterion::Elem { array, children: children.collect::<Result<_, _>>()? });
+    }
     if op == "$and" || op == "$or" || op == "$not" {
         let children = members.get("children").and_then(Value::as_array).ok_or(Invalid)?;
         if children.is_empty() || has("field") || has("values") {
@@ -311,7 +339,7 @@ fn criterion(fields: &[Field], is_extended: bool, value: &Value) -> Result<Crite
         }
         let mut children = children
             .iter()
-            .map(|child| criterion(fields, is_extended, child))
+            .map(|child| criterion(fields, is_extended, around, child))
             .collect::<Result<Vec<_>, _>>()?;
         return match op {
             "$and" => Ok(Criterion::And(children)),
@@ -321,6 +349,9 @@ fn criterion(fields: &[Field], is_extended: bool, value: &Value) -> Result<Crite
         };
     }
     let field = find(fields, members.get("field").and_then(Value::as_str).ok_or(Invalid)?)?.clone();
+    if !is_below(field.path) {
+        return Err(Invalid);
+    }
     let texts = strings(members.get("values").ok_or(Invalid)?)?;
     let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
     let fits = match op {
@@ -368,7 +399,7 @@ pub(crate) fn request(
         None => None,
         Some(value) => {
             let array = value.as_array().ok_or(Invalid)?;
-            let criteria = array.iter().map(|value| criterion(fields, is_extended, value));
+            let criteria = array.iter().map(|value| criterion(fields, is_extended, "", value));
             Some(criteria.collect::<Result<_, _>>()?)
         }
     };
@@ -396,14 +427,65 @@ pub(crate) fn request(
     Ok(Request { ids, criteria, order, offset, limit, count })
 }
 
-/// Returns true if a criterion holds for a document, by the table of operators.
-fn holds(criterion: &Criterion, document: &Value) -> bool {
+/// The part of a document that a criterion tests: the document, or an element of an array of objects.
+#[derive(Clone, Copy)]
+struct Scope<'d> {
+    document: &'d Value,
+    part: &'d Value,
+    /// The path of the array of the element, empty for the document.
+    array: &'static str,
+}
+
+impl<'d> Scope<'d> {
+    fn of(document: &'d Value) -> Self {
+        Self { document, part: document, array: "" }
+    }
+
+    /// Returns a path from the scope on.
+    fn relative(self, path: &'static str) -> &'static str {
+        path.strip_prefix(self.array).map_or(path, |rest| rest.strip_prefix('.').unwrap_or(rest))
+    }
+
+    /// Returns the elements of an array of objects.
+    fn elements(self, array: &'static str) -> Vec<Self> {
+        let mut found = vec![self.part];
+        for segment in self.relative(array).split('.') {
+            let key = segment.trim_end_matches("[]");
+            found = found.into_iter().filter_map(|value| value.get(key)).collect();
+            for _ in 0..segment.matches("[]").count() {
+                found = found.into_iter().filter_map(Value::as_array).flatten().collect();
+            }
+        }
+        found.into_iter().map(|part| Self { part, array, ..self }).collect()
+    }
+
+    fn values(self, field: &Field) -> Vec<Scalar> {
+        if self.array.is_empty() {
+            return value_set(field, self.document);
+        }
+        // A field with one rejected value is absent everywhere.
+        match stored_values(field, self.document) {
+            Ok(_) => {
+                let own = Field { path: self.relative(field.path), ..field.clone() };
+                stored_values(&own, self.part).unwrap()
+            }
+            Err(Invalid) => Vec::new(),
+        }
+    }
+}
+
+/// Returns true if a criterion holds for a document or an element, by the table of operators.
+fn holds(criterion: &Criterion, scope: Scope<'_>) -> bool {
     match criterion {
-        Criterion::And(children) => children.iter().all(|child| holds(child, document)),
-        Criterion::Or(children) => children.iter().any(|child| holds(child, document)),
-        Criterion::Not(child) => !holds(child, document),
+        Criterion::And(children) => children.iter().all(|child| holds(child, scope)),
+        Criterion::Or(children) => children.iter().any(|child| holds(child, scope)),
+        Criterion::Not(child) => !holds(child, scope),
+        Criterion::Elem { array, children } => {
+            let passes = |element: &Scope<'_>| children.iter().all(|child| holds(child, *element));
+            scope.elements(array).iter().any(passes)
+        }
         Criterion::Test { field, op, values } => {
-            let set = value_set(field, document);
+            let set = scope.values(field);
             match op.as_str() {
                 "=" => set.contains(&values[0]),
                 "<>" => !set.contains(&values[0]),
@@ -471,10 +553,9 @@ pub(crate) fn folded(text: &str) -> String {
 /// Returns true if a request selects a document.
 pub(crate) fn selects(request: &Request, document: &Value) -> bool {
     let by_id = request.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| document["id"] == **id));
-    let by_criteria = request
-        .criteria
-        .as_ref()
-        .is_some_and(|criteria| !criteria.is_empty() && criteria.iter().all(|one| holds(one, document)));
+    let by_criteria = request.criteria.as_ref().is_some_and(|criteria| {
+        !criteria.is_empty() && criteria.iter().all(|one| holds(one, Scope::of(document)))
+    });
     by_id || by_criteria
 }
 

@@ -19,6 +19,11 @@
 //!    - 0: the sorted rows are not stored, because the column is multi-valued or its rows are already in order.
 //!    - 1: the number of sorted rows follows, then a `u16` for each row.
 //!
+//! 4. For a field below arrays of objects, since [version](crate::batch::codec) 2 of a part, one byte:
+//!    - 0: nothing follows. There are no elements, or each value is an element.
+//!    - 1: the number of elements of each row, then for each element the number of elements of the next array, and so on. At last the
+//!      number of values of each innermost element.
+//!
 //! All other indexes are computed when a column is read: zone maps, postings, the rows of `false` and of `true`, and the bitmaps
 //! and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored copies. A computed index always
 //! agrees with the values. Sorted rows are stored, because verifying an order is faster than sorting.
@@ -31,6 +36,7 @@ mod bytes;
 pub(crate) use bytes::{ByteReader, ByteWriter, Fault};
 
 use super::dictionary::{Codes, Dictionary};
+use super::elements::Elements;
 use super::index_values;
 use super::ordinals::Ordinals;
 use super::sealed::{Column, ColumnData, ColumnLayout};
@@ -49,6 +55,9 @@ const STEPS: u8 = 1;
 
 const AS_STORED: u8 = 0;
 const LISTED: u8 = 1;
+
+const NO_ELEMENTS: u8 = 0;
+const ELEMENTS: u8 = 1;
 
 /// Writes the column of `field` to `out`.
 pub(crate) fn write(field: &Field, column: &Column, out: &mut ByteWriter) {
@@ -101,6 +110,14 @@ pub(crate) fn write(field: &Field, column: &Column, out: &mut ByteWriter) {
         }
         ColumnData::Booleans { values, .. } => out.all(values.words()),
     }
+    match &column.elements {
+        _ if field.levels() == 0 => {}
+        None => out.u8(NO_ELEMENTS),
+        Some(elements) => {
+            out.u8(ELEMENTS);
+            elements.ends().for_each(|ends| out.lengths(ends));
+        }
+    }
 }
 
 fn write_sorted(sorted: Option<&SortedRows>, out: &mut ByteWriter) {
@@ -116,7 +133,9 @@ fn write_sorted(sorted: Option<&SortedRows>, out: &mut ByteWriter) {
 
 /// Reads the column of `field` in a batch of `rows` rows. `rows` is at most 65,536. Returns a fault if the bytes are not a valid
 /// column.
-pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, Fault> {
+///
+/// `has_elements` is false for a part of version 1, which has no elements of arrays of objects.
+pub(crate) fn read(field: &Field, rows: usize, has_elements: bool, bytes: &[u8]) -> Result<Column, Fault> {
     let mut reader = ByteReader::new(bytes);
     let layout = read_layout(field, rows, &mut reader)?;
     let values = match &layout {
@@ -153,8 +172,38 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
             ColumnData::Booleans { values, holders }
         }
     };
+    let elements = if field.levels() == 0 || !has_elements {
+        None
+    } else {
+        read_elements(field.levels(), rows, &mut reader)?
+    };
     reader.finish()?;
-    Ok(Column { rows, layout, data })
+    let column = Column { rows, layout, data, elements };
+    if let Some(elements) = &column.elements {
+        elements.validate(rows, |row| column.places(row))?;
+    }
+    Ok(column)
+}
+
+fn read_elements(
+    levels: usize,
+    rows: usize,
+    reader: &mut ByteReader<'_>,
+) -> Result<Option<Box<Elements>>, Fault> {
+    match reader.u8()? {
+        NO_ELEMENTS => Ok(None),
+        ELEMENTS => {
+            let mut all = Vec::new();
+            let mut count = rows;
+            for _ in 0..=levels {
+                let ends = reader.ends(count)?;
+                count = ends.last().map_or(0, |end| *end as usize);
+                all.push(ends);
+            }
+            Ok(Elements::new(all))
+        }
+        form => Err(format!("elements of form {form}")),
+    }
 }
 
 fn read_layout(field: &Field, rows: usize, reader: &mut ByteReader<'_>) -> Result<ColumnLayout, Fault> {
@@ -328,7 +377,7 @@ mod tests {
 
     #[track_caller]
     fn assert_refused(kind: FieldType, path: &str, rows: usize, parts: &[&[u8]], fault: &str) {
-        let found = read(&Field::new(path, kind), rows, &parts.concat());
+        let found = read(&Field::new(path, kind), rows, true, &parts.concat());
         assert_eq!(found.map(drop), Err(fault.to_owned()));
     }
 
@@ -356,7 +405,9 @@ mod tests {
         for wrong in &listed[1..] {
             assert_refused(number, "n", 2, &[&[ALL], &two, &one, wrong], disorder);
         }
-        assert!(read(&Field::new("n", number), 2, &[&[ALL], &two[..], &one, &listed[0]].concat()).is_ok());
+        assert!(
+            read(&Field::new("n", number), 2, true, &[&[ALL], &two[..], &one, &listed[0]].concat()).is_ok()
+        );
         assert_refused(
             number,
             "n[]",

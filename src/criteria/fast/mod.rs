@@ -214,11 +214,12 @@ impl<'a> Parser<'a, '_> {
                 let values = first..first.saturating_add(values);
                 Criterion::Field { field, operator: Some((operator, offset)), values }
             }
-            (Op::Complex(operator), None) if open.children > 0 && values == 0 => {
-                if operator.takes_one_child() && open.children > 1 {
+            (Op::Complex(operator), array) if open.children > 0 && values == 0 => {
+                let has_wrong_count = operator.takes_one_child() && open.children > 1;
+                if has_wrong_count || operator.takes_array() != array.is_some() {
                     return None;
                 }
-                Criterion::Complex { operator, children: open.children }
+                Criterion::Complex { operator, array, children: open.children }
             }
             _ => return None,
         };

@@ -133,6 +133,9 @@ impl<'a> Parser<'a, '_> {
             Slot::Given(op) => Complex::find(&op.text, self.grammar),
             _ => None,
         };
+        if operator.is_some_and(Complex::takes_array) {
+            return self.elements(open);
+        }
         let is_field = !open.field.is_absent() || !open.values.is_absent();
         if !open.children.is_absent() && is_field {
             self.report(Error::new(
@@ -166,7 +169,9 @@ impl<'a> Parser<'a, '_> {
                     None if is_negation => "; `<>` is the only negation",
                     _ => "",
                 };
-                let names = Complex::allowed(self.grammar).map(|operator| quote(operator.name()).to_string());
+                // An operator with an array has a `field` beside its children.
+                let listed = Complex::allowed(self.grammar).filter(|operator| !operator.takes_array());
+                let names = listed.map(|operator| quote(operator.name()).to_string());
                 let names = names.collect::<Vec<_>>().join(" or ");
                 self.report(
                     Error::new(
@@ -206,11 +211,45 @@ impl<'a> Parser<'a, '_> {
                     ));
                     return None;
                 }
-                Some(Criterion::Complex { operator, children })
+                Some(Criterion::Complex { operator, array: None, children })
             }
             Slot::Absent => {
                 self.missing(&open, "children");
                 None
+            }
+            _ => None,
+        }
+    }
+
+    /// Builds a criterion on the elements of an array, whose operator is `$elem`.
+    fn elements(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
+        let mut valid = true;
+        for (absent, key) in [(open.field.is_absent(), "field"), (open.children.is_absent(), "children")] {
+            if absent {
+                self.missing(&open, key);
+                valid = false;
+            }
+        }
+        if !open.values.is_absent() {
+            self.report(Error::new(
+                ErrorKind::MixedCriterion,
+                open.values_offset,
+                format!("`values` beside {}", quote(Complex::ELEM.name())),
+                "`field`, the path of an array of objects, `op` and `children`",
+            ));
+            valid = false;
+        }
+        if matches!(open.children, Slot::Given(0)) {
+            self.report(Error::new(
+                ErrorKind::EmptyList,
+                open.children_offset,
+                "an empty array",
+                "at least one child",
+            ));
+        }
+        match (open.field, open.children) {
+            (Slot::Given(array), Slot::Given(children)) if valid && children > 0 && !open.broken => {
+                Some(Criterion::Complex { operator: Complex::ELEM, array: Some(array), children })
             }
             _ => None,
         }

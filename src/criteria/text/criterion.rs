@@ -29,7 +29,7 @@ impl<'a> Parser<'a, '_> {
             }
             Token::Word(word) => {
                 if let Some(name) = self.name_before_colon(word) {
-                    self.holds = (self.fields)(name);
+                    self.holds = self.field(name);
                     let expected = format!("a field and, after a space, {}", operators(self.holds));
                     return self.colon(name, &expected);
                 }
@@ -42,7 +42,7 @@ impl<'a> Parser<'a, '_> {
         }
         let field = self.text()?;
         let field_text = self.lexer.text.get(offset..self.lexer.start).unwrap_or_default().trim_end();
-        self.holds = field.as_ref().and_then(|field| (self.fields)(&field.text));
+        self.holds = field.as_ref().and_then(|field| self.field(&field.text));
         let field = field.map(|field| self.body.push_text(field));
         let written = self.lexer.next_text();
         let (operator, values) = match self.operator(field_text, offset)? {
@@ -112,7 +112,7 @@ impl<'a> Parser<'a, '_> {
         }
         if count > 1 {
             let operator = Connective::And.into();
-            node = self.push(Criterion::Complex { operator, children: count }, offset);
+            node = self.push(Criterion::Complex { operator, array: None, children: count }, offset);
         }
         self.terms.push(node);
     }

@@ -50,7 +50,7 @@ impl<'a> Parser<'a, '_> {
     /// is the name of a field, or if no name of a field is before the colon.
     pub(super) fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
         let (name, _) = word.split_once(':')?;
-        ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
+        (self.field(word).is_none() && self.field(name).is_some()).then_some(name)
     }
 
     /// Returns a value after a colon, spelled as in the text syntax. Returns `None` if the author probably did not mean `=`.

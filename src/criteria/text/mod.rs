@@ -5,13 +5,13 @@
 //! ids        = "ids" "(" [ value *( "," value ) ] ")"
 //! expression = conjuncts *( "or" conjuncts )
 //! conjuncts  = term *( "and" term )
-//! term       = "not" term | "(" expression ")" | field test
+//! term       = "not" term | "(" expression ")" | array "has" "(" expression ")" | field test
 //! test       = ( compare | "on" ) value | choose list | "is" ( "present" | "absent" ) | search ( value | list )
 //! compare    = "=" | "<>" | ">" | ">=" | "<" | "<="
 //! choose     = "in" | "contains" | "$contains" | "all" | "$all"   ("contains" for multi-valued fields only)
 //! search     = "starts with" | "includes" | "matches"           ("matches" for one value)
 //! list       = "(" value *( "," value ) ")"
-//! field, value = word | string
+//! array, field, value = word | string
 //! ```
 //!
 //! A *word* is a sequence of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the escapes of JSON, or
@@ -22,6 +22,9 @@
 //! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and
 //! `today`. A shift may follow a day or `now`, as in `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<`
 //! before it, `>=` from its start on, `<=` before its end and `>` from its end on. Only timestamp fields accept `on`.
+//!
+//! The expression after `has` tests single elements of an array of objects. The fields and arrays in it lie below that array, and may be
+//! written from there on. `has` before a list of values is no criterion, but is taken for an operator of another language.
 //!
 //! The operands of the outermost `and` become the list of criteria of the body. Any other expression
 //! becomes a list with one criterion. Parentheses may nest as deeply as criteria. Redundant parentheses

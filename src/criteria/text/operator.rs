@@ -162,7 +162,7 @@ impl<'a> Parser<'a, '_> {
         }
         // In `tags has vip and checked`, the last word may be the field of a new criterion.
         let has_field = operands.as_ref().is_some_and(|operands| {
-            let is_field = |value: &Operand<'_>| value.is_bare && (self.fields)(&value.value).is_some();
+            let is_field = |value: &Operand<'_>| value.is_bare && self.field(&value.value).is_some();
             operands.join != Some(Join::Comma) && operands.values.iter().skip(1).any(is_field)
         });
         let has_keyword = has_field || operands.as_ref().is_some_and(Operands::has_keyword);

@@ -1,18 +1,18 @@
-//! Parses the structure of a text: parentheses, `and`, `or`, `not` and `ids`.
+//! Parses the structure of a text: parentheses, `and`, `or`, `not`, `has` and `ids`.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::super::advice::{Fields, Habit, Holds};
-use super::super::ast::{Body, Criterion};
+use super::super::ast::{Body, Criterion, TextId};
 use super::super::bounds::over_limit;
 use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
 use crate::operator::{Complex, Connective, Language, Syntax};
-use crate::value::Clock;
+use crate::value::{Clock, is_reserved_word};
 
 /// A parsed text: criteria, or the constant `true` or `false`.
 pub(crate) enum Parsed<'a> {
@@ -42,6 +42,7 @@ pub(crate) fn parse<'a>(
         offsets: Vec::new(),
         errors: Vec::new(),
         open: Vec::new(),
+        arrays: Vec::new(),
         terms: Vec::new(),
         alternatives: Vec::new(),
         values: 0,
@@ -59,7 +60,10 @@ type NodeId = usize;
 
 /// An open parenthesis.
 struct Group {
+    /// The offset of the parenthesis, or of the path of the array before it.
     offset: usize,
+    /// The array whose elements the criteria in the parentheses test.
+    array: Option<Array>,
     /// The offsets of the words `not` before the parenthesis. The innermost `not` is last.
     nots: SmallVec<[usize; 1]>,
     /// The index in `terms` of the first finished term in the parentheses.
@@ -67,6 +71,9 @@ struct Group {
     /// The index in `alternatives` of the first finished alternative in the parentheses.
     alternatives: usize,
 }
+
+/// The path before `has (`; `None` if it is too long, which was reported.
+type Array = Option<TextId>;
 
 pub(super) struct Parser<'a, 'l> {
     pub(super) lexer: Lexer<'a>,
@@ -84,6 +91,8 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) errors: Vec<Error>,
     /// The open parentheses around the next token, innermost last.
     open: Vec<Group>,
+    /// The whole paths of the arrays before open parentheses, innermost last. A path that is too long is empty.
+    arrays: Vec<String>,
     /// The terms of the current alternative of each group, to be joined by `and`. The terms of the innermost group are last.
     pub(super) terms: Vec<NodeId>,
     /// The finished alternatives of each group, to be joined by `or`. The alternatives of the innermost group are last.
@@ -201,7 +210,9 @@ impl<'a> Parser<'a, '_> {
                 return Ok(());
             }
             let nots = self.nots()?;
-            if self.lexer.next != Token::Open {
+            let start = self.lexer.start;
+            let array = self.array()?;
+            if array.is_none() && self.lexer.next != Token::Open {
                 self.is_negated = !nots.is_empty();
                 self.criterion()?;
                 self.negate(&nots);
@@ -217,8 +228,13 @@ impl<'a> Parser<'a, '_> {
                     format!("criteria nested at most {limit} deep"),
                 ));
             }
+            let array = array.map(|(array, path)| {
+                self.arrays.push(path);
+                array
+            });
             let group = Group {
-                offset: self.lexer.start,
+                offset: start,
+                array,
                 nots,
                 terms: self.terms.len(),
                 alternatives: self.alternatives.len(),
@@ -226,6 +242,38 @@ impl<'a> Parser<'a, '_> {
             self.open.push(group);
             self.skip()?;
         }
+    }
+
+    /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
+    ///
+    /// `tags has (vip)` is no criterion on elements but an operator of another language.
+    /// Also returns the whole path, if the array exists.
+    fn array(&mut self) -> Result<Option<(Array, String)>> {
+        let is_path = match &self.lexer.next {
+            Token::Word(word) => !is_reserved_word(word),
+            token => matches!(token, Token::Quoted(_)),
+        };
+        if !is_path || !has_criteria(&self.lexer) {
+            return Ok(None);
+        }
+        let text = self.text()?;
+        // `has`
+        self.skip()?;
+        let path = match (&text, self.arrays.last()) {
+            (None, _) => String::new(),
+            (Some(text), Some(around)) if !is_below(&text.text, around) => format!("{around}.{}", text.text),
+            (Some(text), _) => text.text.to_string(),
+        };
+        // No array has such a long path, and names in it are looked up with the path before them.
+        let path = if path.len() > self.limits.string_bytes { String::new() } else { path };
+        let text = text.map(|text| self.body.push_text(text));
+        Ok(Some((text, path)))
+    }
+
+    /// Looks up a field by its name, which may be written from the array around it on.
+    pub(super) fn field(&self, name: &str) -> Option<Holds> {
+        let within = self.arrays.last().and_then(|array| (self.fields)(&format!("{array}.{name}")));
+        within.or_else(|| (self.fields)(name))
     }
 
     /// Reads the words `not` before a criterion, and returns their offsets. Reports an error for each `!`, and then treats it as
@@ -252,7 +300,8 @@ impl<'a> Parser<'a, '_> {
     fn negate(&mut self, nots: &[usize]) {
         for offset in nots.iter().rev() {
             if self.terms.pop().is_some() {
-                let node = self.push(Criterion::Complex { operator: Complex::Not, children: 1 }, *offset);
+                let negation = Criterion::Complex { operator: Complex::Not, array: None, children: 1 };
+                let node = self.push(negation, *offset);
                 self.terms.push(node);
             }
         }
@@ -269,6 +318,13 @@ impl<'a> Parser<'a, '_> {
     /// Closes the innermost group, which becomes a term of the group around it.
     fn close(&mut self) -> Result<()> {
         self.skip()?;
+        if let Some(group) = self.open.last()
+            && let Some(array) = group.array
+        {
+            let offset = group.offset;
+            let has_alternatives = self.alternatives.len() > group.alternatives;
+            return self.close_elements(offset, array, has_alternatives);
+        }
         self.end_alternative();
         if let Some(group) = self.open.pop() {
             let alternatives = self.alternatives.split_off(group.alternatives);
@@ -283,13 +339,38 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
+    /// Closes the innermost group, which becomes a criterion on the elements of an array.
+    fn close_elements(&mut self, offset: usize, array: Array, has_alternatives: bool) -> Result<()> {
+        if has_alternatives {
+            self.end_alternative();
+        }
+        let Some(group) = self.open.pop() else { return Ok(()) };
+        self.arrays.pop();
+        let children = match self.alternatives.split_off(group.alternatives) {
+            alternatives if has_alternatives => {
+                self.branch(Connective::Or, alternatives);
+                1
+            }
+            _ => self.terms.split_off(group.terms).len(),
+        };
+        let criterion = match array {
+            Some(_) => Criterion::Complex { operator: Complex::ELEM, array, children },
+            None => Criterion::Broken,
+        };
+        let node = self.push(criterion, offset);
+        self.terms.push(node);
+        self.negate(&group.nots);
+        Ok(())
+    }
+
     /// Joins `nodes` by a connective. Their subtrees must be the last subtrees of the body. A single node stays unchanged.
     fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
         match nodes.as_slice() {
             [only] => *only,
             [first, ..] => {
                 let offset = self.offsets.get(*first).copied().unwrap_or(0);
-                self.push(Criterion::Complex { operator: connective.into(), children: nodes.len() }, offset)
+                let (operator, children) = (connective.into(), nodes.len());
+                self.push(Criterion::Complex { operator, array: None, children }, offset)
             }
             [] => self.push(Criterion::Broken, 0),
         }
@@ -402,4 +483,28 @@ impl<'a> Parser<'a, '_> {
             ));
         }
     }
+}
+
+/// Returns true if `has (` and a criterion follow the next token.
+pub(super) fn has_criteria(lexer: &Lexer<'_>) -> bool {
+    let mut ahead = lexer.clone();
+    let mut is_next = |wanted: &dyn Fn(&Token<'_>) -> bool| ahead.bump().is_ok() && wanted(&ahead.next);
+    if !is_next(&|token| token.is_word(Complex::ELEM.word())) || !is_next(&|token| *token == Token::Open) {
+        return false;
+    }
+    if is_next(&|token| {
+        matches!(token, Token::Open | Token::Symbol("!")) || token.is_word(Complex::Not.word())
+    }) {
+        return true;
+    }
+    // A list of values has commas between them, and a value at its end.
+    matches!(ahead.next, Token::Word(_) | Token::Quoted(_))
+        && ahead.bump().is_ok()
+        && !matches!(ahead.next, Token::Comma | Token::Close | Token::End)
+        && ahead.next.connective().is_none()
+}
+
+/// Returns true if the path of a field or an array begins with that of the array around it.
+fn is_below(path: &str, around: &str) -> bool {
+    path.strip_prefix(around).is_some_and(|rest| rest.starts_with('.'))
 }

@@ -20,10 +20,12 @@ pub(crate) struct Place {
 /// The part of the syntax that is allowed at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// A criterion. `is_first` is true at the start of the text.
-    Criterion { is_first: bool },
-    /// The operator of a field.
+    /// A criterion. `is_first` is true at the start of the text. `array` is the path of the array whose elements it tests.
+    Criterion { is_first: bool, array: Option<String> },
+    /// The operator of a field, or `has` after the path of an array.
     Operator { field: String },
+    /// The parenthesis after `has`.
+    Elements,
     /// A value of a field. `may_open` is true if a list in parentheses is allowed instead. `must_open` is true if only such a list
     /// is allowed.
     Value { field: String, may_open: bool, must_open: bool },
@@ -48,6 +50,8 @@ enum State {
         in_list: bool,
     },
     ListEnd,
+    /// After `has`.
+    Elements,
     Connective,
     Nothing,
 }
@@ -64,7 +68,7 @@ pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
         state: State::Criterion,
         field: String::new(),
         holds: None,
-        depth: 0,
+        open: Vec::new(),
         is_first: true,
     };
     let mut last: Option<(Token<'_>, usize)> = None;
@@ -123,8 +127,8 @@ struct Reader<'l> {
     field: String,
     /// The properties of `field`.
     holds: Option<Holds>,
-    /// The number of open groups.
-    depth: usize,
+    /// The open groups, innermost last. Each has the path of the array whose elements it tests, if it does.
+    open: Vec<Option<String>>,
     is_first: bool,
 }
 
@@ -138,7 +142,13 @@ impl Reader<'_> {
                 State::Criterion
             }
             (State::Criterion, Token::Open) => {
-                self.depth = self.depth.saturating_add(1);
+                let around = self.array().map(str::to_owned);
+                self.open.push(around);
+                State::Criterion
+            }
+            (State::Elements, Token::Open) => {
+                let path = std::mem::take(&mut self.field);
+                self.open.push(Some(path));
                 State::Criterion
             }
             (State::Criterion, token) if is_first && token.is_word("ids") => {
@@ -175,8 +185,8 @@ impl Reader<'_> {
             (State::ListEnd, Token::Comma) => State::Value { operator: Operator::Contains, in_list: true },
             (State::ListEnd, Token::Close) => State::Connective,
             (State::ListEnd, token) if is_shifted(token) => State::ListEnd,
-            (State::Connective, Token::Close) if self.depth > 0 => {
-                self.depth = self.depth.saturating_sub(1);
+            (State::Connective, Token::Close) if !self.open.is_empty() => {
+                self.open.pop();
                 State::Connective
             }
             (State::Connective, token) if token.connective().is_some() => State::Criterion,
@@ -185,9 +195,18 @@ impl Reader<'_> {
         };
     }
 
+    /// Returns the path of the array whose elements the current criterion tests.
+    fn array(&self) -> Option<&str> {
+        self.open.last().and_then(|array| array.as_deref())
+    }
+
     fn of_field(&mut self, name: &str, start: usize) -> State {
-        name.clone_into(&mut self.field);
-        self.holds = (self.fields)(name);
+        let is_full = |array: &str| name.strip_prefix(array).is_some_and(|rest| rest.starts_with('.'));
+        self.field = match self.array() {
+            Some(array) if array.len() <= MOST_BYTES && !is_full(array) => format!("{array}.{name}"),
+            _ => name.to_owned(),
+        };
+        self.holds = (self.fields)(&self.field);
         State::Operator { words: String::new(), start }
     }
 
@@ -195,6 +214,9 @@ impl Reader<'_> {
     fn after_words(&self, words: String, start: usize) -> State {
         if matches!(words.as_str(), "is present" | "is absent") {
             return State::Connective;
+        }
+        if words == Complex::ELEM.word() && self.holds.is_none() {
+            return State::Elements;
         }
         let is_on = words == "on" && self.holds.is_some_and(Holds::is_timestamp);
         if let Some(operator) = Operator::find_word(&words).or(is_on.then_some(Operator::Equal)) {
@@ -206,7 +228,10 @@ impl Reader<'_> {
 
     fn expected(self) -> Expected {
         match self.state {
-            State::Criterion => Expected::Criterion { is_first: self.is_first },
+            State::Criterion => {
+                Expected::Criterion { is_first: self.is_first, array: self.open.last().cloned().flatten() }
+            }
+            State::Elements => Expected::Elements,
             State::Operator { .. } => Expected::Operator { field: self.field },
             State::Value { operator, in_list } => Expected::Value {
                 field: self.field,
@@ -214,11 +239,14 @@ impl Reader<'_> {
                 must_open: !in_list && operator.arity() == Arity::OneOrMore && !operator.is_extended(),
             },
             State::ListEnd => Expected::ListEnd,
-            State::Connective => Expected::Connective { is_open: self.depth > 0 },
+            State::Connective => Expected::Connective { is_open: !self.open.is_empty() },
             State::Nothing => Expected::Nothing,
         }
     }
 }
+
+/// The length of a path of an array from which on names in it are not looked up.
+const MOST_BYTES: usize = 1 << 12;
 
 /// Returns true for a token of the shift after a time, such as `-` or `7d` in `now - 7d`.
 fn is_shifted(token: &Token<'_>) -> bool {

@@ -247,7 +247,7 @@ impl<'a> Parser<'a, '_> {
     /// Returns an error if the text has a test or a function, such as `f(name)`, that has no equivalent criterion. A word that is
     /// the name of a field is never taken for a function.
     pub(super) fn test_before_field(&mut self, written: &'a str) -> Result<bool> {
-        if (self.fields)(written).is_some() {
+        if self.field(written).is_some() {
             return Ok(false);
         }
         let start = self.lexer.start;
@@ -257,7 +257,7 @@ impl<'a> Parser<'a, '_> {
         };
         if let Some((name, field)) = written.split_once(':') {
             let Some(is_present) = Habit::find(name).and_then(Habit::presence) else { return Ok(false) };
-            if (self.fields)(field).is_none() {
+            if self.field(field).is_none() {
                 return refuse(self, Unsupported::Absence);
             }
             let stop = self.lexer.at;
@@ -272,7 +272,7 @@ impl<'a> Parser<'a, '_> {
             return Ok(false);
         }
         let is_open = ahead.next == Token::Open;
-        let is_field = matches!(&ahead.next, Token::Word(next) if (self.fields)(next).is_some());
+        let is_field = matches!(&ahead.next, Token::Word(next) if self.field(next).is_some());
         if let Some(habit) = habit.filter(|habit| habit.unsupported().is_some() || is_call)
             && (is_open || is_field)
             && let Some((meant, stop, rest)) = self.call(habit, ahead)
@@ -296,7 +296,7 @@ impl<'a> Parser<'a, '_> {
             ahead.bump().ok()?;
         }
         let Token::Word(field) = ahead.next else { return None };
-        let holds = (self.fields)(field)?;
+        let holds = self.field(field)?;
         let mut stop = ahead.at;
         ahead.bump().ok()?;
         let meant = if is_open && ahead.next == Token::Comma {
@@ -347,7 +347,7 @@ impl<'a> Parser<'a, '_> {
             Token::Quoted(text) => text.to_string(),
             _ => return Ok(false),
         };
-        let Some(holds) = (self.fields)(&name) else { return Ok(false) };
+        let Some(holds) = self.field(&name) else { return Ok(false) };
         let field = ahead.next_text();
         let mut stop = ahead.at;
         ahead.bump()?;

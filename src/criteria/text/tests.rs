@@ -18,9 +18,11 @@ fn show(body: &Body<'_>) -> String {
     let mut shown: Vec<String> = Vec::new();
     for node in &body.nodes {
         let node = match node {
-            Criterion::Complex { operator, children } => {
+            Criterion::Complex { operator, array, children } => {
                 let children = shown.split_off(shown.len() - children);
-                format!("({} {})", operator.name(), children.join(" "))
+                let array =
+                    array.map_or(String::new(), |array| format!(" {}", body.text(array).unwrap().text));
+                format!("({}{array} {})", operator.name(), children.join(" "))
             }
             Criterion::Field { field, operator, values } => {
                 format!("({} {} {})", body.text(*field).unwrap().text, operator.unwrap().0, texts(values))

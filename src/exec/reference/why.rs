@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 
 use crate::batch::Row;
 use crate::catalog::FieldId;
@@ -10,8 +11,8 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::operator::{Complex, Connective, Grammar, ValueSet};
-use crate::predicate::{Comparison, Node, Places};
+use crate::operator::{Complex, Connective, Grammar};
+use crate::predicate::{Comparison, Node, Places, Written};
 use crate::value::Value;
 
 /// The truth of every criterion of a filter for one document.
@@ -41,11 +42,15 @@ pub struct Criterion {
     pub path: String,
     /// The number of enclosing criteria.
     pub depth: usize,
-    /// True if the criterion is true for the document.
+    /// True if the criterion is true for the document. For a criterion on an element of an array: for the element that
+    /// [`Test::Elements`] names.
     pub holds: bool,
     /// The test.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub test: Test,
+    /// The values of the field in the element that the criterion was tested on. `None` for a criterion that tests the whole document.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub element: Option<Vec<String>>,
 }
 
 /// The test of a [`Criterion`].
@@ -63,6 +68,16 @@ pub enum Test {
     Branch {
         /// The operator: `$and`, `$or` or `$not`.
         op: &'static str,
+    },
+    /// A test that some element of an array of objects makes the criteria that follow with a depth one greater true.
+    Elements {
+        /// The path of the array.
+        field: String,
+        /// The operator: `$elem`.
+        op: &'static str,
+        /// The index of the element that the criteria below are explained for: one that makes all of them true, or otherwise as many as
+        /// possible. It counts the elements of the array in the document, or in the element around it. `None` if there is no element.
+        element: Option<usize>,
     },
     /// A comparison with the value set of a field.
     Field {
@@ -111,11 +126,8 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     read_case(document, catalog, &Limits::default(), &mut row)?;
     let written = filter.written();
     let values_of_fields = Values::of_fields(&row, written.nodes());
-    let none = Values::default();
-    let values_of = |field: FieldId| values_of_fields.get(&field).unwrap_or(&none);
-
-    let truths = written
-        .truths(|Comparison { field, operator, values }| operator.holds(values, &values_of(*field).set));
+    let places_of_row = super::elements::Places::new(&row, catalog);
+    let told = told(&written, &places_of_row);
 
     let places = Places::new(&written);
     let mut criteria = Vec::with_capacity(written.nodes().len());
@@ -129,49 +141,102 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
             },
             Some(Node::Branch(operator, children)) => {
                 open.extend(children.iter().rev().map(|child| (*child, depth.saturating_add(1))));
-                Test::Branch { op: operator.name() }
+                match operator {
+                    Complex::Elem(array) => Test::Elements {
+                        field: catalog.array_name(*array).to_owned(),
+                        op: operator.name(),
+                        element: told.get(node).and_then(|told| told.element),
+                    },
+                    _ => Test::Branch { op: operator.name() },
+                }
             }
             Some(Node::Constant(constant)) => Test::Constant { constant: *constant },
             None => continue,
         };
-        let holds = truths.get(node).copied().unwrap_or(false);
+        let told = told.get(node);
+        let holds = told.is_some_and(|told| told.holds);
         // An `$or` at the root always joins `ids` and `criteria`. No single criterion of a body is a constant that selects every
         // case.
         let is_nowhere = match test {
             Test::Branch { op } => depth == 0 && op == Connective::Or.name(),
             Test::Constant { constant } => constant,
-            Test::Field { .. } => false,
+            Test::Field { .. } | Test::Elements { .. } => false,
         };
         let path = if is_nowhere { String::new() } else { places.path(node) };
-        criteria.push(Criterion { path, depth, holds, test });
+        let element = match (written.get(node), told.and_then(|told| told.within.as_ref())) {
+            (Some(Node::Leaf(comparison)), Some(within)) => {
+                let values = Values::new(places_of_row.values(comparison.field, within).collect());
+                Some(values.listed.iter().map(ToString::to_string).collect())
+            }
+            _ => None,
+        };
+        criteria.push(Criterion { path, depth, holds, test, element });
     }
     let fields = values_of_fields.iter().map(|(field, values)| {
         let values = values.listed.iter().map(ToString::to_string).collect();
         (catalog.field(*field).name().to_owned(), Stored { values, absent: !row.has_own(*field) })
     });
-    let (fields, selected) = (fields.collect(), truths.last().copied().unwrap_or(false));
+    let (fields, selected) = (fields.collect(), told.last().is_some_and(|told| told.holds));
     Ok(Why { id: row.id().to_owned(), selected, criteria, fields, faults: row.take_faults() })
+}
+
+/// The truth of a node.
+#[derive(Clone, Default)]
+struct Told {
+    holds: bool,
+    /// The places of the element that it was tested on.
+    within: Option<Range<usize>>,
+    /// The index of the element that its children were tested on.
+    element: Option<usize>,
+}
+
+/// Returns the truth of every node. The children of a criterion on elements are tested on the element that makes the most of them true.
+fn told(written: &Written<'_>, places: &super::elements::Places<'_, '_>) -> Vec<Told> {
+    let mut told = vec![Told::default(); written.nodes().len()];
+    let mut open = vec![(written.root(), Some(places.all()), false)];
+    while let Some((root, within, is_element)) = open.pop() {
+        let Some(within) = within else {
+            // There is no element, so no criterion on it is true.
+            continue;
+        };
+        for (id, holds) in places.truths(written, root, &within) {
+            let mut element = None;
+            if let Some(Node::Branch(Complex::Elem(array), children)) = written.get(id) {
+                let elements = places.elements(*array, &within);
+                let count = |element: &Range<usize>| {
+                    children.iter().filter(|child| places.holds(written, **child, element)).count()
+                };
+                // The first of those with the most true children.
+                let best = elements.iter().enumerate().rev().max_by_key(|(_, element)| count(element));
+                element = best.map(|(at, _)| at);
+                let range = best.map(|(_, range)| range.clone());
+                open.extend(children.iter().map(|child| (*child, range.clone(), true)));
+            }
+            if let Some(slot) = told.get_mut(id) {
+                *slot = Told { holds, within: is_element.then(|| within.clone()), element };
+            }
+        }
+    }
+    told
 }
 
 /// The values that a document has in a field.
 #[derive(Default)]
-struct Values<'r> {
+struct Values<'r, 'a> {
     /// The values in document order, without repetitions.
-    listed: Vec<&'r Value<'r>>,
-    set: ValueSet<'r>,
+    listed: Vec<&'r Value<'a>>,
 }
 
-impl<'r> Values<'r> {
-    fn new(values: Vec<&'r Value<'r>>) -> Self {
-        let set = ValueSet::new(values.iter().copied());
+impl<'r, 'a> Values<'r, 'a> {
+    fn new(values: Vec<&'r Value<'a>>) -> Self {
         let mut seen = BTreeSet::new();
         let listed = values.into_iter().filter(|value| seen.insert(*value)).collect();
-        Self { listed, set }
+        Self { listed }
     }
 
     /// Returns the values of the fields that the criteria test.
-    fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>, Complex>]) -> BTreeMap<FieldId, Self> {
-        let mut values: BTreeMap<FieldId, Vec<&'r Value<'r>>> = BTreeMap::new();
+    fn of_fields(row: &'r Row<'a>, nodes: &[Node<Comparison<'_>, Complex>]) -> BTreeMap<FieldId, Self> {
+        let mut values: BTreeMap<FieldId, Vec<&'r Value<'a>>> = BTreeMap::new();
         for node in nodes {
             if let Node::Leaf(comparison) = node {
                 values.entry(comparison.field).or_default();
@@ -208,7 +273,7 @@ impl fmt::Display for Why {
 
 impl Why {
     /// Returns the texts of the first two columns: the truth and the test of a criterion, and the values of the document.
-    fn line(&self, Criterion { depth, holds, test, .. }: &Criterion) -> [String; 2] {
+    fn line(&self, Criterion { depth, holds, test, element, .. }: &Criterion) -> [String; 2] {
         let mark = if *holds { '✓' } else { '✗' };
         let (asked, stored) = match test {
             Test::Constant { constant: true } => ("every case".to_owned(), String::new()),
@@ -217,8 +282,17 @@ impl Why {
                 let phrase = Complex::find(op, Grammar::Extended).map_or(*op, Complex::phrase);
                 (phrase.to_owned(), String::new())
             }
+            Test::Elements { field, op, element } => {
+                let phrase = Complex::find(op, Grammar::Extended).map_or(*op, Complex::phrase);
+                let of = match element {
+                    Some(element) => format!("{field}[{element}]"),
+                    None => "no element".to_owned(),
+                };
+                (format!("{field}: {phrase}"), of)
+            }
             Test::Field { field, op, values } => {
-                let stored = match self.fields.get(field) {
+                let of_element = element.as_ref().map(|own| Stored { values: own.clone(), absent: false });
+                let stored = match of_element.as_ref().or_else(|| self.fields.get(field)) {
                     Some(Stored { values: own, absent }) if !own.is_empty() => {
                         // If there are many values, the values that the criterion names are shown first.
                         let named: BTreeSet<&str> = values.iter().map(String::as_str).collect();

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::super::tree::{Comparison, Node, NodeId, Written};
 use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
-use crate::operator::{Complex, Connective, Operator, Side};
+use crate::operator::{Complex, Connective, Language, Operator, Side};
 
 /// The maximum number of uses that are kept for one node. Further uses are dropped, and cause no warning.
 const MOST_FIELDS: usize = 64;
@@ -42,16 +42,25 @@ impl Bound {
 
 /// Warns about every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
 ///
+/// Criteria on the elements of an array, `$elem`, say that they mean one element. Criteria on an array below it may still be apart.
+///
 /// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a criterion
 /// beside the disjunction are joined by `$and`.
-pub(super) fn separate(tree: &Written<'_>, catalog: &Catalog, warn: &mut impl FnMut(NodeId, String)) {
+pub(super) fn separate(
+    tree: &Written<'_>,
+    catalog: &Catalog,
+    language: Language,
+    warn: &mut impl FnMut(NodeId, String),
+) {
+    let levels = levels(tree);
     let mut uses: Vec<SmallVec<[Use; 2]>> = Vec::with_capacity(tree.nodes().len());
     for (id, node) in tree.nodes().iter().enumerate() {
         uses.push(match node {
             Node::Constant(_) => SmallVec::new(),
             Node::Leaf(Comparison { field, operator, .. }) => {
                 let bound = Bound::of(*operator);
-                let is_within = catalog.field(*field).is_many();
+                let level = levels.get(id).copied().unwrap_or(0);
+                let is_within = !array_of(catalog, *field, level).is_empty();
                 is_within.then_some(Use { field: *field, bound, leaf: id }).into_iter().collect()
             }
             Node::Branch(operator, children) => {
@@ -59,17 +68,18 @@ pub(super) fn separate(tree: &Written<'_>, catalog: &Catalog, warn: &mut impl Fn
                 let mut told: Vec<&str> = Vec::new();
                 for child in children {
                     let of_child = uses.get(*child).map(SmallVec::as_slice).unwrap_or_default();
-                    if *operator == Complex::Join(Connective::And) {
+                    if matches!(operator, Complex::Join(Connective::And) | Complex::Elem(_)) {
+                        let level = levels.get(*child).copied().unwrap_or(0);
                         for (own, other) in of_child.iter().filter_map(|own| {
                             before
                                 .iter()
-                                .find(|other| may_be_apart(own, other, catalog))
+                                .find(|other| may_be_apart(own, other, level, catalog))
                                 .map(|other| (own, other))
                         }) {
-                            let array = array_of(catalog, own.field);
+                            let array = array_of(catalog, own.field, level);
                             if !told.contains(&array) {
                                 told.push(array);
-                                warn(own.leaf, message(own, other, array, catalog));
+                                warn(own.leaf, message(own, other, array, catalog, language));
                             }
                         }
                     }
@@ -80,38 +90,80 @@ pub(super) fn separate(tree: &Written<'_>, catalog: &Catalog, warn: &mut impl Fn
                         }
                     }
                 }
-                before
+                // Criteria beside it do not mean the same element anyway.
+                if matches!(operator, Complex::Elem(_)) { SmallVec::new() } else { before }
             }
         });
     }
 }
 
 /// Returns true if two different elements of one array can satisfy the two criteria, but the author probably meant one element.
-fn may_be_apart(one: &Use, other: &Use, catalog: &Catalog) -> bool {
+fn may_be_apart(one: &Use, other: &Use, level: usize, catalog: &Catalog) -> bool {
     if one.field == other.field {
         return matches!(
             (one.bound, other.bound),
             (Bound::Lower, Bound::Upper) | (Bound::Upper, Bound::Lower)
         );
     }
-    array_of(catalog, one.field) == array_of(catalog, other.field)
+    array_of(catalog, one.field, level) == array_of(catalog, other.field, level)
 }
 
-/// Returns the path of the outermost array around the values of a field.
-fn array_of(catalog: &Catalog, field: FieldId) -> &str {
-    let path = catalog.field(field).path();
-    path.split_once("[]").map_or(path, |(array, _)| array)
+/// Returns for each node the level of the array of objects whose elements it tests, 0 for the whole case.
+fn levels(tree: &Written<'_>) -> Vec<usize> {
+    let mut levels = vec![0; tree.nodes().len()];
+    // In reverse order, a parent comes before its children.
+    for (id, node) in tree.nodes().iter().enumerate().rev() {
+        let Node::Branch(operator, children) = node else { continue };
+        let level = match operator {
+            Complex::Elem(array) => usize::from(array.level),
+            _ => levels.get(id).copied().unwrap_or(0),
+        };
+        for child in children {
+            if let Some(slot) = levels.get_mut(*child) {
+                *slot = level;
+            }
+        }
+    }
+    levels
 }
 
-fn message(own: &Use, other: &Use, array: &str, catalog: &Catalog) -> String {
+/// Returns the path of the outermost array around the values of a field, within an element of the array of objects of a level. Empty if
+/// there is none.
+fn array_of(catalog: &Catalog, field: FieldId, level: usize) -> &str {
+    let field = catalog.field(field);
+    let mut end = 0_usize;
+    let mut left = level;
+    for segment in field.path().split('.') {
+        let key = segment.trim_end_matches("[]");
+        end = end.saturating_add(usize::from(end > 0)).saturating_add(key.len());
+        if key.len() < segment.len() {
+            match left.checked_sub(1) {
+                Some(rest) => left = rest,
+                None => return field.name().get(..end).unwrap_or_default(),
+            }
+        }
+    }
+    ""
+}
+
+fn message(own: &Use, other: &Use, array: &str, catalog: &Catalog, language: Language) -> String {
     let name = |field| quote(catalog.field(field).name());
     let what = if own.field == other.field {
         format!("the two bounds on {}", name(own.field))
     } else {
         format!("this and the criterion on {}", name(other.field))
     };
+    // Elements of an array of scalars are values. No criterion tests one of them alone.
+    let meant = match language {
+        _ if catalog.find_array(array).is_none() => String::new(),
+        Language::Interface => String::new(),
+        Language::Extended => {
+            format!("; {} with the field {} tests one element", quote(Complex::ELEM.name()), quote(array))
+        }
+        Language::Text => format!("; {} tests one element", quote(&format!("{array} has (…)"))),
+    };
     format!(
-        "{what} may be satisfied by two different elements of {}: each criterion is tested separately on all elements",
+        "{what} may be satisfied by two different elements of {}: each criterion is tested separately on all elements{meant}",
         quote(array)
     )
 }

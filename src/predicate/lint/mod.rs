@@ -13,7 +13,7 @@ use super::places::Places;
 use super::tree::{Leaf, Node, NodeId, Rounded, Tree, Written};
 use crate::catalog::{Catalog, Field};
 use crate::error::{nearest, quote, quote_all};
-use crate::operator::{Complex, Language, Pattern};
+use crate::operator::{Complex, Connective, Language, Pattern};
 use crate::value::{Number, Operand, Value};
 
 /// The maximum number of warnings on one filter. Further warnings are dropped.
@@ -35,7 +35,7 @@ pub(crate) fn lint(
         Language::Text => Some("is absent"),
     };
     let mut found: Vec<(NodeId, Warning)> = Vec::new();
-    elements::separate(written, catalog, &mut |id, message| {
+    elements::separate(written, catalog, language, &mut |id, message| {
         if found.len() < MOST_WARNINGS {
             found.push((id, Warning { kind: WarningKind::SeparateElements, path: places.path(id), message }));
         }
@@ -77,8 +77,14 @@ pub(crate) fn lint(
                     ));
                 }
             }
-            Node::Branch(Complex::Join(connective), children) if places.is_criterion(id) => {
-                branch::branch(*connective, children, written, catalog, &mut |child, kind, message| {
+            Node::Branch(operator @ (Complex::Join(_) | Complex::Elem(_)), children)
+                if places.is_criterion(id) =>
+            {
+                let connective = match operator {
+                    Complex::Join(connective) => *connective,
+                    _ => Connective::And,
+                };
+                branch::branch(connective, children, written, catalog, &mut |child, kind, message| {
                     let path = places.path(child.unwrap_or(id));
                     found.push((child.unwrap_or(id), Warning { kind, path, message }));
                 });

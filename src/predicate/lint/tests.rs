@@ -73,7 +73,7 @@ fn criteria_that_two_elements_can_satisfy_are_reported() {
     let warning = |path: &str, other: &str| {
         format!(
             "SeparateElements {path}: this and the criterion on `{LIST}.{other}` may be satisfied by two different elements of \
-             `{LIST}`: each criterion is tested separately on all elements"
+             `{LIST}`: each criterion is tested separately on all elements; `{LIST} has (…)` tests one element"
         )
     };
     let (name, checked) = (format!("{LIST}.name = ID"), format!("{LIST}.checked = true"));
@@ -87,6 +87,21 @@ fn criteria_that_two_elements_can_satisfy_are_reported() {
         &[&warning("criteria[1].children[0].children[1].children[0]", "checked")],
     );
     warns(&format!("({name} or {checked}) and id = a"), &[]);
+    warns(&format!("{LIST} has (name = ID and checked = true)"), &[]);
+    warns(
+        &format!("{LIST} has (name = ID and checked = true) and {name} and {LIST} has (checked = true)"),
+        &[],
+    );
+    let body = format!(
+        r#"{{"criteria":[{{"field":"{LIST}.name","op":"=","values":["ID"]}},{{"field":"{LIST}.checked","op":"=","values":["true"]}}]}}"#
+    );
+    let warned =
+        |catalog: Catalog| Filter::compile(&catalog, body.as_bytes()).unwrap().warnings()[0].message.clone();
+    assert!(warned(Catalog::cases()).ends_with("separately on all elements"));
+    assert!(
+        warned(Catalog::cases().extended())
+            .ends_with(&format!("`$elem` with the field `{LIST}` tests one element"))
+    );
     warns(&format!("{name} or {checked} and id = a"), &[]);
     warns(&format!("{name} and {LIST}.name = Other and tags = a and sourceKeys = b"), &[]);
 }
@@ -102,6 +117,12 @@ fn warnings_name_the_array_in_every_catalogue() {
     let of = |text: &str| Filter::compile_text(&catalog, text).unwrap().warnings();
     let warnings = of("legs.bank = a and legs.fees.amount > 5");
     assert_eq!((warnings.len(), warnings[0].kind), (1, WarningKind::SeparateElements));
+    assert!(warnings[0].message.ends_with("`legs has (…)` tests one element"), "{warnings:?}");
+    assert_eq!(of("legs has (bank = a and fees.amount > 5)").len(), 0);
+    let warnings = of("legs has (bank = a and fees.amount > 5 and fees.amount < 9)");
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].message.ends_with("`legs.fees has (…)` tests one element"), "{warnings:?}");
+    assert_eq!(of("legs has (bank = a and fees has (amount > 5 and amount < 9))").len(), 0);
     let warnings = of("sizes > 5 and sizes < 10");
     assert!(
         warnings[0].message.starts_with("the two bounds on `sizes` may be satisfied by two different"),
@@ -206,6 +227,18 @@ fn superfluous_criteria_are_reported() {
     warns(
         "totalAmountInDefaultCurrency > 1 or totalAmountInDefaultCurrency > 2",
         &[&format!("Subsumed criteria[0].children[1]: {ADMITS}")],
+    );
+}
+
+#[test]
+fn criteria_on_an_element_have_warnings_and_paths() {
+    const LIST: &str = "caseReview.checklistState.checklist";
+    warns(
+        &format!("name = x or {LIST} has (name = \" a\" and checked = true)"),
+        &[
+            "BlanksAround criteria[0].children[1].children[0].values[0]: `\" a\"` has spaces around it, which are compared like \
+           other characters; did you mean `a`?",
+        ],
     );
 }
 

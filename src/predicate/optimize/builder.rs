@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 
 use super::super::set::Set;
-use super::super::tree::{Children, Leaf, Node, NodeId, Test, Tree};
+use super::super::tree::{Children, Elements, Leaf, Node, NodeId, Test, Tree};
+use super::below;
 use super::lists::Merged;
 use super::merge::merge;
 use super::numbers::{Numbers, Rank};
 use super::test::test_of;
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::{Catalog, ElementArray, FieldId};
 use crate::operator::{Connective, Operator};
 
 /// A builder of nodes in normal form.
@@ -27,6 +28,9 @@ pub(in crate::predicate) struct Builder<'c> {
 ///
 /// Most comparisons of the linear search compare only the ranks of two nodes.
 pub(super) const FEW_NODES: usize = 24;
+
+/// The rank of all tests of elements. No field has this number.
+pub(super) const ELEMENTS: Rank = u16::MAX as Rank;
 
 /// A list of node ids. Most lists are short.
 pub(super) type Nodes = SmallVec<[NodeId; 8]>;
@@ -71,6 +75,7 @@ impl<'c> Builder<'c> {
     fn rank(&self, node: &Node<Leaf>) -> Rank {
         match node {
             Node::Constant(_) => 0,
+            Node::Leaf(leaf) if leaf.test.elements().is_some() => ELEMENTS,
             Node::Leaf(leaf) => leaf.field.index() as u64,
             Node::Branch(connective, children) => {
                 let height = |child: &NodeId| self.nodes.get(*child).map_or(0, |(rank, _)| rank >> 16);
@@ -91,6 +96,14 @@ impl<'c> Builder<'c> {
                         children.iter().filter_map(|child| made.get(*child).copied()).collect();
                     let connective = if is_negated { connective.dual() } else { *connective };
                     self.make(connective, &children)
+                }
+                Node::Leaf(Leaf { test: Test::Elem(elements), .. }) => {
+                    let tree = self.nested(&elements.tree);
+                    self.test_elements(elements.array, tree, is_negated)
+                }
+                Node::Leaf(Leaf { test: Test::NoElem(elements), .. }) => {
+                    let tree = self.nested(&elements.tree);
+                    self.test_elements(elements.array, tree, !is_negated)
                 }
                 Node::Leaf(Leaf { field, test }) if is_negated => {
                     self.intern(Node::Leaf(Leaf { field: *field, test: test.clone().negated() }))
@@ -121,6 +134,48 @@ impl<'c> Builder<'c> {
             Ok(test) => Node::Leaf(Leaf { field, test: if is_negated { test.negated() } else { test } }),
             Err(constant) => Node::Constant(constant != is_negated),
         })
+    }
+
+    /// Adds the test that some element of an array passes the tests of the node `child`, or its negation.
+    ///
+    /// The child must have been made from tests of fields and arrays below the array.
+    pub(in crate::predicate) fn elements(
+        &mut self,
+        array: ElementArray,
+        child: NodeId,
+        is_negated: bool,
+    ) -> NodeId {
+        let ids = below(&[child], |id| self.node(id));
+        let mut inner = Builder::new(self.catalog, ids.len());
+        for node in ids.iter().filter_map(|id| self.node(*id)) {
+            inner.intern(match node {
+                Node::Branch(connective, children) => {
+                    let place = |child: &NodeId| ids.binary_search(child).unwrap_or(0);
+                    Node::Branch(*connective, children.iter().map(place).collect())
+                }
+                node => node.clone(),
+            });
+        }
+        let root = inner.nodes.len().saturating_sub(1);
+        self.test_elements(array, inner.finish(root), is_negated)
+    }
+
+    /// Returns the normal form of a tree that is nested in another one.
+    fn nested(&self, tree: &Tree<Leaf>) -> Tree<Leaf> {
+        let mut inner = Builder::new(self.catalog, tree.nodes().len());
+        let root = inner.tree(tree, false);
+        inner.finish(root)
+    }
+
+    /// Adds the test that some element of an array passes the tests of a tree in normal form, or its negation.
+    fn test_elements(&mut self, array: ElementArray, tree: Tree<Leaf>, is_negated: bool) -> NodeId {
+        if let Some(Node::Constant(false)) = tree.get(tree.root()) {
+            return self.constant(is_negated);
+        }
+        let array = self.catalog.same_array(array);
+        let elements = Box::new(Elements { array, tree });
+        let test = if is_negated { Test::NoElem(elements) } else { Test::Elem(elements) };
+        self.intern(Node::Leaf(Leaf { field: array.field, test }))
     }
 
     #[inline]
@@ -207,6 +262,13 @@ impl<'c> Builder<'c> {
         }
         leaves.dedup();
         for group in leaves.chunk_by(|(a, _), (b, _)| a == b) {
+            if let [(ELEMENTS, _), ..] = group {
+                if self.has_opposites(group) {
+                    return false;
+                }
+                merged.extend(group.iter().map(|(_, id)| *id));
+                continue;
+            }
             let field = match group {
                 [] => continue,
                 [(_, only)] => {
@@ -236,5 +298,16 @@ impl<'c> Builder<'c> {
             }
         }
         true
+    }
+
+    /// Returns true if one of these tests of elements is the negation of another.
+    fn has_opposites(&self, group: &[(Rank, NodeId)]) -> bool {
+        let tests = group.iter().filter_map(|(_, id)| match self.node(*id) {
+            Some(Node::Leaf(leaf)) => Some((leaf.test.elements()?, leaf.test.is_negated())),
+            _ => None,
+        });
+        let mut tests: Vec<(&Elements, bool)> = tests.collect();
+        tests.sort_unstable();
+        !tests.is_sorted_by(|(one, _), (other, _)| one != other)
     }
 }

@@ -1,5 +1,6 @@
 //! Applies the rules *absorb* and *factor*, which simplify the branches inside a branch.
 
+use super::super::set::Set;
 use super::super::tree::{Children, Leaf, Node, NodeId};
 use super::builder::{Builder, Nodes};
 use super::merge::implies;
@@ -28,7 +29,7 @@ impl Builder<'_> {
             Some(Node::Branch(_, children)) => children.as_slice(),
             _ => &[],
         };
-        // Two leaves have the same rank if and only if they are of one field.
+        // Two leaves have the same rank if and only if they are of one field, or are both tests of elements.
         let leaf = |id: &NodeId| match self.nodes.get(*id) {
             Some((rank, Node::Leaf(leaf))) => Some((*rank, &leaf.test)),
             _ => None,
@@ -41,7 +42,7 @@ impl Builder<'_> {
                 let siblings = leaves.get(from..).unwrap_or_default().iter().map_while(leaf);
                 let mut patterns = 0_usize;
                 siblings.take_while(|(rank, _)| *rank == of_field).any(|(_, outer)| {
-                    patterns = patterns.saturating_add(usize::from(outer.set().is_pattern()));
+                    patterns = patterns.saturating_add(usize::from(outer.set().is_some_and(Set::is_pattern)));
                     match connective {
                         _ if patterns > PATTERNS => false,
                         // If the sibling is true, an alternative of the branch is true, so the branch is true.

@@ -66,6 +66,9 @@ impl Sorted {
                 Test::None(set) => sorted.none.push(set.clone()),
                 Test::All(set) => sorted.all.push(set.clone()),
                 Test::NotAll(set) => sorted.not_all.push(set.clone()),
+                Test::Elem(_) | Test::NoElem(_) => {
+                    debug_assert!(false, "tests of elements are of no single field");
+                }
             }
         }
         sorted

@@ -55,6 +55,7 @@ pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
         (Test::None(a), Test::None(b)) | (Test::All(a), Test::All(b)) => b.is_within(a),
         (Test::All(a), Test::Any(b)) => a.intersects(b),
         (Test::None(a), Test::NotAll(b)) => b.intersects(a),
+        (Test::Elem(a), Test::Elem(b)) | (Test::NoElem(a), Test::NoElem(b)) => a == b,
         _ => false,
     }
 }

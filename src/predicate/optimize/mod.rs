@@ -35,10 +35,12 @@ mod test;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 pub(super) use self::builder::Builder;
 pub(super) use self::merge::{decides, implies};
 pub(super) use self::test::test;
-use super::tree::{Children, Leaf, Node, Tree, Written};
+use super::tree::{Children, Elements, Leaf, Node, Test, Tree, Written};
 use crate::catalog::Catalog;
 use crate::operator::{Complex, Connective};
 
@@ -53,7 +55,8 @@ pub(crate) fn joined<'t>(
     let mut builder = Builder::new(catalog, nodes);
     let (connective, is_negated) = match operator {
         Complex::Join(connective) => (connective, false),
-        Complex::Not => (Connective::And, true),
+        // No filter is joined by `$elem`.
+        Complex::Not | Complex::Elem(_) => (Connective::And, true),
     };
     let roots: Children = trees.map(|tree| builder.tree(tree, is_negated)).collect();
     let root = builder.make(connective, &roots);
@@ -94,6 +97,13 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
                     *place = if is_negated { own } else { negation };
                     continue;
                 }
+                Node::Branch(Complex::Elem(array), children) => {
+                    let made = children.iter().filter_map(|child| made.get(*child)).map(|[own, _]| *own);
+                    let tree = conjunction(&nodes, made.collect());
+                    let elements = Box::new(Elements { array: *array, tree });
+                    let test = if is_negated { Test::NoElem(elements) } else { Test::Elem(elements) };
+                    Node::Leaf(Leaf { field: array.field, test })
+                }
             };
             *place = nodes.len();
             nodes.push(new);
@@ -106,6 +116,39 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
     Tree::from_nodes(nodes)
 }
 
+/// Returns the tree of a conjunction of some of these nodes. Takes time in proportion to its size, whatever other nodes there are.
+fn conjunction(nodes: &[Node<Leaf>], children: Children) -> Tree<Leaf> {
+    let ids = below(children.as_slice(), |id| nodes.get(id));
+    let place = |child: &usize| ids.binary_search(child).unwrap_or(0);
+    let mut kept: Vec<Node<Leaf>> = Vec::with_capacity(ids.len().saturating_add(1));
+    for node in ids.iter().filter_map(|id| nodes.get(*id)) {
+        kept.push(match node {
+            Node::Branch(connective, children) => {
+                Node::Branch(*connective, children.iter().map(place).collect())
+            }
+            node => node.clone(),
+        });
+    }
+    kept.push(Node::Branch(Connective::And, children.iter().map(place).collect()));
+    Tree::from_nodes(kept)
+}
+
+/// Returns the ids of these nodes and of all nodes below them, in ascending order.
+fn below<'n>(roots: &[usize], node: impl Fn(usize) -> Option<&'n Node<Leaf>>) -> Vec<usize> {
+    let mut found: HashSet<usize> = HashSet::new();
+    let mut open = roots.to_vec();
+    while let Some(id) = open.pop() {
+        if found.insert(id)
+            && let Some(Node::Branch(_, children)) = node(id)
+        {
+            open.extend_from_slice(children);
+        }
+    }
+    let mut ids: Vec<usize> = found.into_iter().collect();
+    ids.sort_unstable();
+    ids
+}
+
 /// Returns two flags for each node of a tree as written: true if its value is needed, and true if its negation is needed.
 pub(super) fn polarities(tree: &Written<'_>) -> Vec<[bool; 2]> {
     let mut needed = vec![[false; 2]; tree.nodes().len()];
@@ -115,7 +158,12 @@ pub(super) fn polarities(tree: &Written<'_>) -> Vec<[bool; 2]> {
     for (id, node) in tree.nodes().iter().enumerate().rev() {
         let Node::Branch(operator, children) = node else { continue };
         let [own, negation] = needed.get(id).copied().unwrap_or_default();
-        let of_child = if *operator == Complex::Not { [negation, own] } else { [own, negation] };
+        let of_child = match operator {
+            Complex::Join(_) => [own, negation],
+            Complex::Not => [negation, own],
+            // Elements are tested alike for both.
+            Complex::Elem(_) => [own || negation, false],
+        };
         for child in children {
             if let Some(needed) = needed.get_mut(*child) {
                 needed.iter_mut().zip(of_child).for_each(|(needed, more)| *needed |= more);

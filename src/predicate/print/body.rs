@@ -3,7 +3,7 @@
 use super::super::intervals::Intervals;
 use super::super::set::Set;
 use super::super::text_pattern::TextPattern;
-use super::super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree, Values, Written};
+use super::super::tree::{Children, Comparison, Elements, Leaf, Node, NodeId, Test, Tree, Values, Written};
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Complex, Connective, Operator, Pattern, Quantifier, Ray, Shape, Side, Syntax};
 use crate::value::{Operand, OrderedType, Value};
@@ -30,19 +30,7 @@ impl PrintedBody {
             let root = Children::from_slice(&[tautology.root()]);
             return Self { nodes: tautology.nodes().to_vec(), ids: None, criteria: Some(root) };
         }
-        let mut numbers: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
-        for node in tree.nodes() {
-            let number = match node {
-                Node::Constant(value) => writer.push(Node::Constant(*value)),
-                Node::Leaf(leaf) => writer.leaf(leaf, catalog),
-                Node::Branch(connective, children) => {
-                    let children = children.iter().filter_map(|child| numbers.get(*child).copied()).collect();
-                    writer.branch(*connective, children)
-                }
-            };
-            numbers.push(number);
-        }
-        let root = numbers.last().copied().unwrap_or(0);
+        let root = writer.tree(tree, catalog);
         writer.finish(root)
     }
 
@@ -58,6 +46,37 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Adds the criteria of a tree.
+    fn tree(&mut self, tree: &Tree<Leaf>, catalog: &Catalog) -> NodeId {
+        let mut numbers: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            let number = match node {
+                Node::Constant(value) => self.push(Node::Constant(*value)),
+                Node::Leaf(leaf) => self.leaf(leaf, catalog),
+                Node::Branch(connective, children) => {
+                    let children = children.iter().filter_map(|child| numbers.get(*child).copied()).collect();
+                    self.branch(*connective, children)
+                }
+            };
+            numbers.push(number);
+        }
+        numbers.last().copied().unwrap_or(0)
+    }
+
+    /// Adds the criterion on the elements of an array. Its tree is nested in others at most as deeply as the array is.
+    fn elements(&mut self, elements: &Elements, catalog: &Catalog) -> NodeId {
+        let root = match elements.tree.get(elements.tree.root()) {
+            Some(Node::Constant(true)) => {
+                let first = self.nodes.len();
+                Written::tautology_of(elements.array.field, catalog).append_to(&mut self.nodes);
+                self.nodes.len().saturating_sub(1).max(first)
+            }
+            _ => self.tree(&elements.tree, catalog),
+        };
+        let children = self.conjuncts(root);
+        self.push(Node::Branch(Complex::Elem(elements.array), children))
+    }
+
     fn push(&mut self, node: PrintedNode) -> NodeId {
         self.nodes.push(node);
         self.nodes.len().saturating_sub(1)
@@ -157,6 +176,11 @@ impl Writer {
             Test::NotAll(set) => {
                 let all = self.compare(field, Operator::All, set.points());
                 self.not(all)
+            }
+            Test::Elem(elements) => self.elements(elements, catalog),
+            Test::NoElem(elements) => {
+                let some = self.elements(elements, catalog);
+                self.not(some)
             }
         }
     }

@@ -4,7 +4,7 @@ use super::super::tree::{Leaf, Node, Tree};
 use super::body::PrintedBody;
 use super::pieces::{Piece, push_reversed};
 use crate::catalog::Catalog;
-use crate::operator::Syntax;
+use crate::operator::{Complex, Syntax};
 use crate::value::{Operand, Value};
 
 /// Prints the canonical JSON body of a normal form on one line.
@@ -26,6 +26,10 @@ pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
                     Some(Node::Branch(operator, children)) => {
                         out.push_str("{\"op\":");
                         json_string(operator.name(), &mut out);
+                        if let Complex::Elem(array) = operator {
+                            out.push_str(",\"field\":");
+                            json_string(catalog.array_name(*array), &mut out);
+                        }
                         out.push_str(",\"children\":[");
                         pieces.push(Piece::Text("]}"));
                         push_reversed(&mut pieces, children, ",");

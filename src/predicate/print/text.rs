@@ -3,7 +3,7 @@
 use super::super::tree::{Comparison, Leaf, Node, NodeId, Tree};
 use super::body::{PrintedBody, PrintedNode};
 use super::json::json_string;
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::{Catalog, ElementArray, FieldId};
 use crate::operator::{Arity, Complex, Connective, Operator, Syntax};
 use crate::value::{Operand, Value};
 
@@ -21,6 +21,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
             let operator = if ids.len() == 1 { Operator::Equal } else { Operator::Contains };
             text_comparison(
                 &Comparison { field: FieldId::ID, operator, values: ids.clone().into() },
+                None,
                 catalog,
                 &mut out,
             );
@@ -39,8 +40,8 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
 
 /// A piece that is left to print.
 enum Piece {
-    /// A criterion, and the operator of the branch around it.
-    Criterion(NodeId, Complex),
+    /// A criterion, the operator of the branch around it, and the array whose elements it tests.
+    Criterion(NodeId, Complex, Option<ElementArray>),
     Text(&'static str),
 }
 
@@ -48,14 +49,14 @@ enum Piece {
 pub(super) fn text_criteria(nodes: &[PrintedNode], criteria: &[NodeId], catalog: &Catalog, out: &mut String) {
     let around = if criteria.len() == 1 { Connective::Or } else { Connective::And };
     let mut pieces = Vec::new();
-    push_joined(&mut pieces, criteria, around.into(), " and ");
+    push_joined(&mut pieces, criteria, (around.into(), None), " and ");
     while let Some(piece) = pieces.pop() {
-        let (id, around) = match piece {
+        let (id, around, scope) = match piece {
             Piece::Text(text) => {
                 out.push_str(text);
                 continue;
             }
-            Piece::Criterion(id, around) => (id, around),
+            Piece::Criterion(id, around, scope) => (id, around, scope),
         };
         match nodes.get(id) {
             Some(Node::Branch(operator, children)) => {
@@ -63,39 +64,69 @@ pub(super) fn text_criteria(nodes: &[PrintedNode], criteria: &[NodeId], catalog:
                 let is_closed = match (around, operator) {
                     (Complex::Not, Complex::Join(_))
                     | (Complex::Join(Connective::And), Complex::Join(Connective::Or)) => true,
-                    (Complex::Join(_) | Complex::Not, _) => false,
+                    (Complex::Join(_) | Complex::Not | Complex::Elem(_), _) => false,
                 };
                 if is_closed {
                     out.push('(');
                     pieces.push(Piece::Text(")"));
                 }
                 match operator {
-                    Complex::Join(Connective::And) => push_joined(&mut pieces, children, *operator, " and "),
-                    Complex::Join(Connective::Or) => push_joined(&mut pieces, children, *operator, " or "),
+                    Complex::Join(Connective::And) => {
+                        push_joined(&mut pieces, children, (*operator, scope), " and ");
+                    }
+                    Complex::Join(Connective::Or) => {
+                        push_joined(&mut pieces, children, (*operator, scope), " or ");
+                    }
                     Complex::Not => {
                         out.push_str("not ");
-                        push_joined(&mut pieces, children, *operator, "");
+                        push_joined(&mut pieces, children, (*operator, scope), "");
+                    }
+                    Complex::Elem(array) => {
+                        text_word(name_within(scope, catalog.array_name(*array), catalog), out);
+                        out.push_str(" has (");
+                        pieces.push(Piece::Text(")"));
+                        // The parentheses enclose a whole expression.
+                        let join = if children.len() == 1 { Connective::Or } else { Connective::And };
+                        push_joined(&mut pieces, children, (join.into(), Some(*array)), " and ");
                     }
                 }
             }
-            Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, out),
+            Some(Node::Leaf(comparison)) => text_comparison(comparison, scope, catalog, out),
             Some(Node::Constant(_)) | None => {}
         }
     }
 }
 
+/// Returns the name of a field or an array as it is written in criteria on the elements of an array: from there on.
+fn name_within<'n>(scope: Option<ElementArray>, name: &'n str, catalog: &Catalog) -> &'n str {
+    let around = scope.map(|array| catalog.array_name(array));
+    let rest = around.and_then(|around| name.strip_prefix(around)?.strip_prefix('.'));
+    rest.unwrap_or(name)
+}
+
 /// Pushes criteria in reverse order, so that the first criterion is popped first. The text in `between` separates two criteria.
-fn push_joined(pieces: &mut Vec<Piece>, criteria: &[NodeId], around: Complex, between: &'static str) {
+/// `around` is the operator of the branch around the criteria, and the array whose elements they test.
+fn push_joined(
+    pieces: &mut Vec<Piece>,
+    criteria: &[NodeId],
+    around: (Complex, Option<ElementArray>),
+    between: &'static str,
+) {
     for (at, criterion) in criteria.iter().enumerate().rev() {
-        pieces.push(Piece::Criterion(*criterion, around));
+        pieces.push(Piece::Criterion(*criterion, around.0, around.1));
         if at > 0 {
             pieces.push(Piece::Text(between));
         }
     }
 }
 
-pub(super) fn text_comparison(comparison: &Comparison<'_>, catalog: &Catalog, out: &mut String) {
-    text_word(catalog.field(comparison.field).name(), out);
+fn text_comparison(
+    comparison: &Comparison<'_>,
+    scope: Option<ElementArray>,
+    catalog: &Catalog,
+    out: &mut String,
+) {
+    text_word(name_within(scope, catalog.field(comparison.field).name(), catalog), out);
     out.push(' ');
     if comparison.operator == Operator::Exists {
         let is_present = comparison.values.first().map(Operand::first) == Some(&Value::Boolean(true));

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         None => {
             let request = args.selection.request(&catalog)?;
             let answer = args.answer(&table, &request).map_err(|error| match error.kind {
-                ErrorKind::NoFoldedColumn => Failure::Usage(error.to_string()),
+                ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => Failure::Usage(error.to_string()),
                 _ => Failure::from(error),
             })?;
             if args.literal {

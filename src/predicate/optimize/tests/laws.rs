@@ -453,6 +453,18 @@ fn misfit<'t>(tree: &'t Tree<Leaf>, catalog: &Catalog) -> Option<&'t Node<Leaf>>
                 Test::All(set) | Test::NotAll(set) => {
                     set.len() >= 2 && set.are_points() && catalog.field(*field).is_many()
                 }
+                Test::Elem(elements) | Test::NoElem(elements) => {
+                    let is_true = elements.tree.nodes() == [Node::Constant(true)];
+                    let is_below = |leaf: &Leaf| catalog.is_below(leaf.field, elements.array);
+                    let mut leaves = elements.tree.nodes().iter().filter_map(|node| match node {
+                        Node::Leaf(leaf) => Some(leaf),
+                        _ => None,
+                    });
+                    *field == elements.array.field
+                        && leaves.all(is_below)
+                        && (is_true || misfit(&elements.tree, catalog).is_none())
+                        && elements.tree.nodes() != [Node::Constant(false)]
+                }
             },
             Node::Branch(connective, children) => {
                 let mixed = children.iter().all(

@@ -1,0 +1,223 @@
+//! The elements of arrays of objects that the values of a column belong to.
+//!
+//! # Form
+//!
+//! A field below `k` arrays of objects has elements at the levels 1 to `k`, from the outermost array to the innermost. All elements of one
+//! level are numbered through the batch, in the order of rows and documents. Two columns below one array number its elements alike, so
+//! that a criterion can compare them element by element.
+//!
+//! ```text
+//! legs[].fees[].amount of two rows       {"legs":[{"fees":[{"amount":1},{}]},{}]} and {"legs":[{"fees":[{"amount":2}]}]}
+//! rows         0        1                ends of their elements of level 1      2, 3
+//! level 1      0    1   2                ends of their elements of level 2      2, 2, 3
+//! level 2      0 1      2                ends of their values                   1, 1, 2
+//! values       0        1
+//! ```
+//!
+//! # Memory
+//!
+//! A column stores nothing if each value is the only one of its own element, and no element lacks a value. This holds for the arrays of
+//! most documents, such as `amlCases`, and for each field that all elements have. Otherwise each row, each element but those of the
+//! innermost array, and each element of that array takes 4 bytes in each column.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "levels of one column; rows, elements and values of one batch, fewer than 2^32, as `validate` and the codec check"
+)]
+
+use std::ops::Range;
+
+use crate::catalog::ArrayId;
+use crate::slice::{Move, Slice};
+
+/// The elements that the values of a column belong to.
+///
+/// Invariant: `ends[0]` has an entry for each row, `ends[j]` for each element of level `j`: the end index of its elements of level `j + 1`,
+/// or of its values in the last list. Each list ascends, and ends with the number of entries of the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Elements {
+    ends: Box<[Slice<u32>]>,
+}
+
+impl Elements {
+    /// Creates the elements of a column from the ends of each level. Returns `None` if they need no memory: if there are none, or if each
+    /// is one value of an array that is in no other.
+    pub(super) fn new(ends: Vec<Vec<u32>>) -> Option<Box<Self>> {
+        let is_plain = match ends.as_slice() {
+            [_, of_values] => of_values.iter().zip(1..).all(|(end, number)| *end == number),
+            [of_rows, ..] => of_rows.last().is_none_or(|end| *end == 0),
+            [] => true,
+        };
+        (!is_plain).then(|| Box::new(Self { ends: ends.into_iter().map(Slice::from).collect() }))
+    }
+
+    /// Returns the end index of the elements of the next level, or of the values, of each element of a level. Rows have level 0.
+    #[inline]
+    pub(super) fn ends_of(&self, level: usize) -> &[u32] {
+        self.ends.get(level).map_or(&[], |ends| ends)
+    }
+
+    /// Returns the number of levels.
+    pub(super) fn levels(&self) -> usize {
+        self.ends.len().saturating_sub(1)
+    }
+
+    /// Returns the number of elements of a level, which is not 0.
+    pub(super) fn len(&self, level: usize) -> usize {
+        self.ends.get(level).map_or(0, |ends| ends.len())
+    }
+
+    /// Returns the end index of the elements or values of each row, or of each element of a level.
+    #[cfg(feature = "store")]
+    pub(super) fn ends(&self) -> impl Iterator<Item = &[u32]> {
+        self.ends.iter().map(|ends| &**ends)
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        self.ends.iter().map(|ends| size_of_val::<[u32]>(ends)).sum()
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.extend(self.ends.iter_mut().map(|ends| ends as &mut dyn Move));
+    }
+
+    /// Checks the invariant for a column of `rows` rows. `values` returns the index range of the values of a row.
+    pub(super) fn validate(&self, rows: usize, values: impl Fn(usize) -> Range<usize>) -> Result<(), String> {
+        let mut expected = rows;
+        for ends in &self.ends {
+            if ends.len() != expected || !ends.is_sorted() {
+                return Err("elements that are not those of the level around".into());
+            }
+            expected = ends.last().map_or(0, |end| *end as usize);
+        }
+        let of_row = |row: usize| {
+            let levels = 0..self.ends.len();
+            levels.fold(row..row.saturating_add(1), |range, level| within(self.ends_of(level), range))
+        };
+        if (0..rows).any(|row| !is_same(&of_row(row), &values(row))) {
+            return Err("elements with values of other rows".into());
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if both ranges have the same members.
+fn is_same(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one == other || one.is_empty() && other.is_empty()
+}
+
+/// Returns the range that a range of entries covers. `ends` has the end of each entry. Entries behind the last one cover nothing.
+///
+/// Two columns of a damaged file may disagree on the number of elements.
+#[inline]
+pub(super) fn within(ends: &[u32], range: Range<usize>) -> Range<usize> {
+    let before = |at: usize| match at.min(ends.len()).checked_sub(1) {
+        Some(last) => ends[last] as usize,
+        None => 0,
+    };
+    before(range.start)..before(range.end)
+}
+
+/// A builder of the elements of a column, to which they are added in the order of rows and documents.
+#[derive(Default)]
+pub(super) struct ElementsBuilder {
+    /// The arrays of objects around the field, from the outermost on.
+    arrays: Box<[ArrayId]>,
+    levels: Box<[Level]>,
+    /// The innermost element of each value.
+    of_values: Vec<u32>,
+}
+
+/// The elements of one level.
+#[derive(Default)]
+struct Level {
+    /// The row of each element in the outermost level, and its element of the level around in the others.
+    parents: Vec<u32>,
+    /// The row of the last element.
+    row: Option<usize>,
+}
+
+impl ElementsBuilder {
+    pub(super) fn new(arrays: &[ArrayId]) -> Self {
+        let levels = arrays.iter().map(|_| Level::default()).collect();
+        Self { arrays: arrays.into(), levels, of_values: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.arrays.is_empty()
+    }
+
+    /// Begins an element of an array in a row. Ignores an array that is not around the field.
+    pub(super) fn begin(&mut self, row: usize, array: ArrayId) {
+        if let Some(level) = self.arrays.iter().position(|around| *around == array) {
+            self.begin_level(row, level);
+        }
+    }
+
+    fn begin_level(&mut self, row: usize, level: usize) {
+        // Begins elements of the levels around that are missing, which no reader of documents leaves out.
+        for around in 0..level {
+            if self.levels[around].row != Some(row) {
+                self.push(row, around);
+            }
+        }
+        self.push(row, level);
+    }
+
+    fn push(&mut self, row: usize, level: usize) {
+        let parent = match level.checked_sub(1) {
+            Some(around) => self.levels[around].parents.len().saturating_sub(1),
+            None => row,
+        };
+        let own = &mut self.levels[level];
+        own.parents.push(number(parent));
+        own.row = Some(row);
+    }
+
+    /// Adds a value of a row. It belongs to the element that was begun last.
+    #[inline]
+    pub(super) fn push_value(&mut self, row: usize) {
+        let Some(innermost) = self.levels.len().checked_sub(1) else { return };
+        if self.levels[innermost].row != Some(row) {
+            self.begin_level(row, innermost);
+        }
+        self.of_values.push(number(self.levels[innermost].parents.len().saturating_sub(1)));
+    }
+
+    /// Returns the elements of `rows` rows, and empties the builder.
+    pub(super) fn seal(&mut self, rows: usize) -> Option<Box<Elements>> {
+        if !self.is_wanted() {
+            return None;
+        }
+        let mut ends = Vec::with_capacity(self.levels.len().saturating_add(1));
+        let mut around = rows;
+        for level in &mut self.levels {
+            ends.push(ends_of(around, &level.parents));
+            around = level.parents.len();
+            level.parents.clear();
+            level.row = None;
+        }
+        ends.push(ends_of(around, &self.of_values));
+        self.of_values.clear();
+        Elements::new(ends)
+    }
+}
+
+/// Converts a number of rows, elements or values of one batch.
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Returns the end index of the members of each of `groups` groups. `parents` has the group of each member, in ascending order.
+fn ends_of(groups: usize, parents: &[u32]) -> Vec<u32> {
+    let mut ends = vec![0; groups];
+    for (end, group) in (1..).zip(parents) {
+        ends[*group as usize] = end;
+    }
+    let mut last = 0;
+    for end in &mut ends {
+        last = last.max(*end);
+        *end = last;
+    }
+    ends
+}

@@ -1,0 +1,126 @@
+//! Evaluation of criteria as written on one document, or on one element of an array of objects in it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::batch::{Event, Row};
+use crate::catalog::{ArrayId, Catalog, ElementArray, FieldId};
+use crate::operator::{Complex, ValueSet};
+use crate::predicate::{Comparison, Node, Written};
+use crate::value::Value;
+
+/// The values and the elements of arrays of objects of a document. Each has a place: the number of values and elements before it.
+pub(super) struct Places<'r, 'a> {
+    catalog: &'r Catalog,
+    /// The values of each field with their places, in document order.
+    values: BTreeMap<FieldId, Vec<(usize, &'r Value<'a>)>>,
+    /// The places of the elements of each array, in document order.
+    elements: BTreeMap<ArrayId, Vec<usize>>,
+    /// The number of values and elements.
+    count: usize,
+    /// The value sets of the whole document, by field. Made when they are first needed.
+    sets: RefCell<BTreeMap<FieldId, Rc<ValueSet<'r>>>>,
+}
+
+impl<'r, 'a: 'r> Places<'r, 'a> {
+    pub(super) fn new(row: &'r Row<'a>, catalog: &'r Catalog) -> Self {
+        let sets = RefCell::default();
+        let mut places = Self { catalog, values: BTreeMap::new(), elements: BTreeMap::new(), count: 0, sets };
+        row.for_each(|event| {
+            match event {
+                Event::Value(field, value) => {
+                    places.values.entry(field).or_default().push((places.count, value));
+                }
+                Event::Element(array) => places.elements.entry(array).or_default().push(places.count),
+            }
+            places.count = places.count.saturating_add(1);
+        });
+        places
+    }
+
+    /// Returns the range of the whole document.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.count
+    }
+
+    /// Returns the values of a field in a range, in document order, with repetitions.
+    pub(super) fn values(
+        &self,
+        field: FieldId,
+        places: &Range<usize>,
+    ) -> impl Iterator<Item = &'r Value<'a>> {
+        let own = self.values.get(&field).map_or(&[][..], Vec::as_slice);
+        let before = |place: usize| own.partition_point(|(other, _)| *other < place);
+        let within = own.get(before(places.start)..before(places.end)).unwrap_or_default();
+        within.iter().map(|(_, value)| *value)
+    }
+
+    /// Returns the ranges of the elements of an array in a range. An element ends where the next one begins.
+    pub(super) fn elements(&self, array: ElementArray, places: &Range<usize>) -> Vec<Range<usize>> {
+        let own = self.catalog.array_id(array).and_then(|array| self.elements.get(&array));
+        let own = own.map_or(&[][..], Vec::as_slice);
+        let before = |place: usize| own.partition_point(|other| *other < place);
+        let starts = own.get(before(places.start)..before(places.end)).unwrap_or_default();
+        let ends = starts.iter().skip(1).copied().chain([places.end]);
+        starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+    }
+
+    /// Returns the truth of a node for the values in a range. Recursive as deeply as arrays are nested in the catalogue.
+    pub(super) fn holds(&self, written: &Written<'_>, root: usize, places: &Range<usize>) -> bool {
+        self.truths(written, root, places).get(&root).copied().unwrap_or(false)
+    }
+
+    /// Returns the truths of a node and of the nodes below it for the values in a range. Leaves out the nodes below a criterion on elements,
+    /// which have a truth for each element.
+    pub(super) fn truths(
+        &self,
+        written: &Written<'_>,
+        root: usize,
+        places: &Range<usize>,
+    ) -> BTreeMap<usize, bool> {
+        // Children have smaller ids than their parents, so ascending order evaluates them first.
+        let mut truths = BTreeMap::new();
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            truths.insert(id, false);
+            if let Some(Node::Branch(Complex::Join(_) | Complex::Not, children)) = written.get(id) {
+                open.extend_from_slice(children);
+            }
+        }
+        let ids: Vec<usize> = truths.keys().copied().collect();
+        for id in ids {
+            let truth = match written.get(id) {
+                Some(Node::Constant(value)) => *value,
+                Some(Node::Leaf(comparison)) => self.compare(comparison, places),
+                Some(Node::Branch(Complex::Elem(array), children)) => {
+                    let passes = |element: &Range<usize>| {
+                        children.iter().all(|child| self.holds(written, *child, element))
+                    };
+                    self.elements(*array, places).iter().any(passes)
+                }
+                Some(Node::Branch(operator, children)) => {
+                    operator.evaluate(children.iter().map(|child| truths.get(child) == Some(&true)))
+                }
+                None => false,
+            };
+            truths.insert(id, truth);
+        }
+        truths
+    }
+
+    fn compare(&self, comparison: &Comparison<'_>, places: &Range<usize>) -> bool {
+        let Comparison { field, operator, values } = comparison;
+        if *places != self.all() {
+            return operator.holds(values, &ValueSet::new(self.values(*field, places)));
+        }
+        let set = self.sets.borrow().get(field).cloned();
+        let set = set.unwrap_or_else(|| {
+            let set = Rc::new(ValueSet::new(self.values(*field, places)));
+            self.sets.borrow_mut().insert(*field, Rc::clone(&set));
+            set
+        });
+        operator.holds(values, &set)
+    }
+}
