@@ -224,7 +224,10 @@ impl World {
             let outermost = arrays_around(field)[0];
             let is_beside = |other: &&Field| arrays_around(other).first() == Some(&outermost);
             let others: Vec<&Field> = active.iter().map(|(other, _)| *other).filter(is_beside).collect();
-            if !others.is_empty() && others.iter().all(|other| other.path != field.path) && choices.chance(1, 2) {
+            if !others.is_empty()
+                && others.iter().all(|other| other.path != field.path)
+                && choices.chance(1, 2)
+            {
                 let distinct = [0, 3, 3, 300][choices.below(4)];
                 active.push((field, Distribution { absent: [0, 1, 4][choices.below(3)], distinct }));
             }
@@ -465,7 +468,8 @@ fn query(
     let shape = choices.below(8);
     if shape != 7 {
         let count = if choices.chance(1, 16) { 0 } else { 1 + choices.below(3) };
-        let criteria: Vec<Value> = (0..count).map(|_| criterion(choices, ops, &fields, active, "", 0)).collect();
+        let criteria: Vec<Value> =
+            (0..count).map(|_| criterion(choices, ops, &fields, active, "", 0)).collect();
         body["criteria"] = Value::from(criteria);
     }
     if shape >= 6 {

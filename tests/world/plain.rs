@@ -258,8 +258,15 @@ enum Criterion {
     Or(Vec<Criterion>),
     Not(Box<Criterion>),
     /// Some element of the array at a path makes all children true.
-    Elem { array: &'static str, children: Vec<Criterion> },
-    Test { field: Field, op: String, values: Vec<Scalar> },
+    Elem {
+        array: &'static str,
+        children: Vec<Criterion>,
+    },
+    Test {
+        field: Field,
+        op: String,
+        values: Vec<Scalar>,
+    },
 }
 
 /// A parsed request.
@@ -317,8 +324,7 @@ fn criterion(fields: &[Field], is_extended: bool, around: &str, value: &Value) -
     if op == "$elem" {
         let name = members.get("field").and_then(Value::as_str).ok_or(Invalid)?;
         let mut arrays = fields.iter().flat_map(arrays_around);
-        let array =
-            arrays.find(|array| array.replace("[]", "") == name && is_below(array)).ok_or(Invalid)?;
+        let array = arrays.find(|array| array.replace("[]", "") == name && is_below(array)).ok_or(Invalid)?;
         let children = members.get("children").and_then(Value::as_array).ok_or(Invalid)?;
         if children.is_empty() || has("values") {
             return Err(Invalid);
@@ -547,10 +553,9 @@ pub(crate) fn folded(text: &str) -> String {
 /// Returns true if a request selects a document.
 pub(crate) fn selects(request: &Request, document: &Value) -> bool {
     let by_id = request.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| document["id"] == **id));
-    let by_criteria = request
-        .criteria
-        .as_ref()
-        .is_some_and(|criteria| !criteria.is_empty() && criteria.iter().all(|one| holds(one, Scope::of(document))));
+    let by_criteria = request.criteria.as_ref().is_some_and(|criteria| {
+        !criteria.is_empty() && criteria.iter().all(|one| holds(one, Scope::of(document)))
+    });
     by_id || by_criteria
 }
 

@@ -88,13 +88,20 @@ fn criteria_that_two_elements_can_satisfy_are_reported() {
     );
     warns(&format!("({name} or {checked}) and id = a"), &[]);
     warns(&format!("{LIST} has (name = ID and checked = true)"), &[]);
-    warns(&format!("{LIST} has (name = ID and checked = true) and {name} and {LIST} has (checked = true)"), &[]);
+    warns(
+        &format!("{LIST} has (name = ID and checked = true) and {name} and {LIST} has (checked = true)"),
+        &[],
+    );
     let body = format!(
         r#"{{"criteria":[{{"field":"{LIST}.name","op":"=","values":["ID"]}},{{"field":"{LIST}.checked","op":"=","values":["true"]}}]}}"#
     );
-    let warned = |catalog: Catalog| Filter::compile(&catalog, body.as_bytes()).unwrap().warnings()[0].message.clone();
+    let warned =
+        |catalog: Catalog| Filter::compile(&catalog, body.as_bytes()).unwrap().warnings()[0].message.clone();
     assert!(warned(Catalog::cases()).ends_with("on all elements by itself"));
-    assert!(warned(Catalog::cases().extended()).ends_with(&format!("`$elem` with the field `{LIST}` tests one element")));
+    assert!(
+        warned(Catalog::cases().extended())
+            .ends_with(&format!("`$elem` with the field `{LIST}` tests one element"))
+    );
     warns(&format!("{name} or {checked} and id = a"), &[]);
     warns(&format!("{name} and {LIST}.name = Other and tags = a and sourceKeys = b"), &[]);
 }
@@ -230,8 +237,10 @@ fn criteria_on_an_element_have_warnings_and_paths() {
     const LIST: &str = "caseReview.checklistState.checklist";
     warns(
         &format!("name = x or {LIST} has (name = \" a\" and checked = true)"),
-        &["BlanksAround criteria[0].children[1].children[0].values[0]: `\" a\"` has blanks around it, which are compared like \
-           other characters; did you mean `a`?"],
+        &[
+            "BlanksAround criteria[0].children[1].children[0].values[0]: `\" a\"` has blanks around it, which are compared like \
+           other characters; did you mean `a`?",
+        ],
     );
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
-    /// Let the bodies of requests use $not, $exists, $startsWith, $substring and $match too
+    /// Let the bodies of requests use $not, $elem, $exists, $startsWith, $substring and $match too
     #[arg(long)]
     extended: bool,
 

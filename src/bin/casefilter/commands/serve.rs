@@ -92,7 +92,7 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().remembered_signatures)]
     remembered_signatures: usize,
 
-    /// Let the bodies of searches use $not, $exists, $startsWith, $substring and $match too
+    /// Let the bodies of searches use $not, $elem, $exists, $startsWith, $substring and $match too
     ///
     /// /openapi.json then describes them. The filters of tokens are texts, which always may use them.
     #[arg(long, env = "CASEFILTER_EXTENDED", value_parser = BoolishValueParser::new())]

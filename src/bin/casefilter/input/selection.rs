@@ -60,7 +60,7 @@ pub(crate) struct Criteria {
     )]
     utc_offset: FixedOffset,
 
-    /// Let JSON filters use $not, $exists, $startsWith, $substring and $match too; --where always may
+    /// Let JSON filters use $not, $elem, $exists, $startsWith, $substring and $match too; --where always may
     #[arg(long)]
     extended: bool,
 }
