@@ -9,7 +9,8 @@
 //! | visit the remaining batches, and collect what the query selects there | `scan` |
 //! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, `pattern_codes`, into `step`, `access_path`, `cost` |
 //! | find the values in ranges by zone map and sorted rows | `ranges` |
-//! | test the elements of arrays of objects | `elements` |
+//! | test the elements of arrays of objects | `elements`, `element_tests` |
+//! | test the values of a column | `value_test` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, which are sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
 //! | compute operands from columns | `write_rows`; counted without a bitmap: `count_beside` |
@@ -22,6 +23,7 @@
 mod access_path;
 mod cost;
 mod count_beside;
+mod element_tests;
 mod elements;
 mod evaluate;
 mod executor;
@@ -44,6 +46,7 @@ mod scattered_rows;
 mod scratch;
 mod step;
 mod trace;
+mod value_test;
 mod write_rows;
 
 pub(crate) use evaluate::Selected;
