@@ -64,6 +64,8 @@
 //!   [error](crate::ErrorKind::NoFoldedColumn). `name_folded` has the folding of `name`; a list has the folding of each element.
 //!   The columns come last, so a table without them is unchanged. Export the rows again after an update of casefilter whose
 //!   changelog names a new version of Unicode.
+//! - **Elements.** `$elem` and `has` are [errors](crate::ErrorKind::NotInSql): a list column has the values of an array without those of
+//!   its elements that lack one, so the lists of one array do not show which values belong together.
 //! - **`place`** is the insertion order within the export, from 0. The scripts load `--flat` Parquet and `.tsv` files. The nested Parquet
 //!   of `casefilter export` has neither `place` nor `document`.
 //! - **Size.** Parentheses are nested as deeply as the normal form, about 35 levels at the limits; parsers allow 1,000. `tests/sql/run`

@@ -34,6 +34,7 @@ impl Table {
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host, if the catalogue of the filter is
     /// not [within](crate::Catalog::is_within) the table's, or hides the field of the order. Returns
+    /// [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the filter tests elements of arrays, and
     /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table has no
     /// [folded](Self::with_folded) column.
     ///
