@@ -158,6 +158,7 @@ fn every_kind_has_a_case() {
         ("bad_file", "tests/parquet.rs", "ErrorKind::BadFile"),
         ("catalog_mismatch", "tests/misuse.rs", "ErrorKind::CatalogMismatch"),
         ("no_folded_column", "tests/sql.rs", "ErrorKind::NoFoldedColumn"),
+        ("not_in_sql", "tests/sql.rs", "ErrorKind::NotInSql"),
         ("bad_value", "src/domain/tests/mod.rs", "ErrorKind::BadValue"),
         ("search_cancelled", "src/engine/search/strategy.rs", "ErrorKind::SearchCancelled"),
         ("deadline_exceeded", "src/engine/search/strategy.rs", "ErrorKind::DeadlineExceeded"),

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use casefilter::{
-    Catalog, Engine, ErrorKind, Errors, Filter, FilterBuilder, ImportMode, Limits, SearchRequest, reference,
+    Catalog, Completions, Engine, ErrorKind, Errors, Filter, FilterBuilder, ImportMode, Limits,
+    SearchRequest, reference,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -679,6 +680,168 @@ fn operands_that_the_extended_operators_do_not_take_are_errors() {
         let errors = Filter::compile(&Catalog::cases().extended(), body.as_bytes()).unwrap_err();
         assert_eq!(errors.as_slice()[0].kind, ErrorKind::Syntax, "{body}");
     }
+}
+
+#[test]
+fn criteria_on_elements_that_do_not_fit_are_errors() {
+    const LIST: &str = "caseReview.checklistState.checklist";
+    let elem = |array: &str, children: &str| {
+        format!(r#"{{"criteria":[{{"op":"$elem","field":"{array}","children":[{children}]}}]}}"#)
+    };
+    let leaf = |field: &str| format!(r#"{{"field":"{field}","op":"=","values":["true"]}}"#);
+    let (checked, name) = (leaf(&format!("{LIST}.checked")), leaf("name"));
+    let nested = |array: &str| format!(r#"{{"op":"$elem","field":"{array}","children":[{checked}]}}"#);
+    for (body, kind, path, part) in [
+        (
+            elem("nowhere", &checked),
+            ErrorKind::UnknownField,
+            "criteria[0].field",
+            "an array of objects: `caseReview",
+        ),
+        (elem("amlCase", &checked), ErrorKind::UnknownField, "criteria[0].field", "did you mean `amlCases`?"),
+        (elem("tags", &checked), ErrorKind::UnknownField, "criteria[0].field", "an array of objects"),
+        (elem("", &checked), ErrorKind::UnknownField, "criteria[0].field", "an array of objects"),
+        (
+            elem(LIST, &name),
+            ErrorKind::UnknownField,
+            "criteria[0].children[0].field",
+            "a field below `caseReview",
+        ),
+        (
+            elem("amlCases", &checked),
+            ErrorKind::UnknownField,
+            "criteria[0].children[0].field",
+            "a field below `amlCases`",
+        ),
+        (
+            elem(LIST, &leaf("checked")),
+            ErrorKind::UnknownField,
+            "criteria[0].children[0].field",
+            "checklist.checked`?",
+        ),
+        (
+            elem(LIST, &nested(LIST)),
+            ErrorKind::UnknownField,
+            "criteria[0].children[0].field",
+            "of which the catalogue has none",
+        ),
+        (
+            elem(LIST, &nested("amlCases")),
+            ErrorKind::UnknownField,
+            "criteria[0].children[0].field",
+            "below `caseReview",
+        ),
+        (elem(LIST, ""), ErrorKind::EmptyList, "criteria[0].children", "at least one child"),
+        (
+            format!(r#"{{"criteria":[{{"op":"$elem","children":[{checked}]}}]}}"#),
+            ErrorKind::MissingKey,
+            "criteria[0]",
+            "`field`",
+        ),
+        (
+            format!(r#"{{"criteria":[{{"op":"$elem","field":"{LIST}"}}]}}"#),
+            ErrorKind::MissingKey,
+            "criteria[0]",
+            "`children`",
+        ),
+        (
+            elem(LIST, &checked).replace("\"children\"", "\"values\":[\"a\"],\"children\""),
+            ErrorKind::MixedCriterion,
+            "criteria[0].values",
+            "`values` beside `$elem`",
+        ),
+        (
+            elem(LIST, &checked).replace("$elem", "$elemMatch"),
+            ErrorKind::MixedCriterion,
+            "criteria[0]",
+            "did you mean `$elem`?",
+        ),
+        (
+            elem(LIST, &format!("{checked},{}", leaf("nothing"))),
+            ErrorKind::UnknownField,
+            "criteria[0].children[1].field",
+            "a field below",
+        ),
+    ] {
+        let errors = Filter::compile(&Catalog::cases().extended(), body.as_bytes()).expect_err(&body);
+        let error = &errors.as_slice()[0];
+        assert_eq!((error.kind, error.path.as_str()), (kind, path), "{body}: {errors}");
+        assert!(error.message().contains(part), "{body}: {errors}");
+        assert!(Filter::compile(&Catalog::cases(), body.as_bytes()).is_err());
+    }
+    for (text, offset, part) in [
+        ("nowhere has (name = x)", 0, "an array of objects"),
+        ("amlCases has (name = x)", 14, "a field below `amlCases`"),
+        ("amlCases has (id = x)", 14, "values of that element alone"),
+        ("amlCases has (amlCaseID = x)", 14, "did you mean `amlCaseId`?"),
+        ("amlCases has (not)", 17, "a criterion"),
+        ("amlCases has (amlCaseId = x", 27, "`)`"),
+        ("amlCases = x", 0, "`has (…)` tests an array"),
+        ("amlCases has (amlCases has (amlCaseId = x))", 14, "of which the catalogue has none"),
+    ] {
+        let errors = Filter::compile_text(&Catalog::cases(), text).expect_err(text);
+        let error = &errors.as_slice()[0];
+        assert_eq!(error.offset, offset, "{text}: {errors}");
+        assert!(error.message().contains(part), "{text}: {errors}");
+    }
+    // `has` before a list of values keeps its suggestion.
+    let errors = Filter::compile_text(&Catalog::cases(), "tags has (a, b)").unwrap_err();
+    assert!(errors.to_string().contains("`in`"), "{errors}");
+}
+
+#[test]
+fn criteria_on_elements_of_any_number_take_linear_time_and_no_stack() {
+    on_a_small_stack(|| {
+        const LIST: &str = "caseReview.checklistState.checklist";
+        // Parentheses, negations and alternatives of any depth within an element.
+        let levels = 20_000;
+        let open = r#"{"op":"$not","children":["#.repeat(levels);
+        let leaf = format!(r#"{{"field":"{LIST}.name","op":"=","values":["x"]}}"#);
+        let body = format!(
+            r#"{{"criteria":[{{"op":"$elem","field":"{LIST}","children":[{open}{leaf}{}]}}]}}"#,
+            "]}".repeat(levels)
+        );
+        let filter = extended(body);
+        let items =
+            |count: usize| vec![r#"{"name":"y"},{"name":null,"checked":true},null,{}"#; count].join(",");
+        let with = |count: usize, last: &str| {
+            let items = items(count);
+            format!(r#"{{"id":"1","caseReview":{{"checklistState":{{"checklist":[{items}{last}]}}}}}}"#)
+        };
+        // Each criterion is tested on each element.
+        let case = |last: &str| with(3, last);
+        for (case, expected) in [(case(""), false), (case(r#",{"name":"x"}"#), true)] {
+            assert_eq!(filter.matches(case.as_bytes()), Ok(expected));
+            assert_eq!(filter.unoptimized().matches(case.as_bytes()), Ok(expected));
+            assert_eq!(reference::matches(&filter, &case), Ok(expected));
+            assert_eq!(reference::why(&filter, &case).unwrap().selected, expected);
+        }
+        let few = format!("{LIST} has (name = x or not checked = true and name is present and not name = y)");
+        let few = Filter::compile_text(&Catalog::cases(), &few).unwrap();
+        let long = with(20_000, "");
+        assert_eq!(few.matches(long.as_bytes()), Ok(false));
+        assert_eq!(reference::matches(&few, &long), Ok(false));
+        // Many of them beside each other.
+        let many: Vec<String> = (0..4000)
+            .map(|number| {
+                format!(
+                    r#"{{"op":"$elem","field":"{LIST}","children":[{}]}}"#,
+                    leaf.replace("\"x\"", &format!("\"{number}\""))
+                )
+            })
+            .collect();
+        for op in ["$and", "$or"] {
+            let filter =
+                extended(format!(r#"{{"criteria":[{{"op":"{op}","children":[{}]}}]}}"#, many.join(",")));
+            assert_eq!(filter.size(), 4001);
+            assert_eq!(filter.warnings().len(), 0);
+            assert_eq!(filter.matches(case("").as_bytes()), Ok(false));
+        }
+        // A text that opens many arrays, none of which exists.
+        let text = format!("{}x = 1{}", "a has (".repeat(20_000), ")".repeat(20_000));
+        assert!(Filter::compile_text(&Catalog::cases(), &text).is_err());
+        let _ = Completions::new(&Catalog::cases(), &text, 100_000);
+    });
 }
 
 #[test]

@@ -622,3 +622,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn criteria_on_elements_of_arrays_are_refused() {
+    let cases = Catalog::cases();
+    for text in ["amlCases has (amlCaseId = a)", "name = x or not amlCases has (amlCaseId is absent)"] {
+        let filter = Filter::compile_text(&cases, text).unwrap();
+        for dialect in [Dialect::Postgres, Dialect::ClickHouse, Dialect::Spark, Dialect::DuckDb] {
+            let error = Table::new(&cases).count(dialect, &filter).unwrap_err();
+            assert_eq!((error.kind, error.path.as_str()), (ErrorKind::NotInSql, "amlCases"));
+            assert!(error.message().contains("`$elem`"), "{error}");
+        }
+    }
+}

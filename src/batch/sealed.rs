@@ -98,10 +98,11 @@ impl Batch {
             }
         }
         let Columns::Sealed(columns) = &mut self.columns else { return Ok(()) };
-        for (field, builder) in fields.iter().zip(builders) {
+        for (field, mut builder) in fields.iter().zip(builders) {
+            let elements = builder.seal_elements(self.rows);
             if let Some(Some(column)) = columns.get_mut(field.index()) {
                 let name = catalog.field(*field).name();
-                column.set_elements(builder).map_err(|fault| E::from(format!("{name}: {fault}")))?;
+                column.set_elements(elements).map_err(|fault| E::from(format!("{name}: {fault}")))?;
             }
         }
         Ok(())

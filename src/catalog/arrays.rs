@@ -23,7 +23,6 @@
 //! The arrays of objects around a field, from the outermost on, are its *levels* 1, 2 and so on. `legs[].fees[].amount` has two,
 //! `legs[].tags[]` has one.
 
-use super::catalogue::Catalog;
 use super::field::Field;
 use super::id::FieldId;
 
@@ -50,17 +49,17 @@ pub(crate) struct ElementArray {
 #[derive(Default)]
 pub(super) struct Arrays {
     /// The arrays by [`ArrayId`].
-    list: Vec<NamedArray>,
+    pub(super) list: Vec<NamedArray>,
     /// For each field: the arrays around it, from the outermost on.
     of_fields: Vec<Box<[ArrayId]>>,
 }
 
-struct NamedArray {
-    array: ElementArray,
+pub(super) struct NamedArray {
+    pub(super) array: ElementArray,
     /// The length of its name, which is the start of the name of `array.field`.
-    name_bytes: usize,
+    pub(super) name_bytes: usize,
     /// The visible fields below.
-    fields: Vec<FieldId>,
+    pub(super) fields: Vec<FieldId>,
 }
 
 impl Arrays {
@@ -93,111 +92,15 @@ impl Arrays {
         self.of_fields.push(around);
     }
 
-    fn get(&self, id: ArrayId) -> Option<&NamedArray> {
+    pub(super) fn get(&self, id: ArrayId) -> Option<&NamedArray> {
         self.list.get(id.index())
     }
 
-    fn of_field(&self, field: FieldId) -> &[ArrayId] {
+    pub(super) fn of_field(&self, field: FieldId) -> &[ArrayId] {
         self.of_fields.get(field.index()).map_or(&[], |around| around)
     }
 
-    fn of(&self, array: ElementArray) -> Option<&NamedArray> {
+    pub(super) fn of(&self, array: ElementArray) -> Option<&NamedArray> {
         self.get(*self.of_field(array.field).get(usize::from(array.level).checked_sub(1)?)?)
-    }
-}
-
-impl Catalog {
-    /// Finds an array of objects by its path without `[]`.
-    pub(crate) fn find_array(&self, name: &str) -> Option<ElementArray> {
-        let found = self.inner.arrays.list.iter().find(|array| {
-            array.name_bytes == name.len() && self.field(array.array.field).name().starts_with(name)
-        });
-        found.map(|found| found.array)
-    }
-
-    /// Returns the arrays of objects around a field, from the outermost on. A field that is not visible has none.
-    pub(crate) fn arrays_around(&self, field: FieldId) -> &[ArrayId] {
-        self.inner.arrays.of_field(field)
-    }
-
-    /// Returns the number of an array.
-    pub(crate) fn array_id(&self, array: ElementArray) -> Option<ArrayId> {
-        self.arrays_around(array.field).get(usize::from(array.level).checked_sub(1)?).copied()
-    }
-
-    /// Returns the same array with the first field of this catalogue that lies below it.
-    pub(crate) fn same_array(&self, array: ElementArray) -> ElementArray {
-        self.inner.arrays.of(array).map_or(array, |found| found.array)
-    }
-
-    /// Returns the path of an array without `[]`.
-    pub(crate) fn array_name(&self, array: ElementArray) -> &str {
-        self.inner.arrays.of(array).map_or("", |found| self.name_of(found))
-    }
-
-    /// Returns the visible fields below an array, in the order of the catalogue.
-    pub(crate) fn fields_of_array(&self, array: ElementArray) -> &[FieldId] {
-        self.inner.arrays.of(array).map_or(&[], |found| &found.fields)
-    }
-
-    /// Returns the visible fields below the array with a number.
-    pub(crate) fn fields_of_array_id(&self, id: ArrayId) -> &[FieldId] {
-        self.inner.arrays.get(id).map_or(&[], |found| &found.fields)
-    }
-
-    /// Returns the names of all arrays of objects.
-    pub(crate) fn array_names(&self) -> impl Iterator<Item = &str> + Clone {
-        self.inner.arrays.list.iter().map(|array| self.name_of(array))
-    }
-
-    fn name_of(&self, array: &NamedArray) -> &str {
-        self.field(array.array.field).name().get(..array.name_bytes).unwrap_or_default()
-    }
-
-    /// Returns true if the field lies below the array.
-    pub(crate) fn is_below(&self, field: FieldId, array: ElementArray) -> bool {
-        self.array_id(array).is_some_and(|array| self.arrays_around(field).contains(&array))
-    }
-
-    /// Returns true if the array `inner` lies below the array `outer`.
-    pub(crate) fn is_array_below(&self, inner: ElementArray, outer: ElementArray) -> bool {
-        inner.level > outer.level && self.is_below(inner.field, outer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog::FieldType;
-
-    #[test]
-    fn arrays_of_objects_are_found_by_their_paths() {
-        let catalog = Catalog::new([
-            Field::new("tags[]", FieldType::String),
-            Field::new("legs[].bank", FieldType::String),
-            Field::new("legs[].fees[].amount", FieldType::Number),
-            Field::new("legs[].fees[].kinds[]", FieldType::String),
-            Field::new("grid[][].x", FieldType::Number),
-        ])
-        .unwrap();
-        assert_eq!(catalog.array_names().collect::<Vec<_>>(), ["legs", "legs.fees", "grid"]);
-        let legs = catalog.find_array("legs").unwrap();
-        let fees = catalog.find_array("legs.fees").unwrap();
-        let field = |name| catalog.find(name).unwrap();
-        assert_eq!((legs.level, fees.level), (1, 2));
-        assert_eq!((legs.field, fees.field), (field("legs.bank"), field("legs.fees.amount")));
-        assert!(catalog.is_array_below(fees, legs) && !catalog.is_array_below(legs, fees));
-        assert!(!catalog.is_array_below(legs, legs));
-        assert!(catalog.is_below(field("legs.fees.kinds"), legs) && !catalog.is_below(field("tags"), legs));
-        assert!(!catalog.is_below(field("legs.bank"), fees));
-        assert_eq!(catalog.arrays_around(field("legs.fees.kinds")).len(), 2);
-        for name in ["tags", "legs.fees.kinds", "leg", "", "legs[]"] {
-            assert_eq!(catalog.find_array(name), None, "{name}");
-        }
-        let narrow = catalog.allow(["legs.fees.kinds"]).unwrap();
-        let narrowed = narrow.find_array("legs").unwrap();
-        assert_eq!(narrowed.field, field("legs.fees.kinds"));
-        assert_eq!(catalog.same_array(narrowed), legs);
-        assert_eq!(catalog.array_name(narrowed), "legs");
     }
 }

@@ -1,5 +1,6 @@
 //! Catalogues: the fields of documents with their types and paths, and the fields that requests may name.
 
+mod array_names;
 mod arrays;
 mod cases;
 mod catalogue;

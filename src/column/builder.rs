@@ -109,7 +109,7 @@ impl ColumnBuilder {
 
     /// Returns the elements of `rows` rows that were noted.
     #[cfg(feature = "store")]
-    pub(super) fn seal_elements(&mut self, rows: usize) -> Option<Box<Elements>> {
+    pub(crate) fn seal_elements(&mut self, rows: usize) -> Option<Box<Elements>> {
         self.elements.seal(rows)
     }
 

@@ -11,8 +11,6 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-#[cfg(feature = "store")]
-use super::builder::ColumnBuilder;
 use super::dictionary::{Codes, Dictionary};
 use super::elements::{Elements, within};
 use super::ordinals::Ordinals;
@@ -179,10 +177,10 @@ impl Column {
         self.elements.as_ref().map_or(1, |elements| elements.levels())
     }
 
-    /// Replaces the elements that the values belong to by those of a builder. Returns a fault if the builder has other values.
+    /// Replaces the elements that the values belong to. Returns a fault if they have other values.
     #[cfg(feature = "store")]
-    pub(crate) fn set_elements(&mut self, mut elements: ColumnBuilder) -> Result<(), String> {
-        self.elements = elements.seal_elements(self.rows);
+    pub(crate) fn set_elements(&mut self, elements: Option<Box<Elements>>) -> Result<(), String> {
+        self.elements = elements;
         match &self.elements {
             Some(elements) => elements.validate(self.rows, |row| self.places(row)),
             None => Ok(()),

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::elements::ElementTests;
+use super::element_tests::ElementTests;
+use super::value_test::{ValueTest, value_passes};
 use crate::column::{Codes, Column, ColumnData, ColumnLayout, Ordinals, Postings, Sorted};
 use crate::kernels;
 use crate::predicate::in_ranges;
@@ -34,20 +35,6 @@ pub(super) enum AccessPath<'p> {
     Elements(Box<ElementTests<'p>>),
     /// The rows that pass each of these tests, found by reading the column.
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
-}
-
-/// A test of a row. The row passes if at least one of its values passes.
-pub(super) enum ValueTest<'p> {
-    /// The row has a value.
-    Present,
-    /// The value is the string with this code.
-    Code(u32),
-    /// The value is a string whose code is in this bitmap.
-    Codes(Box<[u64]>),
-    /// The value is in one of these closed ranges, which are in ascending order.
-    Ranges(&'p [OrdinalRange]),
-    /// The value is this Boolean.
-    Boolean(bool),
 }
 
 impl<'p> AccessPath<'p> {
@@ -171,21 +158,6 @@ pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32>
         ColumnData::Strings { codes, .. } => u32::try_from(codes.get(at)).ok(),
         _ => None,
     })
-}
-
-/// Returns true if the value at index `at` of a column passes the test.
-pub(super) fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
-    match (data, test) {
-        (_, ValueTest::Present) => true,
-        (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
-        (ColumnData::Strings { codes, .. }, ValueTest::Codes(set)) => {
-            let code = codes.get(at);
-            has_bit(set, code)
-        }
-        (ColumnData::Ordered { values, .. }, ValueTest::Ranges(ranges)) => in_ranges(ranges, values.get(at)),
-        (ColumnData::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
-        _ => false,
-    }
 }
 
 /// Prefetches the values of a row. For a multi-valued column, prefetches the offset at which the values of the row end.

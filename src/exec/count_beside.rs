@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::access_path::{AccessPath, ValueTest};
+use super::access_path::AccessPath;
+use super::value_test::ValueTest;
 use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::kernels::{self, Combine, Pair};
 use crate::rows::{LANES, RowSet, Selection, count_range, has_bit};

@@ -11,7 +11,8 @@
 //! | the types of a plan: steps, access paths, costs | `step`, `access_path`, `cost` |
 //! | find the strings of a dictionary that match a pattern | `pattern_codes` |
 //! | find the values in ranges by zone map and sorted rows | `ranges` |
-//! | test the elements of arrays of objects | `elements` |
+//! | test the elements of arrays of objects | `elements`, `element_tests` |
+//! | test the values of a column | `value_test` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, which are sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
 //! | compute operands from columns | `write_rows`; to count them without a bitmap, `count_beside` |
@@ -24,6 +25,7 @@
 mod access_path;
 mod cost;
 mod count_beside;
+mod element_tests;
 mod elements;
 mod evaluate;
 mod executor;
@@ -46,6 +48,7 @@ mod scattered_rows;
 mod scratch;
 mod step;
 mod trace;
+mod value_test;
 mod write_rows;
 
 pub(crate) use evaluate::Selected;

@@ -1,7 +1,6 @@
 //! Plans a leaf on one batch: chooses an access path, and estimates the number of rows and the cost.
 #![expect(
     clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
     reason = "values and codes of one batch, fewer than 2^32, and `Cost`, which saturates"
 )]
 
@@ -9,12 +8,13 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::access_path::{AccessPath, ValueTest};
+use super::access_path::AccessPath;
 use super::cost::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Cost};
 use super::index_lookup::IndexLookup;
 use super::pattern_codes::matching_codes;
 use super::ranges::{covers, overlapping, parts};
 use super::step::{Estimate, PlanStep};
+use super::value_test::{ValueTest, code_bits};
 use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::index::StringPostings;
 use crate::kernels;
@@ -343,14 +343,4 @@ fn plan_all<'p>(
 /// Returns `values * part / whole`, or 0 if `whole` is 0.
 pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
     (values * part).checked_div(whole).unwrap_or(0)
-}
-
-/// Returns the bitmap of codes, which are below `distinct`.
-pub(super) fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
-    let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
-    for code in codes {
-        let code = *code as usize;
-        bits[code / LANES] |= 1 << (code % LANES);
-    }
-    bits.into()
 }

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::access_path::{AccessPath, ValueTest};
-use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted, SortedRows};
+use super::access_path::AccessPath;
+use super::value_test::{ValueTest, write_values};
+use crate::column::{Column, ColumnLayout, Sorted, SortedRows};
 use crate::kernels::{self, Combine};
 use crate::rows::{LANES, RowSet, Selection, clear_tail, flip_rows};
 
@@ -89,49 +90,5 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
                 kernels::any_of_row(&values, ends, words);
             }
         },
-    }
-}
-
-/// Up to this number of ranges, the values are compared with one range after the other. Above it, each value is searched in the
-/// list of ranges, which is then faster.
-const FEW_RANGES: usize = 4;
-
-/// Sets the bit of each value that passes the test. Bits of rows without a value have no meaning. The words must be zero.
-pub(super) fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut [u64]) {
-    match (data, test) {
-        (_, ValueTest::Present) => words.fill(u64::MAX),
-        (ColumnData::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-            // A code that does not fit the width of the column's codes does not occur.
-            Codes::U8(codes) => {
-                if let Ok(code) = u8::try_from(*code) {
-                    kernels::equal(codes, code, words);
-                }
-            }
-            Codes::U16(codes) => {
-                if let Ok(code) = u16::try_from(*code) {
-                    kernels::equal(codes, code, words);
-                }
-            }
-            Codes::U32(codes) => kernels::equal(codes, *code, words),
-        },
-        (ColumnData::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
-            Codes::U8(codes) => kernels::in_byte_set(codes, &kernels::byte_set(set), words),
-            Codes::U16(codes) => kernels::in_set(codes, set, words),
-            Codes::U32(codes) => kernels::in_set(codes, set, words),
-        },
-        (ColumnData::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
-            let values = values.to_wide();
-            if ranges.len() <= FEW_RANGES {
-                ranges.iter().for_each(|(low, high)| kernels::in_range(&values, *low, *high, words));
-            } else {
-                kernels::in_ranges(&values, ranges, words);
-            }
-        }
-        (ColumnData::Booleans { values, .. }, ValueTest::Boolean(wanted)) => {
-            for (word, bits) in words.iter_mut().zip(values.words()) {
-                *word = if *wanted { *bits } else { !*bits };
-            }
-        }
-        _ => debug_assert!(false, "a test of the column's type"),
     }
 }

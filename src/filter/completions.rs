@@ -302,6 +302,7 @@ mod tests {
         assert_eq!(
             count(CompletionKind::Field),
             catalog.visible_fields().map(|(_, field)| 1 + field.aliases().count()).sum::<usize>()
+                + catalog.array_names().count()
         );
         assert_eq!(count(CompletionKind::Value), 2);
         let status = completions.candidates.iter().find(|candidate| candidate.text == "status").unwrap();

@@ -90,6 +90,8 @@ fn spellings_are_found_and_belong_to_one_operator() {
     assert_eq!(Complex::find("and", Grammar::Extended), None);
     assert_eq!(Complex::find("$not", Grammar::Extended), Some(Complex::Not));
     assert_eq!(Complex::find("$not", Grammar::Interface), None);
+    assert_eq!(Complex::find("$elem", Grammar::Extended), Some(Complex::ELEM));
+    assert_eq!(Complex::find("$elem", Grammar::Interface), None);
 }
 
 #[test]
@@ -140,7 +142,9 @@ fn the_readme_lists_every_operator_with_its_types_and_values() {
         let text = row[1].replace('`', " ");
         assert!(is_shared || text.contains(&format!(" {} ", operator.words()[0])), "{operator}: {row:?}");
     }
-    assert!(readme.contains(&format!("\"op\": \"{}\"", Complex::Not.name())));
+    for operator in [Complex::Not, Complex::ELEM] {
+        assert!(readme.contains(&format!("\"op\": \"{}\"", operator.name())));
+    }
 }
 
 /// Tests that the examples of the README compile and select the cases that the remarks beside them describe.
@@ -187,7 +191,11 @@ fn the_openapi_document_lists_every_operator() {
     };
     for (grammar, of_fields, of_criteria) in [
         (Grammar::Interface, "FieldCriterion", &["ComplexCriterion"][..]),
-        (Grammar::Extended, "ExtendedFieldCriterion", &["ExtendedComplexCriterion", "NegatedCriterion"]),
+        (
+            Grammar::Extended,
+            "ExtendedFieldCriterion",
+            &["ExtendedComplexCriterion", "NegatedCriterion", "ElementCriterion"],
+        ),
     ] {
         assert_eq!(listed(&[of_fields]), Operator::allowed(grammar).map(Operator::name).collect());
         assert_eq!(listed(of_criteria), Complex::allowed(grammar).map(Complex::name).collect());

@@ -69,6 +69,8 @@
 //!   Without the column, compiling `$match` returns an [error](crate::ErrorKind::NoFoldedColumn). For example, `name_folded`
 //!   contains the folded strings of `name`. For a list, each element is folded. Folded columns come last, so they do not change the
 //!   other columns. If the changelog of a new casefilter names a new version of Unicode, export the rows again.
+//! - **Elements.** `$elem` and `has` are [errors](crate::ErrorKind::NotInSql): a list column has no entry for an element without
+//!   a value. So the lists of one array do not show which values belong to the same element.
 //! - **`place`** is the insertion order within the export, from 0. The scripts load Parquet files that were exported with `--flat`,
 //!   and `.tsv` files. The nested Parquet of `casefilter export` contains neither `place` nor `document`.
 //! - **Size.** Parentheses are nested as deeply as the filter's normal form, about 35 levels at the limits; SQL parsers allow

@@ -257,3 +257,71 @@ fn places_and_numbers_at_the_end_of_all_numbers_do_no_harm() {
         }
     }
 }
+
+/// Parts of version 1 have no elements of arrays of objects. The documents tell them.
+#[test]
+fn parts_without_elements_are_read_and_completed() {
+    let fields =
+        [Field::new("legs[].bank", FieldType::String), Field::new("legs[].amount", FieldType::Number)];
+    let catalog = Catalog::new(fields).unwrap();
+    let documents = [
+        r#"{"id":"1","legs":[{"bank":"a"},{"amount":1},null]}"#,
+        r#"{"id":"2","legs":[{"bank":"b","amount":2},{}]}"#,
+        r#"{"id":"3"}"#,
+        r#"{"id":"4","legs":[{"amount":4},{"bank":"a","amount":5}]}"#,
+    ];
+    let mut builder = BatchBuilder::new(&catalog, Keep::Numbers, 0);
+    for (number, document) in (0..).zip(documents) {
+        let mut row = Row::default();
+        crate::ingest::read_case(document, &catalog, &crate::limits::Limits::default(), &mut row).unwrap();
+        builder.push(&row, Document::Number { number, size_bytes: document.len() }, number);
+    }
+    let before = builder.seal();
+    assert_eq!(before.validate(&catalog), Ok(()));
+    let old = parts(&catalog, &before, 7).into_iter().map(|(part, bytes)| {
+        if version(&catalog, part) == VERSION {
+            return (part, bytes);
+        }
+        // The elements come last: a byte, then a list of a width for the rows and one for the elements.
+        let elements = match part {
+            Part::Column(field) => before.column(field).unwrap().elements_len(1),
+            Part::Rows => 0,
+        };
+        let end = bytes.len() - (1 + 1 + documents.len() + 1 + elements);
+        let contents = &bytes[9..end];
+        let mut out = vec![VERSION];
+        out.extend_from_slice(&checksum(7, part, VERSION, contents).to_le_bytes());
+        out.extend_from_slice(contents);
+        (part, out)
+    });
+    let old: Vec<(Part, Vec<u8>)> = old.collect();
+    let read = read(&catalog, 7, |wanted| {
+        let found = old.iter().find(|(part, _)| *part == wanted);
+        Ok::<_, Fault>(found.map(|(_, bytes)| bytes.clone()).unwrap_or_default())
+    });
+    let ReadBatch { mut batch, outdated } = read.unwrap();
+    assert_eq!(outdated.len(), 2);
+    batch
+        .set_elements(&catalog, &outdated, |row, take| {
+            let mut document = Row::default();
+            // The document of the last row is gone.
+            let Some(text) = documents.get(row).filter(|_| row < 3) else { return Ok::<_, Fault>(false) };
+            crate::ingest::read_case(text, &catalog, &crate::limits::Limits::default(), &mut document)
+                .unwrap();
+            take(&document);
+            Ok(true)
+        })
+        .unwrap();
+    assert_eq!(batch.validate(&catalog), Ok(()));
+    for field in outdated {
+        let (own, expected) = (batch.column(field).unwrap(), before.column(field).unwrap());
+        for row in 0..3 {
+            assert_eq!(own.below(0, row..row + 1), expected.below(0, row..row + 1));
+        }
+        for element in 0..expected.below(0, 0..3).len() {
+            assert_eq!(own.below(1, element..element + 1), expected.below(1, element..element + 1));
+        }
+        // All columns have the same elements in the row whose document is gone.
+        assert_eq!(own.below(0, 3..4).len(), 1);
+    }
+}

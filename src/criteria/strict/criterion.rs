@@ -138,12 +138,42 @@ impl<'a> Parser<'a, '_> {
         }
         let is_field = !open.field.is_absent() || !open.values.is_absent();
         if !open.children.is_absent() && is_field {
-            self.report(Error::new(
-                ErrorKind::MixedCriterion,
-                open.offset,
-                "both `children` and `field` or `values`",
-                "a complex criterion (`op`, `children`) or a field criterion (`field`, `op`, `values`)",
-            ));
+            let mut expected =
+                "a complex criterion (`op`, `children`) or a field criterion (`field`, `op`, `values`)"
+                    .to_owned();
+            let mut meant = None;
+            if self.grammar == Grammar::Extended {
+                let elem = quote(Complex::ELEM.name());
+                let _ = write!(expected, "; {elem} has `op`, `field` and `children`");
+                let is_meant = |op: &str| {
+                    let word = op.to_ascii_lowercase().replace(['$', '_', '-'], "");
+                    matches!(
+                        word.as_str(),
+                        "elem"
+                            | "elemmatch"
+                            | "element"
+                            | "elements"
+                            | "any"
+                            | "some"
+                            | "has"
+                            | "nested"
+                            | "exists"
+                    )
+                };
+                meant = match &open.op {
+                    Slot::Given(op) if open.values.is_absent() && is_meant(&op.text) => Some(elem),
+                    _ => None,
+                };
+            }
+            self.report(
+                Error::new(
+                    ErrorKind::MixedCriterion,
+                    open.offset,
+                    "both `children` and `field` or `values`",
+                    expected,
+                )
+                .suggest(meant),
+            );
             return None;
         }
         if !open.children.is_absent() || (operator.is_some() && !is_field) {

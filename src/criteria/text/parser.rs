@@ -49,6 +49,7 @@ pub(crate) fn parse<'a>(
     };
     let constant = parser.filter().unwrap_or_else(|error| {
         parser.report(error);
+        parser.abandon();
         None
     });
     parser.check_depth();
@@ -315,9 +316,21 @@ impl<'a> Parser<'a, '_> {
         self.alternatives.push(node);
     }
 
+    /// Closes the groups that an error left open, if one of them is of an array: the names in it belong to the array.
+    fn abandon(&mut self) {
+        while !self.arrays.is_empty() && !self.open.is_empty() {
+            self.close_group();
+        }
+    }
+
     /// Closes the innermost group, which becomes a term of the group around it.
     fn close(&mut self) -> Result<()> {
         self.skip()?;
+        self.close_group();
+        Ok(())
+    }
+
+    fn close_group(&mut self) {
         if let Some(group) = self.open.last()
             && let Some(array) = group.array
         {
@@ -336,15 +349,14 @@ impl<'a> Parser<'a, '_> {
             self.terms.push(node);
             self.negate(&group.nots);
         }
-        Ok(())
     }
 
     /// Closes the innermost group, which becomes a criterion on the elements of an array.
-    fn close_elements(&mut self, offset: usize, array: Array, has_alternatives: bool) -> Result<()> {
+    fn close_elements(&mut self, offset: usize, array: Array, has_alternatives: bool) {
         if has_alternatives {
             self.end_alternative();
         }
-        let Some(group) = self.open.pop() else { return Ok(()) };
+        let Some(group) = self.open.pop() else { return };
         self.arrays.pop();
         let children = match self.alternatives.split_off(group.alternatives) {
             alternatives if has_alternatives => {
@@ -360,7 +372,6 @@ impl<'a> Parser<'a, '_> {
         let node = self.push(criterion, offset);
         self.terms.push(node);
         self.negate(&group.nots);
-        Ok(())
     }
 
     /// Joins `nodes` by a connective. Their subtrees must be the last subtrees of the body. A single node stays unchanged.

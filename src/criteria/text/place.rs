@@ -148,7 +148,7 @@ impl Reader<'_> {
             }
             (State::Elements, Token::Open) => {
                 let path = std::mem::take(&mut self.field);
-                self.open.push(Some(path));
+                self.open.push(Some(path).filter(|_| self.open.len() < MOST_GROUPS));
                 State::Criterion
             }
             (State::Criterion, token) if is_first && token.is_word("ids") => {
@@ -244,6 +244,9 @@ impl Reader<'_> {
         }
     }
 }
+
+/// The number of open groups from which on no path is kept.
+const MOST_GROUPS: usize = 64;
 
 /// The length of a path of an array from which on names in it are not looked up.
 const MOST_BYTES: usize = 1 << 12;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::access_path::ValueTest;
 use super::super::cost::Cost;
 use super::super::ranges::parts;
 use super::super::step::Estimate;
+use super::super::value_test::ValueTest;
 use super::*;
 use crate::catalog::Catalog;
 use crate::column::{Codes, Column, ColumnBuilder, ColumnData, Sorted};

@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::super::set::Set;
 use super::super::tree::{Children, Elements, Leaf, Node, NodeId, Test, Tree};
-use super::below;
 use super::lists::Merged;
 use super::merge::merge;
 use super::numbers::{Numbers, Rank};
+use super::subtree::below;
 use super::test::test_of;
 use crate::catalog::{Catalog, ElementArray, FieldId};
 use crate::operator::{Connective, Operator};

@@ -31,14 +31,14 @@ mod lists;
 mod merge;
 mod numbers;
 mod patterns;
+mod subtree;
 mod test;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
-
 pub(super) use self::builder::Builder;
 pub(super) use self::merge::{decides, implies};
+use self::subtree::conjunction;
 pub(super) use self::test::test;
 use super::tree::{Children, Elements, Leaf, Node, Test, Tree, Written};
 use crate::catalog::Catalog;
@@ -114,39 +114,6 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
     let root = made.last().map_or(0, |[root, _]| *root);
     nodes.truncate(root.saturating_add(1));
     Tree::from_nodes(nodes)
-}
-
-/// Returns the tree of a conjunction of some of these nodes. Takes time in proportion to its size, whatever other nodes there are.
-fn conjunction(nodes: &[Node<Leaf>], children: Children) -> Tree<Leaf> {
-    let ids = below(children.as_slice(), |id| nodes.get(id));
-    let place = |child: &usize| ids.binary_search(child).unwrap_or(0);
-    let mut kept: Vec<Node<Leaf>> = Vec::with_capacity(ids.len().saturating_add(1));
-    for node in ids.iter().filter_map(|id| nodes.get(*id)) {
-        kept.push(match node {
-            Node::Branch(connective, children) => {
-                Node::Branch(*connective, children.iter().map(place).collect())
-            }
-            node => node.clone(),
-        });
-    }
-    kept.push(Node::Branch(Connective::And, children.iter().map(place).collect()));
-    Tree::from_nodes(kept)
-}
-
-/// Returns the ids of these nodes and of all nodes below them, in ascending order.
-fn below<'n>(roots: &[usize], node: impl Fn(usize) -> Option<&'n Node<Leaf>>) -> Vec<usize> {
-    let mut found: HashSet<usize> = HashSet::new();
-    let mut open = roots.to_vec();
-    while let Some(id) = open.pop() {
-        if found.insert(id)
-            && let Some(Node::Branch(_, children)) = node(id)
-        {
-            open.extend_from_slice(children);
-        }
-    }
-    let mut ids: Vec<usize> = found.into_iter().collect();
-    ids.sort_unstable();
-    ids
 }
 
 /// Returns two flags for each node of a tree as written: true if its value is needed, and true if its negation is needed.

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
-    /// Also allow $not, $exists, $startsWith, $substring and $match in the bodies of requests
+    /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in the bodies of requests
     #[arg(long)]
     extended: bool,
 

@@ -93,7 +93,7 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().remembered_signatures)]
     remembered_signatures: usize,
 
-    /// Also allow $not, $exists, $startsWith, $substring and $match in the bodies of searches
+    /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in the bodies of searches
     ///
     /// /openapi.json then describes these operators. The filters of tokens are in the text syntax, which always allows them.
     #[arg(long, env = "CASEFILTER_EXTENDED", value_parser = BoolishValueParser::new())]

@@ -61,7 +61,7 @@ pub(crate) struct Criteria {
     )]
     utc_offset: FixedOffset,
 
-    /// Also allow $not, $exists, $startsWith, $substring and $match in JSON filters; --where always allows them
+    /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in JSON filters; --where always allows them
     #[arg(long)]
     extended: bool,
 }
