@@ -96,6 +96,8 @@ const SEARCH_TIMEOUT: ErrorCode = ErrorCode {
     kind: Some(ErrorKind::DeadlineExceeded),
     ..row(5033, "SearchTimeoutException", 503, "the search took longer than the service allows")
 };
+pub(crate) const BODY_SPOOL: ErrorCode =
+    row(5034, "BodySpoolException", 503, "the service cannot write a large body to a temporary file");
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
 impl ErrorCode {
@@ -164,6 +166,7 @@ impl ErrorCode {
         NO_TURN,
         SOURCE_UNAVAILABLE,
         SEARCH_TIMEOUT,
+        BODY_SPOOL,
         NO_SPACE,
     ];
 

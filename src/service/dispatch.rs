@@ -66,10 +66,9 @@ async fn call(
     let mut signed = SignatureCheck::new(&shared.tokens, &head, shared.options.clock_window);
     let can_be_valid = signed.can_be_valid(now().timestamp());
     let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
-    let reservation = shared.bodies.reserve(Account { token: signed.token_address(), peer: Some(peer) });
-    let allowance = shared.body_allowance;
-    let memory = body::BodyMemory { is_buffered: can_be_valid, allowance, reservation };
-    let body = body::read(body, &head.headers, &shared.options, memory, &mut signed).await?;
+    let spooled = shared.spool.begin(Account { token: signed.token_address(), peer: Some(peer) });
+    let keeping = body::Keeping { is_kept: can_be_valid, allowance: shared.body_allowance, spooled };
+    let received = body::receive(body, &head.headers, &shared.options, keeping, &mut signed).await?;
     if !can_be_valid {
         // Rejected only after the body: an earlier 401 would reveal which tokens exist.
         return Err(signed.reject());
@@ -77,6 +76,8 @@ async fn call(
     // Checks the timestamp again, because reading the body takes time.
     let (token, signature) = signed.verify(now().timestamp())?;
     *verified = Some(Arc::clone(token));
+    let memory = shared.bodies.reserve(Account { token: Arc::as_ptr(token).addr(), peer: None });
+    let body = received.into_memory(memory, shared.body_allowance).await?;
     if shared.options.reject_replays {
         let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);
         token.replays.get_or_init(new).insert(signature, Instant::now())?;

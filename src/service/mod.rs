@@ -78,10 +78,11 @@
 //! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search whose client
 //!   disconnects is stopped, too (see [threads](#threads)). `casefilter_searches_stopped_total` counts both.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
-//!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. Larger bodies
-//!   use the other half. A token at one peer gets at most as much of this half as remains free, and 503 beyond that. So a client that knows
-//!   a token but not its secret cannot exhaust the memory. A request that its head alone disqualifies (unknown token, timestamp outside the
-//!   window) uses none of this memory, but is rejected only after its body.
+//!   [`connections`](ServiceOptions::connections) (32 KiB each by default); a body of that size is always accepted. What is beyond goes to
+//!   a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into the other half, of which a
+//!   token gets at most half, and 503 beyond that. So a client that knows a token but not its secret uses none of this memory.
+//!   A request that its head alone disqualifies (unknown token, timestamp outside the window) is not kept at all, but is rejected only
+//!   after its body.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes), of which one token gets at most half; beyond
 //!   that it gets 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
 //!   its largest case. Operations 2 to 4 reserve three times the size of their records before they read them, until the response
@@ -95,6 +96,21 @@
 //! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400; the message names the first item over the limit and a
 //! `limit` that fits. A page of one case is always sent. Chunks are read a few at a time (one per processor, at least two), so
 //! that small requests do not wait for large ones.
+//!
+//! # Spool
+//!
+//! The signature covers the body. It is computed as the body arrives, so the body of an unverified request need not be in memory. Bytes
+//! beyond the 32 KiB of a request are in an unnamed file that only its owner can read (mode 0600), until the signature is verified. The
+//! system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
+//!
+//! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database, or the temporary
+//! folder of the system if the former cannot be written. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
+//! (1 GiB). A token at one peer gets at most as much as remains free, so at most half. A token at all peers, and a peer with all tokens,
+//! get at most two thirds. Requests beyond that get 503. `casefilter_spooled_bytes` reports the sum.
+//!
+//! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034, and the log
+//! has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read on at most
+//! 16 blocking threads.
 //!
 //! # Memory
 //!
@@ -264,6 +280,7 @@
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |
 //! | 5032 | `SourceUnavailableException` | 503 | PostgreSQL cannot search the cases at the moment |
 //! | 5033 | `SearchTimeoutException` | 503 | the search took longer than the service allows |
+//! | 5034 | `BodySpoolException` | 503 | the service cannot write a large body to a temporary file |
 //! | 5070 | `InsufficientStorageException` | 507 | admin socket: the disk is full |
 
 #[cfg(unix)]

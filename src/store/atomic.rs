@@ -255,6 +255,12 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Returns the folder of the file that a path leads to. The file of a symbolic link may be on another disk.
+pub(super) fn real_folder_of(path: &Path) -> PathBuf {
+    let real = fs::canonicalize(path);
+    folder_of(real.as_deref().unwrap_or(path)).to_owned()
+}
+
 /// Creates a file without a name in a folder. Returns `None` if the system or the file system does not support such files.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {

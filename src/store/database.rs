@@ -1,7 +1,11 @@
 //! The store: its parts, and how it is created and opened.
 
 use std::path::Path;
+#[cfg(feature = "service")]
+use std::path::PathBuf;
 
+#[cfg(feature = "service")]
+use super::atomic::real_folder_of;
 use super::error::{Fault, StoreError, catches_panics};
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
@@ -148,6 +152,12 @@ impl Store {
     #[cfg(all(unix, feature = "service"))]
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         self.file.identity()
+    }
+
+    /// Returns the folder of the file, or `None` if the store is not in a file.
+    #[cfg(feature = "service")]
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.file.target().map(real_folder_of)
     }
 
     /// Returns true if the file at a path begins with the magic number of a database.

@@ -14,14 +14,14 @@
 //! spool is dropped or the process ends. A small import needs no file. If the store itself is not in a file, the whole spool is in memory.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use redb::WriteTransaction;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::atomic::{folder_of, unnamed_in};
+use super::atomic::{real_folder_of, unnamed_in};
 use super::error::{Fault, StoreErrorKind};
 use super::tables::{DOCUMENTS, Stored};
 use crate::json;
@@ -51,13 +51,7 @@ enum Target {
 impl Spool {
     /// Creates the spool of an import into the database at this path. Without a path, the spool is in memory.
     pub(super) fn beside(database: Option<&Path>) -> Self {
-        let target = database.map_or(Target::Memory, |path| {
-            // The file of a symbolic link may be on another disk.
-            let path = fs::canonicalize(path);
-            let path = path.as_deref().ok().or(database).unwrap_or(Path::new("."));
-            Target::Folder(folder_of(path).to_owned())
-        });
-        Self::to(target)
+        Self::to(database.map_or(Target::Memory, |path| Target::Folder(real_folder_of(path))))
     }
 
     /// Creates a spool in this file.
@@ -198,6 +192,7 @@ fn changed() -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::FileExt;
 
     use super::*;

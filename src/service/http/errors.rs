@@ -87,6 +87,13 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
+    /// Returns 503 for a body whose temporary file cannot be written or read.
+    pub(in crate::service) fn unspooled(cause: String) -> Self {
+        let description = "the service cannot keep a body of this size at the moment, try again later or send a smaller one";
+        let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
+        Self { cause: Some(cause), ..failure.coded(error_codes::BODY_SPOOL) }
+    }
+
     /// Returns 503 for a search that took too long, or that was cancelled, for which no response is sent.
     pub(in crate::service) fn stopped() -> Self {
         let description = "the search took longer than the service allows, ask for less or try again later";
@@ -144,6 +151,11 @@ impl Failure {
     /// Returns true for a search that was [stopped](Self::stopped).
     pub(in crate::service) fn is_stop(&self) -> bool {
         self.code == ErrorCode::of_kind(ErrorKind::DeadlineExceeded)
+    }
+
+    /// Returns true for a body that could not be [spooled](Self::unspooled).
+    pub(in crate::service) fn is_spool_fault(&self) -> bool {
+        self.code == error_codes::BODY_SPOOL
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {
