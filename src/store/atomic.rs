@@ -52,7 +52,7 @@ pub struct AtomicFile {
 
 /// A temporary name. Dropping it removes the file.
 #[derive(Debug)]
-struct Temporary(PathBuf);
+pub(super) struct Temporary(PathBuf);
 
 impl AtomicFile {
     /// Creates a file whose name must be free.
@@ -180,13 +180,17 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
+    /// Makes the name of an existing file temporary.
+    pub(super) fn of(path: PathBuf) -> Self {
+        unfinished().push(path.clone());
+        Self(path)
+    }
+
     /// Returns a name in the folder of the target that this process has not used yet. Adds it to the list before the file exists.
     fn next(target: &Path) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".casefilter-{}-{number}.part", std::process::id());
-        let path = folder_of(target).join(name);
-        unfinished().push(path.clone());
-        Self(path)
+        Self::of(folder_of(target).join(name))
     }
 
     fn create(target: &Path) -> io::Result<(File, Self)> {

@@ -44,7 +44,8 @@ impl Store {
     }
 
     /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process ends
-    /// before, nothing is left of it.
+    /// before, nothing is left of it. Until then, no other store can be prepared under this name. For this, an empty file `.NAME.new` is in
+    /// the folder. Only a kill leaves it, and the next store of this name removes it.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -61,6 +62,7 @@ impl Store {
     /// # Errors
     /// Returns the errors of [`create`](Self::create). [`close`](Self::close) fails with
     /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file took the name.
+    /// Returns [`StoreErrorKind::BeingCreated`](super::StoreErrorKind::BeingCreated) if another process prepares a store there.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,

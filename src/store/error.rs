@@ -18,6 +18,8 @@ pub enum StoreErrorKind {
     Exists,
     /// Another store has the file open, in this process or in another, or readers have it open.
     InUse,
+    /// Another store, in this process or in another, is creating the file.
+    BeingCreated,
     /// The file is not a database of this library.
     NotADatabase,
     /// The file has a format version that this library does not know.
@@ -48,6 +50,7 @@ impl StoreErrorKind {
             Self::NotFound => "not_found",
             Self::Exists => "exists",
             Self::InUse => "in_use",
+            Self::BeingCreated => "being_created",
             Self::NotADatabase => "not_a_database",
             Self::UnknownVersion => "unknown_version",
             Self::OtherCatalog => "other_catalog",

@@ -13,6 +13,7 @@ use redb::{ReadableDatabase, StorageBackend, WriteTransaction};
 
 use super::atomic::AtomicFile;
 use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched};
+use super::claim::Claim;
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{META, State, check_meta};
 use crate::catalog::Catalog;
@@ -34,6 +35,8 @@ pub(super) struct File {
     sync_failed: RwLock<SyncFailed>,
     /// A new file that gets its name when it is closed.
     new: Option<AtomicFile>,
+    /// The claim on this name.
+    claim: Option<Claim>,
 }
 
 impl File {
@@ -49,11 +52,14 @@ impl File {
         Ok(own)
     }
 
-    /// Creates a new file that gets its name when it is closed.
+    /// Creates a new file that gets its name when it is closed. Until then no other store can prepare a file of this name.
     pub(super) fn prepare(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
+        // Before the name is checked: a store that had a claim until now may have the name.
+        let claim = Claim::take(path)?;
         let new = AtomicFile::create_new(path)?;
         let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
         own.new = Some(new);
+        own.claim = claim;
         Ok(own)
     }
 
@@ -97,6 +103,7 @@ impl File {
             origin: Origin::Unnamed,
             sync_failed: RwLock::new(sync_failed),
             new: None,
+            claim: None,
         }
     }
 
@@ -340,6 +347,7 @@ impl File {
         }
         if let Some(new) = self.new.take() {
             new.finish()?;
+            self.claim = None;
         }
         Ok(())
     }

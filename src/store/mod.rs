@@ -85,6 +85,7 @@ mod atomic;
 mod backend;
 mod backup;
 mod batches;
+mod claim;
 mod commit;
 mod compact;
 mod database;
