@@ -1,4 +1,8 @@
-//! Armenian, by BGN/PCGN 1981 without apostrophes.
+//! Armenian, by Regulation 220-N of the Armenian Government (3 March 2011) on geographical names in English.
+//!
+//! The regulation names eight letters: `ծ` ts, `ձ` dz, `ղ` gh, `ճ` ch, `ք` k, `փ` p, `խ` kh, `ժ` zh. The UNGEGN Working Group on
+//! Romanization Systems deduced the others from its list of places (*Romanization of Armenian*, 8 November 2011). The result is BGN/PCGN
+//! 1981 without apostrophes, and with r for `ռ`.
 
 use super::letters::small;
 
@@ -46,7 +50,7 @@ pub(super) fn armenian(
         'ո' | 'օ' => "o",
         'պ' | 'փ' => "p",
         'ջ' => "j",
-        // The standard has rr for ռ.
+        // BGN/PCGN has rr for ռ.
         'ռ' | 'ր' => "r",
         'ս' => "s",
         'վ' | 'ւ' => "v",
