@@ -141,7 +141,7 @@ impl ServiceState {
         let result = self.run(work);
         match &result {
             Ok(_) => self.writes_fail.store(false, Ordering::Relaxed),
-            Err(failure) if failure.status().is_server_error() => {
+            Err(failure) if failure.is_write_failure() => {
                 self.writes_fail.store(true, Ordering::Relaxed);
             }
             // The input was rejected, so nothing was written.

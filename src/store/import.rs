@@ -15,8 +15,8 @@
 //! because a document must not have a smaller number than a checkpoint that was made in between. The documents of a batch are numbered in
 //! order, so that only the first number of a batch changes, as a rule.
 //!
-//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written, as on a full disk, the
-//! import fails, and the database is unchanged. The columns of the import are in memory, as in an engine, and up to 1 MiB of documents.
+//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written or read, as on a full disk,
+//! the import fails, and the database is unchanged and accepts other writes. The columns of the import are in memory, as in an engine, and up to 1 MiB of documents.
 //!
 //! Documents are written twice: once to the spool, which is not synced and often stays in the system's cache, and once to the database.
 //! `benches/store.rs` measures imports.
@@ -120,7 +120,7 @@ impl<'s> StoreImport<'s> {
     /// Returns early the error of a failed write to the temporary file. [`commit`](Self::commit) returns it as well.
     ///
     /// # Errors
-    /// Returns [`Io`](StoreErrorKind::Io) if documents could not be written, as on a full disk. The database is unchanged and accepts other
+    /// Returns [`TemporaryFile`](StoreErrorKind::TemporaryFile) if documents could not be written, as on a full disk. The database is unchanged and accepts other
     /// writes.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let spool = lock(&self.spool);
@@ -153,15 +153,16 @@ impl<'s> StoreImport<'s> {
             // redb reuses the pages that a write freed only after the next write has ended. Without an empty write here, the pages that the
             // previous import freed would stay unused.
             store.file.write(true)?.commit()?;
+            log.synced();
             let transaction = Guarded::new(store.file.write(true)?);
-            documents.store(transaction.get()?, first, txn.documents())?;
-            Ok(transaction)
+            let stored = documents.store(transaction.get()?, first, txn.documents())?;
+            Ok(stored.map(|()| transaction))
         });
-        let transaction = store.settle(&mut log, begun)?;
-        let staged = txn.stage();
-        let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added));
+        // A fault of the spool is none of the database, which is unchanged.
+        let transaction = store.settle(&mut log, begun)?.map_err(|fault| store.error(fault))?;
+        let (transaction, staged) = transaction.beside(|| txn.stage());
+        let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added, true));
         store.settle(&mut log, committed)?;
-        log.synced();
         Ok(report)
     }
 }

@@ -1,6 +1,7 @@
 //! Records, which a host stores in addition to documents: text under a kind and a key.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use redb::{ReadOnlyTable, Table};
@@ -89,9 +90,17 @@ impl Store {
             let table = guarded(|| Ok(transaction.get()?.open_table(RECORDS)?));
             let table = Guarded::new(self.settle(&mut log, table)?);
             let mut records = RecordWrite { name: &self.name, table, log: &mut log, is_changed: false };
-            let outcome = write(&mut records)?;
+            let outcome = catch_unwind(AssertUnwindSafe(|| write(&mut records)));
             let is_changed = records.is_changed;
             drop(records);
+            let outcome = match outcome {
+                Ok(outcome) => outcome?,
+                Err(panic) => {
+                    // Before the panic goes on: redb does not free the pages of a transaction that is dropped during a panic.
+                    drop(transaction);
+                    resume_unwind(panic)
+                }
+            };
             // The closure may have ignored an error.
             log.check().map_err(|fault| self.error(fault))?;
             if !is_changed {

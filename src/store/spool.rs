@@ -140,24 +140,28 @@ impl Spooled {
     /// Stores the documents, numbered from `first`. `places` has the number and the insertion order of each document.
     ///
     /// # Errors
-    /// Returns an error if the spool cannot be read or was changed, or if the database fails.
+    /// Returns an error if the database fails. Returns an inner error if the spool cannot be read or was changed.
     pub(super) fn store(
         mut self,
         transaction: &WriteTransaction,
         first: u64,
         places: impl Iterator<Item = (u64, u64)>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Result<(), Fault>, Fault> {
         let mut table = transaction.open_table(DOCUMENTS)?;
         let mut document = Vec::new();
         let mut stored: u64 = 0;
         for (number, place) in places {
             let own = number.saturating_sub(first);
-            self.read(own, &mut document)?;
-            let text = json::text(&document).map_err(|_| changed())?;
+            let text =
+                self.read(own, &mut document).and_then(|()| json::text(&document).map_err(|_| changed()));
+            let text = match text {
+                Ok(text) => text,
+                Err(fault) => return Ok(Err(fault)),
+            };
             table.insert(number, Stored { place, text }.to_bytes(number).as_slice())?;
             stored = stored.saturating_add(1);
         }
-        if stored == self.documents { Ok(()) } else { Err(changed()) }
+        Ok(if stored == self.documents { Ok(()) } else { Err(changed()) })
     }
 
     /// Reads the next entry, which must have this number.
@@ -177,17 +181,23 @@ impl Spooled {
 }
 
 fn not_put_aside(error: &io::Error) -> Fault {
-    Fault::new(StoreErrorKind::Io, format!("the documents of the import cannot be put aside: {error}"))
+    Fault::new(
+        StoreErrorKind::TemporaryFile,
+        format!("the documents of the import cannot be put aside: {error}"),
+    )
 }
 
 fn not_read(error: &io::Error) -> Fault {
     let detail = format!("the documents of the import, which were put aside, cannot be read: {error}");
-    Fault::new(StoreErrorKind::Io, detail)
+    Fault::new(StoreErrorKind::TemporaryFile, detail)
 }
 
 /// Returns the error for a spool that was changed.
 fn changed() -> Fault {
-    Fault::new(StoreErrorKind::Io, "the documents of the import were put aside, and others were read back")
+    Fault::new(
+        StoreErrorKind::TemporaryFile,
+        "the documents of the import were put aside, and others were read back",
+    )
 }
 
 #[cfg(test)]
@@ -252,7 +262,7 @@ mod tests {
             let Target::File(file) = &spool.target else { panic!("no file") };
             file.write_at(b"!", at).unwrap();
             let fault = read_back(spool.finish().unwrap(), &sizes).unwrap_err();
-            assert_eq!(fault.kind, StoreErrorKind::Io, "byte {at}");
+            assert_eq!(fault.kind, StoreErrorKind::TemporaryFile, "byte {at}");
         }
     }
 
@@ -266,6 +276,6 @@ mod tests {
         assert!(spool.fault().unwrap().detail.contains("cannot be put aside"));
         spool.put(2, "more");
         assert!(spool.buffer.is_empty());
-        assert_eq!(spool.finish().err().unwrap().kind, StoreErrorKind::Io);
+        assert_eq!(spool.finish().err().unwrap().kind, StoreErrorKind::TemporaryFile);
     }
 }

@@ -13,9 +13,7 @@ use crate::envelope::Envelope;
 use crate::envelope::error_codes::{self, ErrorCode};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::service::auth::permission::Permission;
-use crate::store::StoreError;
-#[cfg(unix)]
-use crate::store::StoreErrorKind;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// An error that ends a request.
 #[derive(Clone, Debug)]
@@ -126,6 +124,7 @@ impl Failure {
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
             // The store recovers by itself.
             StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
+            StoreErrorKind::TemporaryFile => StatusCode::INSUFFICIENT_STORAGE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let refusal = error.import_error().cloned().map(Box::new);
@@ -156,6 +155,17 @@ impl Failure {
     /// Returns true for a body that could not be [spooled](Self::unspooled).
     pub(in crate::service) fn is_spool_fault(&self) -> bool {
         self.code == error_codes::BODY_SPOOL
+    }
+
+    /// Returns 507 for a temporary file of an import that cannot be written or read.
+    #[cfg(unix)]
+    pub(in crate::service) fn temporary_file(description: String) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())
+    }
+
+    /// Returns true for an error of the service that says that the database file cannot be written. An error of a temporary file does not.
+    pub(in crate::service) fn is_write_failure(&self) -> bool {
+        self.status.is_server_error() && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {
