@@ -142,7 +142,22 @@ impl Records<'_> {
         after: Option<&str>,
         most: usize,
     ) -> Result<Vec<(String, String)>, StoreError> {
-        self.read(|table| page(table, kind, after, most))
+        self.read(|table| page(table, kind, after, (most, usize::MAX)))
+    }
+
+    /// Like [`page`](Self::page), but returns at most `most_bytes` of text, or one record.
+    ///
+    /// # Errors
+    /// Returns the errors of [`get`](Self::get).
+    #[cfg(feature = "service")]
+    pub(crate) fn page_within(
+        &self,
+        kind: &str,
+        after: Option<&str>,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.read(|table| page(table, kind, after, (most, most_bytes)))
     }
 
     /// Returns the size of a record in bytes, or 0 if there is no such record.

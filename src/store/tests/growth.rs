@@ -102,6 +102,33 @@ fn writes_that_were_synced_are_not_reported_as_lost() {
     }
 }
 
+#[cfg(feature = "service")]
+#[test]
+fn a_page_of_records_ends_after_its_bytes_but_has_at_least_one_record() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let store = open(&disk, 0).unwrap();
+    let sizes = [10, 10, 500, 10, 0];
+    store
+        .write_records(|records| {
+            for (key, size) in (0..).zip(sizes) {
+                records.put("kind", &format!("k{key}"), &"x".repeat(size))?;
+            }
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    let records = store.records().unwrap();
+    let keys = |after: Option<&str>, most: usize, bytes: usize| {
+        let page = records.page_within("kind", after, most, bytes).unwrap();
+        page.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(None, 9, 20), ["k0", "k1"]);
+    assert_eq!(keys(None, 1, 20), ["k0"]);
+    assert_eq!(keys(Some("k1"), 9, 20), ["k2"], "a record is not divided");
+    assert_eq!(keys(Some("k2"), 9, 20), ["k3", "k4"]);
+    assert_eq!(keys(None, 9, 0), ["k0"]);
+    assert_eq!(keys(Some("k4"), 9, 20), [""; 0]);
+}
+
 #[test]
 fn compacting_takes_no_reader_its_documents() {
     let folder = tempfile::tempdir().unwrap();
