@@ -83,6 +83,12 @@ const TOO_MANY: ErrorCode =
     row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
 const INTERNAL: ErrorCode =
     row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
+pub(crate) const RECORDS_TOO_LARGE: ErrorCode = row(
+    5001,
+    "RecordsTooLargeException",
+    500,
+    "operations 2 to 5: the records of the applicant are too large for the memory that one token may use",
+);
 const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
 const UNAVAILABLE: ErrorCode =
@@ -161,6 +167,7 @@ impl ErrorCode {
         UNPROCESSABLE,
         TOO_MANY,
         INTERNAL,
+        RECORDS_TOO_LARGE,
         NOT_IMPLEMENTED,
         UNAVAILABLE,
         NO_TURN,

@@ -126,15 +126,20 @@ fn answer_within_room(
     handler: BlockingHandler,
 ) -> Result<Result<ReservedAnswer, Failure>, Failure> {
     let mut reservation = shared.outgoing.reserve(&call.token);
-    let mut had_room = true;
+    let (mut had_room, mut needed) = (true, 0);
     let mut has_room = |bytes| {
         had_room = Outgoing::grow_to(&mut reservation, bytes);
+        needed = bytes;
         had_room
     };
     let answer = handler(shared, call, &mut Room::new(&mut has_room));
     match answer {
         Ok(answer) => Ok(Ok((answer, reservation))),
         Err(failure) if had_room => Err(failure),
+        // It would never fit, so the client must not try again.
+        Err(_) if needed > shared.outgoing.most() => {
+            Ok(Err(Failure::records_too_large(needed, shared.outgoing.most())))
+        }
         Err(failure) => Ok(Err(failure)),
     }
 }

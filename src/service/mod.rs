@@ -86,8 +86,9 @@
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes), of which one token gets at most half; beyond
 //!   that it gets 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
 //!   its largest case. Operations 2 to 4 reserve three times the size of their records before they read them, until the response
-//!   is built. An update that cannot reserve memory for its response changes nothing. `casefilter_outgoing_bytes` reports the
-//!   reserved memory.
+//!   is built. An update that cannot reserve memory for its response changes nothing. Records that never fit
+//!   get 500 with the error code 5001, which is not worth a retry; the log says which `outgoing_bytes` would do.
+//!   `casefilter_outgoing_bytes` reports the reserved memory.
 //!
 //! Each 503 has `Retry-After`.
 //!
@@ -275,6 +276,7 @@
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
 //! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
+//! | 5001 | `RecordsTooLargeException` | 500 | operations 2 to 5: the records of the applicant are too large for the memory that one token may use |
 //! | 5010 | `NotImplementedException` | 501 | a transfer coding other than `chunked` |
 //! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |

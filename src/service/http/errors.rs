@@ -85,6 +85,17 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
+    /// Returns 500 for an answer that needs `needed` bytes of memory, of which a token can never get more than `most`.
+    pub(in crate::service) fn records_too_large(needed: usize, most: usize) -> Self {
+        let description = "the records of the applicant are larger than this service can answer with; the log says what to change";
+        let cause = format!(
+            "the answer needs {needed} bytes of memory, and a token gets at most {most}: set `outgoing_bytes` to at least {}",
+            needed.saturating_mul(2)
+        );
+        let failure = Self::new(StatusCode::INTERNAL_SERVER_ERROR, description);
+        Self { cause: Some(cause), ..failure.coded(error_codes::RECORDS_TOO_LARGE) }
+    }
+
     /// Returns 503 for a body whose temporary file cannot be written or read.
     pub(in crate::service) fn unspooled(cause: String) -> Self {
         let description = "the service cannot keep a body of this size at the moment, try again later or send a smaller one";
