@@ -4,6 +4,8 @@
 //! removes it at the end. The system releases the lock when the process ends. A killed process leaves the empty file, which the next claim
 //! takes over.
 //!
+//! Backups take no claim: they are over soon, and nothing may be left of one that is killed.
+//!
 //! A claim is advice: without a lock, the first database that is complete gets the name, and the others fail.
 
 use std::fs::{File, OpenOptions, TryLockError};

@@ -68,7 +68,7 @@ impl Store {
         catalog: Catalog,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        let make = |path: &Path, cache_bytes| File::prepare(path, &catalog, cache_bytes);
+        let make = |path: &Path, cache_bytes| File::prepare_claimed(path, &catalog, cache_bytes);
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 

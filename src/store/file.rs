@@ -52,13 +52,19 @@ impl File {
         Ok(own)
     }
 
-    /// Creates a new file that gets its name when it is closed. Until then no other store can prepare a file of this name.
+    /// Creates a new file that gets its name when it is closed.
     pub(super) fn prepare(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
-        // Before the name is checked: a store that had a claim until now may have the name.
-        let claim = Claim::take(path)?;
         let new = AtomicFile::create_new(path)?;
         let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
         own.new = Some(new);
+        Ok(own)
+    }
+
+    /// Like [`prepare`](Self::prepare), but until the file has its name, no other store can claim this name.
+    pub(super) fn prepare_claimed(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
+        // Before the name is checked: a store that had a claim until now may have the name.
+        let claim = Claim::take(path)?;
+        let mut own = Self::prepare(path, catalog, cache_bytes)?;
         own.claim = claim;
         Ok(own)
     }
