@@ -187,7 +187,7 @@ pub(super) fn page(
             return Err(Fault::corrupt(format!("the {kind} {key:?} is not in its place")));
         }
         let text = record_from_bytes(kind, key, bytes.value())?;
-        // The first record is returned whatever its size.
+        // The first record is always returned.
         bytes_left = match bytes_left.checked_sub(text.len()) {
             Some(left) => left,
             None if found.is_empty() => 0,
