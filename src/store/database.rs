@@ -1,7 +1,11 @@
 //! The type `Store`: its parts, and the functions that create and open it.
 
 use std::path::Path;
+#[cfg(feature = "service")]
+use std::path::PathBuf;
 
+#[cfg(feature = "service")]
+use super::atomic::real_folder_of;
 use super::error::{Fault, StoreError, catches_panics};
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
@@ -40,7 +44,8 @@ impl Store {
     }
 
     /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process
-    /// ends before that, the file is removed.
+    /// ends before that, the file is removed. Until then, no other store can be prepared under this name. For this, an empty file
+    /// `.NAME.new` is in the folder. Only a kill leaves it, and the next store of this name removes it.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -57,12 +62,13 @@ impl Store {
     /// # Errors
     /// Returns the errors of [`create`](Self::create). [`close`](Self::close) fails with
     /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file has the name by then.
+    /// Returns [`StoreErrorKind::BeingCreated`](super::StoreErrorKind::BeingCreated) if another process prepares a store there.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        let make = |path: &Path, cache_bytes| File::prepare(path, &catalog, cache_bytes);
+        let make = |path: &Path, cache_bytes| File::prepare_claimed(path, &catalog, cache_bytes);
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
@@ -149,6 +155,12 @@ impl Store {
     #[cfg(all(unix, feature = "service"))]
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         self.file.identity()
+    }
+
+    /// Returns the folder of the file, or `None` if the store is not in a file.
+    #[cfg(feature = "service")]
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.file.target().map(real_folder_of)
     }
 
     /// Returns true if the file at `path` begins with the magic number of a database.

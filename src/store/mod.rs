@@ -90,6 +90,7 @@ mod atomic;
 mod backend;
 mod backup;
 mod batches;
+mod claim;
 mod commit;
 mod compact;
 mod database;

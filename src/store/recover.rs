@@ -91,7 +91,9 @@ impl Store {
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             return Ok(());
         }
-        if log.is_unsynced {
+        // A later write than the last acknowledged one is on disk with all before it: it was reported as failed after its commit.
+        let has_all = found.next_document > log.state.next_document;
+        if log.is_unsynced && !has_all {
             self.file.shut();
             let detail = "writes that were not synced are lost; close the store and open it again to continue without them";
             return Err(Fault::new(StoreErrorKind::Failed, detail));

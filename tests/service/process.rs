@@ -35,7 +35,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    fn start(database: &Database, arguments: &[&str]) -> Self {
+    pub(crate) fn start(database: &Database, arguments: &[&str]) -> Self {
         Self::with_source(database, arguments, database.source())
     }
 

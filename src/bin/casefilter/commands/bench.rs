@@ -61,6 +61,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
+    /// End with exit status 2 if any request is bad; the others are measured nevertheless
+    #[arg(long)]
+    fail_on_error: bool,
+
     /// Also allow $not, $exists, $startsWith, $substring and $match in the bodies of requests
     #[arg(long)]
     extended: bool,
@@ -127,7 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut out = Output::new();
     let mut rows = Vec::new();
     let mut faults = String::new();
-    let mut request = 0_u64;
+    let (mut request, mut is_bad) = (0_u64, false);
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
         let (line, number) = (Line::read(line), request);
@@ -141,6 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             }
         }
         let timed = line.and_then(|line| time(cases, &line, caches.as_ref(), &args.runs()));
+        is_bad |= timed.is_err();
         match (timed, format) {
             (Ok(measured), Format::Json) => {
                 out.json(&measured.timed(request))?;
@@ -184,5 +189,5 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     out.finish()?;
     loaded.cases.close()?;
-    Ok(status)
+    Ok(if is_bad && args.fail_on_error { Status::BadFilter } else { status })
 }

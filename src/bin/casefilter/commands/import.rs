@@ -47,6 +47,8 @@ use crate::output::stdout::{Format, Output};
 /// applicant has a date (createdAt, review.createDate, review.reviewDate) that is later than the change. Standard error reports the
 /// kept and the overwritten changes.
 ///
+/// Of two imports that would make the same database, the later one ends at once, or waits for the other with --wait.
+///
 /// If a service has the database open, the service imports the cases. It continues to answer searches and updates.
 ///
 /// While an import runs, it needs space for a second copy of its documents, in a file without a name beside the database. The pages
@@ -199,13 +201,17 @@ impl From<StoreError> for Unopened {
 
 /// Opens the database. If it does not exist, prepares a new database, which gets its name when it is closed.
 fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
-    match Store::open(path, catalog.clone(), StoreOptions::default()) {
-        Err(error) if error.kind() == StoreErrorKind::NotFound => {
-            interrupt::watch()
-                .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
-            Ok(Store::prepare(path, catalog.clone(), StoreOptions::default())?)
-        }
-        opened => Ok(opened?),
+    let open = || Store::open(path, catalog.clone(), StoreOptions::default());
+    match open() {
+        Err(error) if error.kind() == StoreErrorKind::NotFound => {}
+        opened => return Ok(opened?),
+    }
+    interrupt::watch()
+        .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
+    match Store::prepare(path, catalog.clone(), StoreOptions::default()) {
+        // Another import has just created it.
+        Err(error) if error.kind() == StoreErrorKind::Exists => Ok(open()?),
+        prepared => Ok(prepared?),
     }
 }
 
