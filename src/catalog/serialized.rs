@@ -192,7 +192,7 @@ mod tests {
             (r#"[{"path":"a","type":"text"}]"#, "one of `string`, `number`"),
             (r#"[{"path":"a","type":"timestamp","form":"iso"}]"#, "one of `interface`, `rfc3339`"),
             (r#"[{"path":"a","type":"string","many":true}]"#, "unknown field `many`"),
-            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for string fields"),
+            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for single-valued string fields"),
             (r#"[{"path":"a","type":"string"},{"path":"a","type":"number"}]"#, "two fields are named `a`"),
         ] {
             assert!(error(json).contains(expected), "{}", error(json));
