@@ -19,6 +19,7 @@ pub struct Field {
     kind: FieldType,
     form: TimestampForm,
     key: bool,
+    searchable: bool,
     known: Box<[Box<str>]>,
     default: Option<Box<str>>,
     aliases: Box<[Box<str>]>,
@@ -36,6 +37,7 @@ impl Field {
             kind,
             form: TimestampForm::default(),
             key: false,
+            searchable: false,
             known: Box::default(),
             default: None,
             aliases: Box::default(),
@@ -119,6 +121,16 @@ impl Field {
         self
     }
 
+    /// Declares that filters often search parts of the values, by `includes`, `starts with` or `matches`.
+    ///
+    /// This affects no answer. Engines of this version keep no index for it, so that it does not affect their speed either. Only for string
+    /// fields.
+    #[must_use]
+    pub fn searchable(mut self) -> Self {
+        self.searchable = true;
+        self
+    }
+
     /// Returns the name that criteria use.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -166,6 +178,12 @@ impl Field {
         self.key
     }
 
+    /// Returns true if the field was declared [searchable](Self::searchable).
+    #[must_use]
+    pub fn is_searchable(&self) -> bool {
+        self.searchable
+    }
+
     /// Returns the known values in their sorting order. Empty if none were declared.
     pub fn known_values(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.known.iter().map(Box::as_ref)
@@ -191,6 +209,7 @@ impl Field {
             ("with_known", !self.known.is_empty(), is_plain, PLAIN),
             ("with_default", self.default.is_some(), is_plain, PLAIN),
             ("key", self.key, is_plain, PLAIN),
+            ("searchable", self.searchable, self.kind == FieldType::String, "string fields"),
             (
                 of_form,
                 self.form != TimestampForm::default(),

@@ -27,7 +27,7 @@ impl Store {
     /// Like [`backup`](Self::backup), but stops when `goes_on` returns false. `goes_on` is called for each entry.
     pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
-        let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
+        let copy = File::prepare(path, &self.definition, self.options.cache_bytes);
         self.copy(copy, &name, goes_on)
     }
 
@@ -39,7 +39,7 @@ impl Store {
         name: &str,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<(), StoreError> {
-        let copy = File::create_in_file(file, self.catalog(), self.options.cache_bytes);
+        let copy = File::create_in_file(file, &self.definition, self.options.cache_bytes);
         self.copy(copy, name, goes_on)
     }
 

@@ -94,7 +94,7 @@ impl Store {
         // The copy has no name until it is whole, so that a crash leaves nothing of it.
         let new = AtomicFile::replace(&path)?;
         check_owner(&new.file().metadata()?, &own)?;
-        let mut copy = File::prepare_exchange(&new, self.catalog(), self.options.cache_bytes)?;
+        let mut copy = File::prepare_exchange(&new, &self.definition, self.options.cache_bytes)?;
         let bytes_after = guarded(|| {
             copy_into(&self.file, &copy, &|| true)?;
             // One pass may not move all pages.
