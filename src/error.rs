@@ -85,7 +85,7 @@ pub enum ErrorKind {
     TooManyBatches,
     /// A value that is not allowed, or that contradicts other values.
     BadValue,
-    /// A file that has an unknown format or encoding, or columns that do not fit the catalogue.
+    /// A file that has an unknown format or encoding, is too large, or has columns that do not fit the catalogue.
     BadFile,
     /// A filter, an order or a field that belongs to another catalogue. A mistake of the host, not of a request.
     CatalogMismatch,

@@ -7,7 +7,7 @@ use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
 use super::options::StoreOptions;
-use super::tables::{META, read_definition};
+use super::tables::{META, read_definition, read_version};
 use crate::catalog::Catalog;
 use crate::engine::{Engine, MemoryUsage};
 use crate::limits::Limits;
@@ -195,7 +195,11 @@ impl Store {
                 }
                 opened => opened?,
             };
-            guarded(|| read_definition(&file.read()?.open_table(META)?))
+            guarded(|| {
+                let meta = file.read()?.open_table(META)?;
+                read_version(&meta)?;
+                read_definition(&meta)
+            })
         };
         let stored = read().map_err(|fault| fault.of_file(&path.display().to_string()))?;
         Ok(stored.unwrap_or_else(Catalog::cases))

@@ -178,6 +178,18 @@ pub(super) fn definition_to_bytes(catalog: &Catalog) -> Vec<u8> {
     with_checksum(DEFINITION_SEED, catalog.to_json().as_bytes())
 }
 
+/// Reads the format version. Rejects unknown versions.
+pub(super) fn read_version(meta: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<u32, Fault> {
+    let format = meta.get(FORMAT)?.ok_or_else(|| Fault::corrupt("no format version in it"))?;
+    let mut reader = ByteReader::new(format.value());
+    let version: u32 = reader.one()?;
+    if !(FIRST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
+        let known = format!("this library knows {FIRST_FORMAT_VERSION} to {FORMAT_VERSION}");
+        return Err(Fault::new(StoreErrorKind::UnknownVersion, format!("format version {version}, {known}")));
+    }
+    Ok(version)
+}
+
 /// Reads the catalogue that a file was made with. Returns `None` for a file of a version that did not store it.
 pub(super) fn read_definition(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
@@ -288,13 +300,7 @@ pub(super) fn check_meta(
     catalog: &Catalog,
 ) -> Result<Counted, Fault> {
     let missing = |what: &str| Fault::corrupt(format!("no {what} in it"));
-    let format = meta.get(FORMAT)?.ok_or_else(|| missing("format version"))?;
-    let mut reader = ByteReader::new(format.value());
-    let version: u32 = reader.one()?;
-    if !(FIRST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
-        let known = format!("this library knows {FIRST_FORMAT_VERSION} to {FORMAT_VERSION}");
-        return Err(Fault::new(StoreErrorKind::UnknownVersion, format!("format version {version}, {known}")));
-    }
+    let version = read_version(meta)?;
     let stored = meta.get(CATALOGUE)?.ok_or_else(|| missing("catalogue"))?;
     let stored = String::from_utf8_lossy(stored.value()).into_owned();
     let own = describe(catalog);

@@ -25,6 +25,10 @@ impl Faults {
         None
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+
     /// Returns true if more errors would not be reported.
     pub(super) fn is_full(&self) -> bool {
         self.errors.len() >= REPORTED_ERRORS

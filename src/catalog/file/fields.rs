@@ -12,16 +12,16 @@ use super::super::timestamp_form::TimestampForm;
 use super::faults::Faults;
 use super::node::{Node, Value};
 use super::read::{Bounds, known_key};
-use super::words::{Word, suggest};
-use crate::error::{ErrorKind, Found, Suggestion, quote, quote_all};
+use super::values::Values;
+use super::words::Word;
+use crate::error::{ErrorKind, Found, Suggestion, quote};
 
 const KEYS: [&str; 9] =
     ["path", "type", "form", "known", "default", "aliases", "key", "searchable", "hidden"];
 
 /// Reads the fields of a file one by one, and checks each against the earlier ones.
 pub(super) struct FieldReader<'c, 'f> {
-    bounds: &'c Bounds,
-    faults: &'f mut Faults,
+    values: Values<'c, 'f>,
     fields: Vec<Field>,
     /// The names of hidden fields.
     hidden: HashSet<String>,
@@ -56,8 +56,7 @@ impl<'n, 't> Entries<'n, 't> {
 impl<'c, 'f> FieldReader<'c, 'f> {
     pub(super) fn new(base: Option<&Catalog>, bounds: &'c Bounds, faults: &'f mut Faults) -> Self {
         let mut reader = Self {
-            bounds,
-            faults,
+            values: Values { bounds, faults },
             fields: Vec::new(),
             hidden: HashSet::new(),
             names: HashMap::from([("id".to_owned(), Owner::Implied)]),
@@ -82,15 +81,15 @@ impl<'c, 'f> FieldReader<'c, 'f> {
 
     /// Reads the list of fields, which begins at offset `at`.
     pub(super) fn read_all(&mut self, at: usize, nodes: &[Node<'_>]) {
-        if nodes.len() > self.bounds.fields {
-            let at = nodes.get(self.bounds.fields).map_or(at, |node| node.at);
-            let expected = format!("at most {} fields in a catalogue file", self.bounds.fields);
+        if nodes.len() > self.values.bounds.fields {
+            let at = nodes.get(self.values.bounds.fields).map_or(at, |node| node.at);
+            let expected = format!("at most {} fields in a catalogue file", self.values.bounds.fields);
             let place = (ErrorKind::BadFile, at, "fields".to_owned());
-            self.faults.add::<()>(place, format!("{} fields", nodes.len()), expected, None);
+            self.values.faults.add::<()>(place, format!("{} fields", nodes.len()), expected, None);
             return;
         }
         for (number, node) in nodes.iter().enumerate() {
-            if self.faults.is_full() {
+            if self.values.faults.is_full() {
                 return;
             }
             let path = format!("fields[{number}]");
@@ -103,7 +102,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                         format!("`{{\"path\": {}, \"type\": \"string\"}}`", serde_json::Value::from(&**text));
                     let near = Some(Suggestion::explain(form)).filter(|_| text.len() <= 64);
                     let place = (ErrorKind::WrongType, node.at, path);
-                    self.faults.add::<()>(
+                    self.values.faults.add::<()>(
                         place,
                         node.value.describe(),
                         "a field with `path` and `type`",
@@ -112,7 +111,12 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                 }
                 other => {
                     let place = (ErrorKind::WrongType, node.at, path);
-                    self.faults.add::<()>(place, other.describe(), "a field with `path` and `type`", None);
+                    self.values.faults.add::<()>(
+                        place,
+                        other.describe(),
+                        "a field with `path` and `type`",
+                        None,
+                    );
                 }
             }
         }
@@ -125,10 +129,10 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         let mut seen = [false; KEYS.len()];
         let mut is_whole = true;
         for (key, value) in table {
-            if self.faults.is_full() {
+            if self.values.faults.is_full() {
                 return None;
             }
-            match known_key(key, &KEYS, (Word::FieldKey, path), &mut seen, self.faults) {
+            match known_key(key, &KEYS, (Word::FieldKey, path), &mut seen, self.values.faults) {
                 None => is_whole = false,
                 Some(_) if matches!(value.value, Value::Null) => {}
                 Some(number) => {
@@ -145,20 +149,22 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                 let place = (ErrorKind::MissingKey, node.at, path.to_owned());
                 is_whole = false;
                 let found = format!("a field without `{required}`");
-                self.faults.add::<()>(place, found, expected, None);
+                self.values.faults.add::<()>(place, found, expected, None);
             }
         }
-        let of_path = entries
-            .get("path")
-            .map(|at| (at.at, self.text(at, &format!("{path}.path"), "a path such as `customer.name`")));
-        let kind = entries.get("type").map(|at| self.word(at, &format!("{path}.type"), Word::Type));
-        let form = entries.get("form").map(|at| self.word(at, &format!("{path}.form"), Word::Form));
-        let known = entries.get("known").map(|at| self.list(at, &format!("{path}.known"), "known values"));
+        let of_path = entries.get("path").map(|at| {
+            (at.at, self.values.text(at, &format!("{path}.path"), "a path such as `customer.name`"))
+        });
+        let kind = entries.get("type").map(|at| self.values.word(at, &format!("{path}.type"), Word::Type));
+        let form = entries.get("form").map(|at| self.values.word(at, &format!("{path}.form"), Word::Form));
+        let known =
+            entries.get("known").map(|at| self.values.list(at, &format!("{path}.known"), "known values"));
         let aliases =
-            entries.get("aliases").map(|at| self.list(at, &format!("{path}.aliases"), "other names"));
-        let default =
-            entries.get("default").map(|at| self.text(at, &format!("{path}.default"), "a value in quotes"));
-        let mut flag = |key: &str| entries.get(key).map(|at| self.flag(at, &format!("{path}.{key}")));
+            entries.get("aliases").map(|at| self.values.list(at, &format!("{path}.aliases"), "other names"));
+        let default = entries
+            .get("default")
+            .map(|at| self.values.text(at, &format!("{path}.default"), "a value in quotes"));
+        let mut flag = |key: &str| entries.get(key).map(|at| self.values.flag(at, &format!("{path}.{key}")));
         let (key, searchable, hidden) = (flag("key"), flag("searchable"), flag("hidden"));
 
         let (at, field_path) = of_path?;
@@ -192,8 +198,9 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         if !is_whole {
             return None;
         }
-        self.check(&field, at, &entries, path)?;
+        self.check_settings(&field, at, &entries, path)?;
         self.check_names(&field, at, &aliases, path)?;
+        self.check_path(&field, at, path)?;
         if is_hidden {
             self.hidden.insert(field.name().to_owned());
         }
@@ -201,19 +208,18 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         Some(())
     }
 
-    /// Checks the path and the settings of a field.
-    fn check(&mut self, field: &Field, at: usize, entries: &Entries<'_, '_>, path: &str) -> Option<()> {
+    /// Checks that the type of a field has its settings.
+    fn check_settings(
+        &mut self,
+        field: &Field,
+        at: usize,
+        entries: &Entries<'_, '_>,
+        path: &str,
+    ) -> Option<()> {
         let place = (ErrorKind::BadValue, at, format!("{path}.path"));
-        let depth =
-            field.path().split('.').map(|key| key.matches("[]").count().saturating_add(1)).sum::<usize>();
-        if depth > self.bounds.depth {
-            let place = (ErrorKind::TooDeep, at, format!("{path}.path"));
-            let expected = format!("at most {} keys and `[]`", self.bounds.depth);
-            return self.faults.add(place, format!("a path of {depth}"), expected, None);
-        }
         if let Err(error) = field.validate() {
             let CatalogError::NotForType { setting, expected, kind, is_many, .. } = error else {
-                return self.faults.add(place, error.to_string(), "a field", None);
+                return self.values.faults.add(place, error.to_string(), "a field", None);
             };
             let key = match setting {
                 "with_known" => "known",
@@ -225,12 +231,25 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             let place =
                 (ErrorKind::BadValue, entries.get(key).map_or(at, |node| node.at), format!("{path}.{key}"));
             let found = format!("`{key}` of {}, a {kind} field{many}", quote(field.name()));
-            return self.faults.add(place, found, format!("`{key}` at {expected} only"), None);
+            return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
         }
         let is_id = field.name() == "id" || field.path() == "id";
         if is_id && field.clone().key() != Field::new("id", FieldType::String).key() {
             let expected = "a string with one value, and no setting but `hidden`";
-            return self.faults.add(place, "`id` as another field", expected, None);
+            return self.values.faults.add(place, "`id` as another field", expected, None);
+        }
+        Some(())
+    }
+
+    /// Checks that the path of a field fits the paths of the others.
+    fn check_path(&mut self, field: &Field, at: usize, path: &str) -> Option<()> {
+        let place = (ErrorKind::BadValue, at, format!("{path}.path"));
+        let depth =
+            field.path().split('.').map(|key| key.matches("[]").count().saturating_add(1)).sum::<usize>();
+        if depth > self.values.bounds.depth {
+            let place = (ErrorKind::TooDeep, at, format!("{path}.path"));
+            let expected = format!("at most {} keys and `[]`", self.values.bounds.depth);
+            return self.values.faults.add(place, format!("a path of {depth}"), expected, None);
         }
         match self.insert_path(field) {
             Ok(()) => Some(()),
@@ -242,7 +261,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                 );
                 let expected =
                     format!("a path that fits {other}: a key holds a value, an object or an array");
-                self.faults.add(place, Found::text(field.path()), expected, None)
+                self.values.faults.add(place, Found::text(field.path()), expected, None)
             }
             Err(_) => {
                 let expected =
@@ -250,7 +269,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                 let near = (field.path().starts_with("$.")).then(|| {
                     Suggestion::replace_by(field.path().trim_start_matches("$.").replace("[*]", "[]"))
                 });
-                self.faults.add(place, Found::text(field.path()), expected, near)
+                self.values.faults.add(place, Found::text(field.path()), expected, near)
             }
         }
     }
@@ -273,10 +292,10 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         path: &str,
     ) -> Option<()> {
         self.aliases = self.aliases.saturating_add(aliases.len());
-        if self.aliases > self.bounds.aliases {
-            let expected = format!("at most {} aliases in a catalogue file", self.bounds.aliases);
+        if self.aliases > self.values.bounds.aliases {
+            let expected = format!("at most {} aliases in a catalogue file", self.values.bounds.aliases);
             let place = (ErrorKind::BadFile, at, format!("{path}.aliases"));
-            return self.faults.add(place, "more aliases", expected, None);
+            return self.values.faults.add(place, "more aliases", expected, None);
         }
         let own = std::iter::once((at, field.name(), "path"));
         let others = aliases.iter().map(|(at, alias)| (*at, alias.as_str(), "aliases"));
@@ -284,7 +303,10 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         for (at, name, key) in own.chain(others) {
             let place = (ErrorKind::BadValue, at, format!("{path}.{key}"));
             if name.is_empty() {
-                is_free = self.faults.add(place, "an empty name", "a name", None);
+                // The check of the path reports an empty path.
+                if key == "aliases" {
+                    is_free = self.values.faults.add(place, "an empty name", "a name", None);
+                }
                 continue;
             }
             let expected = match self.names.get(name) {
@@ -297,96 +319,11 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                 None => drop(self.names.insert(name.to_owned(), Owner::File)),
                 Some(expected) => {
                     let found = format!("the name {} again", quote(name));
-                    is_free = self.faults.add(place, found, expected, None);
+                    is_free = self.values.faults.add(place, found, expected, None);
                 }
             }
         }
         is_free
-    }
-
-    /// Returns the text of a node.
-    fn text(&mut self, node: &Node<'_>, path: &str, expected: &str) -> Option<String> {
-        match &node.value {
-            Value::Text(text) if text.len() > self.bounds.bytes => {
-                let place = (ErrorKind::StringTooLong, node.at, path.to_owned());
-                let expected = format!("at most {} bytes", self.bounds.bytes);
-                self.faults.add(place, format!("{} bytes", text.len()), expected, None)
-            }
-            Value::Text(text) => Some(text.to_string()),
-            other => {
-                let place = (ErrorKind::WrongType, node.at, path.to_owned());
-                self.faults.add(place, other.describe(), expected, None)
-            }
-        }
-    }
-
-    /// Returns the word of a node, which must be a type or a form.
-    fn word(&mut self, node: &Node<'_>, path: &str, word: Word) -> Option<&'static str> {
-        let allowed: Vec<&'static str> = match word {
-            Word::Form => TimestampForm::ALL.iter().map(|form| form.name()).collect(),
-            _ => FieldType::ALL.iter().map(|kind| kind.name()).collect(),
-        };
-        let expected = format!("one of {}", quote_all(allowed.iter().copied()));
-        let Value::Text(text) = &node.value else {
-            let place = (ErrorKind::WrongType, node.at, path.to_owned());
-            return self.faults.add(place, node.value.describe(), expected, None);
-        };
-        if let Some(own) = allowed.iter().find(|own| **own == *text) {
-            return Some(own);
-        }
-        let place = (ErrorKind::BadValue, node.at, path.to_owned());
-        self.faults.add(place, Found::text(&**text), expected, suggest(text, word, &allowed))
-    }
-
-    /// Returns the texts of a list, with their offsets.
-    fn list(&mut self, node: &Node<'_>, path: &str, what: &str) -> Option<Vec<(usize, String)>> {
-        let Value::List(elements) = &node.value else {
-            let near = match &node.value {
-                Value::Text(text) if text.len() <= 64 => {
-                    Some(Suggestion::explain(format!("`[{}]`", serde_json::Value::from(&**text))))
-                }
-                _ => None,
-            };
-            let place = (ErrorKind::WrongType, node.at, path.to_owned());
-            let expected = format!("a list of {what}, such as `[\"low\", \"high\"]`");
-            return self.faults.add(place, node.value.describe(), expected, near);
-        };
-        if elements.len() > self.bounds.known {
-            let place = (ErrorKind::BadFile, node.at, path.to_owned());
-            let expected = format!("at most {} {what}", self.bounds.known);
-            return self.faults.add(place, format!("{} {what}", elements.len()), expected, None);
-        }
-        let mut texts = Vec::with_capacity(elements.len());
-        let mut seen = HashSet::new();
-        let mut is_good = true;
-        for (number, element) in elements.iter().enumerate() {
-            if self.faults.is_full() {
-                return None;
-            }
-            let path = format!("{path}[{number}]");
-            let Some(text) = self.text(element, &path, "a string in quotes") else {
-                is_good = false;
-                continue;
-            };
-            if !seen.insert(text.clone()) {
-                let place = (ErrorKind::BadValue, element.at, path);
-                let found = format!("{} again", quote(&text));
-                self.faults.add::<()>(place, found, "each value once", None);
-                is_good = false;
-            }
-            texts.push((element.at, text));
-        }
-        is_good.then_some(texts)
-    }
-
-    fn flag(&mut self, node: &Node<'_>, path: &str) -> Option<bool> {
-        match &node.value {
-            Value::Boolean(value) => Some(*value),
-            other => {
-                let place = (ErrorKind::WrongType, node.at, path.to_owned());
-                self.faults.add(place, other.describe(), "`true` or `false`, without quotes", None)
-            }
-        }
     }
 }
 

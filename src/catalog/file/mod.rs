@@ -1,7 +1,7 @@
 //! Catalogue files: catalogues as text, in TOML or JSON.
 //!
-//! `json` and `toml` read a text as a tree of values with their offsets ([`node`]); `read` and `fields` make a catalogue of the tree, and
-//! report every fault at its offset. `write` is the way back, which databases and the feature `serde` use.
+//! `json` and `toml` read a text as a tree of values with their offsets ([`node`]). `read`, `fields` and `values` make a catalogue of the
+//! tree, and report every fault at its offset. `write` is the way back, which databases and the feature `serde` use.
 
 mod faults;
 mod fields;
@@ -12,6 +12,7 @@ mod read;
 mod tests;
 #[cfg(feature = "toml")]
 mod toml;
+mod values;
 mod words;
 mod write;
 
@@ -105,7 +106,7 @@ impl Catalog {
     }
 }
 
-/// Returns the text of a file, without a byte-order mark.
+/// Returns the text of a file, which must be of a readable size and in UTF-8.
 fn checked(bytes: &[u8]) -> Result<&str, Errors> {
     if bytes.len() > MOST_BYTES {
         let found = format!("a file of {} bytes", bytes.len());

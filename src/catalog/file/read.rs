@@ -79,7 +79,8 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
                     }
                 }
             }
-            if base.is_none() && !seen.get(3).is_some_and(|seen| *seen) && !faults.is_full() {
+            // Another error, such as that of a misspelt key, explains why there are none.
+            if base.is_none() && !seen.get(3).is_some_and(|seen| *seen) && faults.is_empty() {
                 let place = (ErrorKind::MissingKey, root.at, String::new());
                 let expected =
                     "`fields`, a list with each field's `path` and `type`, or `extends = \"cases\"`";

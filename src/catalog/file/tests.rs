@@ -285,7 +285,10 @@ fn several_faults_are_reported_in_the_order_of_the_file() {
 #[test]
 fn faults_of_toml_are_reported_at_their_place() {
     for (marked, message) in [
-        ("[[fields]]\npath = |total\ntype = \"number\"", "found `total`, expected valid TOML ("),
+        (
+            "[[fields]]\npath = |total\ntype = \"number\"",
+            "found `total`, expected a value: `true`, `false`, a list, or a string in quotes; did you mean `\"total\"`?",
+        ),
         ("[[fields]]\npath = \"a\"\n|path = \"b\"", "found `path`, expected valid TOML ("),
         ("[[fields]]\npath = \"a\"\ntype = |\"int\"", "found `int`, expected one of `string`,"),
         ("[[fields]]\npath = \"a\"\ntype = \"number\"\nkey = |1", "found the number `1`, expected `true`"),

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error as TomlError};
 
 use super::node::{Key, Node, Value};
-use crate::error::{Error, ErrorKind, Errors, Found};
+use crate::error::{Error, ErrorKind, Errors, Found, Suggestion};
 
 /// Reads a text as a tree. The depth of TOML is bounded by its parser.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Errors> {
@@ -55,5 +55,20 @@ fn fault(text: &str, error: &TomlError) -> Error {
         }
         Some(c) => Found::text(c),
     };
-    Error::new(ErrorKind::Syntax, at, found, format!("valid TOML ({})", error.message()))
+    let is_value =
+        text.get(..at).is_some_and(|before| before.trim_end_matches([' ', '\t']).ends_with(['=', '[', ',']));
+    match found.as_text() {
+        // A string without quotes, which the parser takes for a misspelt `true`.
+        Some(word) if is_value && word.starts_with(char::is_alphabetic) => {
+            let quoted = Suggestion::replace_by(format!("\"{word}\""));
+            Error::new(
+                ErrorKind::Syntax,
+                at,
+                found,
+                "a value: `true`, `false`, a list, or a string in quotes",
+            )
+            .suggest(Some(quoted))
+        }
+        _ => Error::new(ErrorKind::Syntax, at, found, format!("valid TOML ({})", error.message())),
+    }
 }

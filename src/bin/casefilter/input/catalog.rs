@@ -29,19 +29,19 @@ pub(crate) struct CatalogFile {
         env = "CASEFILTER_CATALOG",
         hide_env = true
     )]
-    file: Option<PathBuf>,
+    catalog: Option<PathBuf>,
 }
 
 impl CatalogFile {
     /// Returns the catalogue of the file, or the catalogue of cases without a file.
     pub(crate) fn or_cases(&self) -> Result<Catalog, Failure> {
-        self.file.as_deref().map_or_else(|| Ok(Catalog::cases()), read)
+        self.catalog.as_deref().map_or_else(|| Ok(Catalog::cases()), read)
     }
 
     /// Returns the catalogue of the file, or the catalogue that a database keeps which no other process has open.
     #[cfg(feature = "service")]
     pub(crate) fn or_kept(&self, database: &Path) -> Result<Catalog, Failure> {
-        match &self.file {
+        match &self.catalog {
             Some(file) => read(file),
             None => Store::catalog_of(database).map_err(|error| failed(&error)),
         }
@@ -50,7 +50,7 @@ impl CatalogFile {
     /// Returns the catalogue of the file. Without a file, returns the catalogue that the database keeps, and without a database the
     /// catalogue of cases.
     pub(crate) fn or_stored(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
-        match (&self.file, database) {
+        match (&self.catalog, database) {
             (Some(file), _) => read(file),
             (None, Some(database)) => stored(database, admin),
             (None, None) => Ok(Catalog::cases()),
