@@ -52,9 +52,6 @@ pub(super) enum Word {
 
 /// Returns the allowed word that `written` probably stands for.
 pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Option<Suggestion> {
-    if let Some(near) = nearest(written, allowed.iter().copied()) {
-        return Some(Suggestion::replace_by(near));
-    }
     let plain = written.to_lowercase().replace(['_', '-', ' '], "");
     if let Word::Type = word
         && let Some(element) =
@@ -70,6 +67,9 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
         && ["many", "array", "list", "repeated", "multiple"].contains(&&*plain)
     {
         return Some(Suggestion::explain("`[]` behind the key in `path`, for a field with many values"));
+    }
+    if let Some(near) = nearest(written, allowed.iter().copied()) {
+        return Some(Suggestion::replace_by(near));
     }
     let habits = match word {
         Word::Type => TYPES,

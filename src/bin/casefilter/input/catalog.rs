@@ -90,7 +90,8 @@ fn read(path: &Path) -> Result<Catalog, Failure> {
 }
 
 fn fault(errors: Errors, name: &str, text: Vec<u8>) -> Failure {
-    let source = Source::file(name, text);
+    // An excerpt of text in another encoding would be unreadable.
+    let source = Source::file(name, if str::from_utf8(&text).is_ok() { text } else { Vec::new() });
     let sources = errors.iter().map(|_| source.clone()).collect();
     Failure::BadFilter(Fault { errors, sources }.render())
 }
