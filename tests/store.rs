@@ -10,8 +10,8 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use casefilter::{
-    Catalog, Durability, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store, StoreError,
-    StoreErrorKind, StoreOptions, UpsertOutcome,
+    Catalog, Durability, Field, FieldType, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store,
+    StoreError, StoreErrorKind, StoreOptions, UpsertOutcome,
 };
 use redb::ReadableDatabase;
 use tempfile::TempDir;

@@ -75,7 +75,7 @@ fn read(path: &Path) -> Result<Catalog, Failure> {
     let mut text = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_FILE_BYTES).read_to_end(&mut text));
     read.map_err(|error| without_file(path, &error))?;
-    let is_json = match path.extension().map(|ending| ending.to_ascii_lowercase()) {
+    let is_json = match path.extension().map(std::ffi::OsStr::to_ascii_lowercase) {
         Some(ending) if ending == "json" => true,
         Some(ending) if ending == "toml" => false,
         Some(ending) if ["ndjson", "jsonl", "parquet", "gz", "zst"].iter().any(|other| ending == *other) => {

@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn rows_that_arrive_one_by_one_make_the_same_table() {
-        const STATIC: &[Column] = &COLUMNS;
+        const STATIC: &[Column<'_>] = &COLUMNS;
         for enough in [1, 2, 5] {
             let mut text = String::new();
             let mut write = |more: &str| {
