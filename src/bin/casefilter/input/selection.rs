@@ -10,7 +10,6 @@ use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, S
 use chrono::{DateTime, FixedOffset, Utc};
 
 use crate::input::admin::Admin;
-use crate::input::cases::Cases;
 use crate::input::catalog::CatalogFile;
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
@@ -77,9 +76,9 @@ pub(crate) fn extended(catalog: Catalog, is_extended: bool) -> Catalog {
 }
 
 impl Criteria {
-    /// Returns the catalogue that the filter is compiled for: that of --catalog, or else that of the cases.
-    pub(crate) fn catalog(&self, cases: &Cases, admin: &Admin) -> Result<Catalog, Failure> {
-        Ok(extended(self.catalog.or_stored(cases.first_database(), admin)?, self.extended))
+    /// Returns the catalogue that the filter is compiled for: that of --catalog, or else that of the database.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        Ok(extended(self.catalog.or_stored(database, admin)?, self.extended))
     }
 
     /// Returns true if the body is read from standard input.
@@ -107,9 +106,9 @@ impl Criteria {
 }
 
 impl Selection {
-    /// Returns the catalogue that filters are compiled for, also those of --requests: that of --catalog, or else that of the cases.
-    pub(crate) fn catalog(&self, cases: &Cases, admin: &Admin) -> Result<Catalog, Failure> {
-        self.criteria.catalog(cases, admin)
+    /// Returns the catalogue that filters are compiled for, also those of --requests: that of --catalog, or else that of the database.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        self.criteria.catalog(database, admin)
     }
 
     /// Returns the catalogue that filters are compiled for without any cases.
