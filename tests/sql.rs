@@ -438,7 +438,7 @@ fn lists_of_integers_are_signed_for_clickhouse() {
         let filter = Filter::compile_text(&catalog, text).unwrap();
         Table::new(&catalog).count(Dialect::ClickHouse, &filter).unwrap().to_literal()
     };
-    let list = "CAST([2, 9007199254740993], 'Array(Int64)')";
+    let list = "[2, 9007199254740993]::Array(Int64)";
     for (text, function) in
         [("codes in (9007199254740993, 2)", "hasAny"), ("codes all (9007199254740993, 2)", "hasAll")]
     {

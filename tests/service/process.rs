@@ -742,7 +742,7 @@ fn documents_of_another_catalogue_are_served() {
     fs::write(folder.path().join("cases.json"), r#"{"extends":"cases"}"#).unwrap();
     let (code, _, err) = run(&[&serve[..], &["--catalog", "cases.json"]].concat());
     assert!(code == 1 && err.contains("tokens.json"), "{err}");
-    fs::write(folder.path().join("tokens.json"), "[]").unwrap();
+    fs::write(folder.path().join("tokens.json"), r#"{"tokens":[]}"#).unwrap();
     let (code, _, err) = run(&[&serve[..], &["--catalog", "cases.json"]].concat());
     assert!(
         code == 1 && err.contains("it has the field `number string key`, which is not expected"),

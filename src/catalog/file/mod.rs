@@ -3,9 +3,11 @@
 //! `json` and `toml` read a text as a tree of values with their offsets ([`node`]). `read`, `fields` and `values` make a catalogue of the
 //! tree, and report every fault at its offset. `write` is the way back, which databases and the feature `serde` use.
 
+mod bounds;
 mod faults;
 mod fields;
 mod json;
+mod keys;
 mod node;
 mod read;
 #[cfg(test)]
@@ -20,7 +22,8 @@ use super::catalogue::Catalog;
 use crate::error::{Error, ErrorKind, Errors};
 use crate::json::text;
 
-use read::{Bounds, catalog};
+use bounds::Bounds;
+use read::catalog;
 
 /// The largest catalogue file, in bytes.
 const MOST_BYTES: usize = 1 << 20;

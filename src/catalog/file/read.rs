@@ -1,38 +1,13 @@
 //! A catalogue from the tree of values of a file.
 
 use super::super::catalogue::Catalog;
+use super::bounds::Bounds;
 use super::faults::Faults;
 use super::fields::FieldReader;
-use super::node::{Key, Node, Value};
-use super::words::{Word, suggest};
-use crate::error::{Error, ErrorKind, Errors, Found, Suggestion, quote, quote_all};
-
-/// The bounds of a file, beside its length.
-pub(super) struct Bounds {
-    pub(super) fields: usize,
-    /// The number of aliases of all fields.
-    pub(super) aliases: usize,
-    /// The number of known values of one field.
-    pub(super) known: usize,
-    /// The length of a name, an alias or a value in bytes.
-    pub(super) bytes: usize,
-    /// The number of keys and arrays in a path.
-    pub(super) depth: usize,
-}
-
-impl Bounds {
-    /// The bounds of files that people write.
-    pub(super) const FILE: Self = Self { fields: 4096, aliases: 4096, known: 1024, bytes: 1024, depth: 32 };
-    /// No bounds, for files that this library wrote.
-    #[cfg(feature = "store")]
-    pub(super) const NONE: Self = Self {
-        fields: usize::MAX,
-        aliases: usize::MAX,
-        known: usize::MAX,
-        bytes: usize::MAX,
-        depth: usize::MAX,
-    };
-}
+use super::keys::known_key;
+use super::node::{Node, Value};
+use super::words::Word;
+use crate::error::{Error, ErrorKind, Errors, Found, Suggestion};
 
 const KEYS: [&str; 4] = ["extends", "extended_operators", "rfc3339", "fields"];
 
@@ -115,33 +90,6 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
         Err(error) => {
             faults.or(())?;
             Err(Error::new(ErrorKind::BadValue, at, error.to_string(), "fields that fit each other").into())
-        }
-    }
-}
-
-/// Returns the index of a key in `known`. Reports an unknown or a repeated key.
-pub(super) fn known_key(
-    key: &Key<'_>,
-    known: &[&'static str],
-    (word, path): (Word, &str),
-    seen: &mut [bool],
-    faults: &mut Faults,
-) -> Option<usize> {
-    let at_path = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    let Some(number) = known.iter().position(|name| *name == key.name) else {
-        let place = (ErrorKind::UnknownKey, key.at, path.to_owned());
-        let found = format!("the key {}", quote(&key.name));
-        let expected = format!("one of {}", quote_all(known.iter().copied()));
-        return faults.add(place, found, expected, suggest(&key.name, word, known));
-    };
-    match seen.get_mut(number) {
-        Some(seen) if !*seen => {
-            *seen = true;
-            Some(number)
-        }
-        _ => {
-            let place = (ErrorKind::DuplicateKey, key.at, at_path(&key.name));
-            faults.add(place, format!("{} again", quote(&key.name)), "each key once", None)
         }
     }
 }

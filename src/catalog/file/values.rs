@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::super::field_type::FieldType;
 use super::super::timestamp_form::TimestampForm;
+use super::bounds::Bounds;
 use super::faults::Faults;
 use super::node::{Node, Value};
-use super::read::Bounds;
 use super::words::{Word, suggest};
 use crate::error::{ErrorKind, Found, Suggestion, quote, quote_all};
 

@@ -66,9 +66,9 @@ impl Syntax for ClickHouse {
             Datum::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
             // Without a cast, integers beyond 32 bits are unsigned, and cannot be compared with a column of signed ones.
             Datum::Integers(_) => {
-                out.push_str("CAST([");
+                out.push('[');
                 separated(datum.scalars().iter(), ", ", out, bare);
-                out.push_str("], 'Array(Int64)')");
+                out.push_str("]::Array(Int64)");
             }
             Datum::Texts(_) | Datum::Numbers(_) | Datum::Booleans(_) => {
                 out.push('[');

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.cases.uses_stdin() && args.criteria.uses_stdin() {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    let catalog = args.criteria.catalog(&args.cases, &args.admin)?;
+    let catalog = args.criteria.catalog(args.cases.first_database(), &args.admin)?;
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
     if rows.is_none() && args.folded.is_given() {

@@ -132,7 +132,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
-    let catalog = args.selection.catalog(&args.cases, &args.admin)?;
+    let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     if args.cases.is_empty() {
         let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
             let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";

@@ -10,7 +10,6 @@ use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, S
 use chrono::{DateTime, FixedOffset, Utc};
 
 use crate::input::admin::Admin;
-use crate::input::cases::Cases;
 use crate::input::catalog::CatalogFile;
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
@@ -78,9 +77,9 @@ pub(crate) fn extended(catalog: Catalog, is_extended: bool) -> Catalog {
 }
 
 impl Criteria {
-    /// Returns the catalogue for which the filter is compiled: that of --catalog, or else that of the cases.
-    pub(crate) fn catalog(&self, cases: &Cases, admin: &Admin) -> Result<Catalog, Failure> {
-        Ok(extended(self.catalog.or_stored(cases.first_database(), admin)?, self.extended))
+    /// Returns the catalogue for which the filter is compiled: that of --catalog, or else that of the database.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        Ok(extended(self.catalog.or_stored(database, admin)?, self.extended))
     }
 
     /// Returns true if the body is read from standard input.
@@ -109,9 +108,9 @@ impl Criteria {
 
 impl Selection {
     /// Returns the catalogue for which filters are compiled, including those of --requests: that of --catalog, or else that of the
-    /// cases.
-    pub(crate) fn catalog(&self, cases: &Cases, admin: &Admin) -> Result<Catalog, Failure> {
-        self.criteria.catalog(cases, admin)
+    /// database.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        self.criteria.catalog(database, admin)
     }
 
     /// Returns the catalogue for which filters are compiled without any cases.
