@@ -171,6 +171,8 @@ pub mod internal {
     pub use crate::batch::codec::check_stored_batch;
     pub use crate::criteria::check_parsers;
     pub use crate::ingest::check_text;
+    #[cfg(feature = "store")]
+    pub use crate::store::check_same_columns;
 }
 
 /// Runs the examples of the README as tests.

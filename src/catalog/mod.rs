@@ -5,6 +5,7 @@ mod catalogue;
 mod error;
 mod field;
 mod field_type;
+mod file;
 mod grammar;
 mod id;
 mod names;

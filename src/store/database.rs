@@ -6,15 +6,19 @@ use std::path::PathBuf;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
-use super::error::{Fault, StoreError, catches_panics};
+use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, guarded};
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
 use super::options::StoreOptions;
+use super::tables::{META, read_definition, read_version};
 use crate::catalog::Catalog;
 use crate::engine::{Engine, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
+
+/// The size of the cache for reading the catalogue of a file, in bytes.
+const DEFINITION_CACHE_BYTES: usize = 1 << 20;
 
 /// A durable collection of documents. The texts of the documents are in a file; their columns and indexes are in memory.
 ///
@@ -27,6 +31,8 @@ pub struct Store {
     pub(super) engine: Engine,
     pub(super) file: File,
     pub(super) options: StoreOptions,
+    /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the engine.
+    pub(super) definition: Catalog,
 }
 
 impl Store {
@@ -145,10 +151,11 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, stored, replayed } = loaded;
+        let Loaded { engine, state, stored, replayed, definition } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
         let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
-        Ok(Self { name, log, engine, file, options })
+        let definition = definition.unwrap_or_else(|| catalog.clone());
+        Ok(Self { name, log, engine, file, options, definition })
     }
 
     /// Returns the device number and the inode number of the file.
@@ -175,6 +182,42 @@ impl Store {
         is_store(path.as_ref())
     }
 
+    /// Returns the catalogue that the file at a path was made with: with all known values and aliases, and with the operators of its
+    /// JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("tickets.db");
+    /// let tickets = Catalog::new([Field::new("state", FieldType::String).with_known(["new", "open"])])?;
+    /// Store::create(&path, tickets.clone(), StoreOptions::default())?.close()?;
+    /// let stored = Store::catalog_of(&path)?;
+    /// assert_eq!(stored, tickets);
+    /// Store::open(&path, stored, StoreOptions::default())?.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`open_read_only`](Self::open_read_only). A file that a crash left open is repaired in memory.
+    pub fn catalog_of(path: impl AsRef<Path>) -> Result<Catalog, StoreError> {
+        let path = path.as_ref();
+        let read = || {
+            let file = match File::open_read_only(path, DEFINITION_CACHE_BYTES) {
+                Err(fault) if fault.kind == StoreErrorKind::Failed => {
+                    File::open_overlay(path, DEFINITION_CACHE_BYTES)?
+                }
+                opened => opened?,
+            };
+            guarded(|| {
+                let meta = file.read()?.open_table(META)?;
+                read_version(&meta)?;
+                read_definition(&meta)
+            })
+        };
+        let stored = read().map_err(|fault| fault.of_file(&path.display().to_string()))?;
+        Ok(stored.unwrap_or_else(Catalog::cases))
+    }
+
     /// Returns true while this thread runs code whose panics the store catches and converts to errors.
     ///
     /// redb panics on some damage of a file. A panic hook of the host program runs before such a panic is caught, and can use this
@@ -198,6 +241,12 @@ impl Store {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.engine.catalog()
+    }
+
+    /// Returns the catalogue that the file was made with.
+    #[cfg(all(unix, feature = "service"))]
+    pub(crate) fn definition(&self) -> &Catalog {
+        &self.definition
     }
 
     /// Returns the limits on documents and pages.

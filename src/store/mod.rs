@@ -127,4 +127,6 @@ pub use options::{Durability, StoreOptions};
 pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
+#[doc(hidden)]
+pub use tables::check_same_columns;
 pub use verify::VerifyReport;

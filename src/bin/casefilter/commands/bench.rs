@@ -11,9 +11,10 @@ use crate::commands::bench::lines::{Faulty, FieldBytes, Summary, Timed, field_by
 use crate::commands::bench::timing::{Caches, Runs, time};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
+use crate::input::catalog::CatalogFile;
 use crate::input::request::Line;
 use crate::input::request_lines::Lines;
-use crate::input::selection::catalog;
+use crate::input::selection::extended;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
@@ -69,6 +70,9 @@ pub(crate) struct Args {
     #[arg(long)]
     extended: bool,
 
+    #[command(flatten)]
+    catalog: CatalogFile,
+
     /// Number of threads that share the runs of each request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
@@ -123,7 +127,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut lines = Lines::open(&args.requests)?;
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
-    let loaded = args.cases.load_or_copy(&catalog(args.extended), mode, documents, &args.admin)?;
+    let catalog = args.catalog.or_stored(args.cases.first_database(), &args.admin)?;
+    let loaded = args.cases.load_or_copy(&extended(catalog, args.extended), mode, documents, &args.admin)?;
     let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
     let caches = args.cold.then(Caches::new);

@@ -13,6 +13,7 @@ use crate::commands::hints::print_notes;
 use crate::commands::records;
 use crate::input::admin::{Admin, Opened};
 use crate::input::cases::Files;
+use crate::input::catalog::CatalogFile;
 use crate::input::database::close_written;
 use crate::input::kind::Kind;
 use crate::input::service::Service;
@@ -59,6 +60,7 @@ use crate::output::stdout::{Format, Output};
 Examples:
   casefilter import --db cases.db cases.ndjson
   casefilter import --db cases.db monday.ndjson.zst tuesday.parquet --lenient --report left-out.json
+  casefilter import --db orders.db --catalog orders.toml orders.ndjson
   casefilter import --db cases.db --kind applicants applicants.ndjson --lenient
   casefilter search cases.db --where 'status = open'")]
 pub(crate) struct Args {
@@ -71,6 +73,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     admin: Admin,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 
     /// Contents of the files
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
@@ -117,7 +122,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Contents::Database.check_output(&args.db)?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
-    let catalog = Catalog::cases();
+    // A new database gets the catalogue of the first database that is imported.
+    let made_with = Some(args.db.as_path()).filter(|path| Store::exists(path));
+    let catalog = args.catalog.or_stored(made_with.or_else(|| args.cases.first_database()), &args.admin)?;
     let opened = args.admin.open(&args.db, || match open(&args.db, &catalog) {
         Ok(store) => Ok(Ok(store)),
         Err(Unopened::Failed(failure)) => Ok(Err(failure)),
@@ -138,7 +145,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let (report, cases) = match opened {
         Opened::Local(store) => import_locally(store?, args)?,
-        Opened::Served(service) => import_by_service(service, args)?,
+        Opened::Served(mut service) => {
+            service.check_catalog(&catalog)?;
+            import_by_service(service, args)?
+        }
     };
     let took_s = seconds(start.elapsed());
     let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));

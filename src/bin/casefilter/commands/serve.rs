@@ -19,10 +19,11 @@ use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::input::admin::Socket;
+use crate::input::catalog::CatalogFile;
 use crate::input::duration::{self, VALUE, seconds};
 #[cfg(feature = "postgres")]
 use crate::input::postgres as source;
-use crate::input::selection::catalog;
+use crate::input::selection::extended;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
@@ -98,6 +99,9 @@ pub(crate) struct Args {
     /// /openapi.json then describes these operators. The filters of tokens are in the text syntax, which always allows them.
     #[arg(long, env = "CASEFILTER_EXTENDED", value_parser = BoolishValueParser::new())]
     extended: bool,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 
     /// Maximum number of cases on a page
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
@@ -348,7 +352,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     for warning in file.warnings() {
         tracing::warn!("{}", escape(&warning));
     }
-    let catalog = catalog(args.extended);
+    let catalog = args.catalog.or_kept(&args.db)?;
+    let catalog = extended(catalog, args.extended);
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
     if tokens.is_empty() {

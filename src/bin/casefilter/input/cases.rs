@@ -62,6 +62,11 @@ pub(crate) struct Loaded {
 }
 
 impl Files {
+    /// Returns the first database among the files.
+    pub(crate) fn first_database(&self) -> Option<&Path> {
+        self.paths().find(|path| Store::exists(path))
+    }
+
     /// Returns the paths of the files.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
@@ -123,6 +128,11 @@ impl Cases {
             (None, [path]) if Store::exists(path) => Some(path),
             _ => None,
         }
+    }
+
+    /// Returns the first database, whose catalogue is that of the cases.
+    pub(crate) fn first_database(&self) -> Option<&Path> {
+        self.files().iter().map(PathBuf::as_path).find(|path| Store::exists(path))
     }
 
     /// Opens the database if the arguments name a database, or connects to the service that has it open. Otherwise imports the
