@@ -63,10 +63,10 @@ use crate::engine::{Import, ImportError};
 
 /// Arrow and Parquet; with the feature `arrow`.
 impl Import<'_> {
-    /// Imports the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other
+    /// Imports the documents of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other
     /// [`ChunkReader`].
     ///
-    /// Each column is a member of the case. Structs and lists nest as in documents. A column may also be named by a path:
+    /// Each column is a member of the document. Structs and lists nest as in documents. A column may also be named by a path:
     /// `caseReview.status`, or `amlCases.amlCaseId` as a list. One file may use both. The types of columns are:
     ///
     /// | field | column |
@@ -140,7 +140,7 @@ impl Import<'_> {
         self.begin_source("")
     }
 
-    /// Imports the cases of record batches, with the rules of [`parquet`](Self::parquet).
+    /// Imports the documents of record batches, with the rules of [`parquet`](Self::parquet).
     ///
     /// Dictionaries, large lists, and strings of other types than `Utf8View` are cast first. All other columns are read without
     /// a copy.

@@ -15,7 +15,7 @@ const MOST_VALUES: usize = 20;
 const MOST_STRINGS: usize = 4 * MOST_VALUES;
 
 impl Engine {
-    /// Returns the [completions](Completions::new) at the byte `cursor` of a text, with up to 20 values of cases in string fields that begin
+    /// Returns the [completions](Completions::new) at the byte `cursor` of a text, with up to 20 values of documents in string fields that begin
     /// with the part before the cursor, in the order of code points.
     ///
     /// The values come from all cases of the engine. Do not show them to a client that may not see all cases.
@@ -30,7 +30,7 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. Strings that only deleted cases have
+    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. Strings that only deleted documents have
     /// cost time linear in the number of cases.
     #[must_use]
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {

@@ -6,7 +6,7 @@ use crate::value::{Operand, Value, fold, words};
 
 /// The operator of a field criterion.
 ///
-/// It tests V, the set of the values that a case has in the field. V has one value, none, or many if the field is in an array.
+/// It tests V, the set of the values that a document has in the field. V has one value, none, or many if the field is in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {

@@ -26,7 +26,7 @@ use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 use crate::stop::StopConditions;
 
-/// A PostgreSQL table of cases that is searched like an [`Engine`](crate::Engine).
+/// A PostgreSQL table of documents that is searched like an [`Engine`](crate::Engine).
 ///
 /// Cloning is cheap. Clones share their connections.
 #[derive(Clone)]
@@ -149,7 +149,7 @@ impl PostgresSource {
         self.inner.table.catalog()
     }
 
-    /// Returns a page of cases, and the total if requested, both from one snapshot of the table.
+    /// Returns a page of documents, and the total if requested, both from one snapshot of the table.
     ///
     /// If the future is dropped, the statement is also cancelled on the server (best effort).
     ///

@@ -42,13 +42,13 @@ impl Column {
         self.kind
     }
 
-    /// Returns true if each case has a list of values. It may be empty, but not null.
+    /// Returns true if each document has a list of values. It may be empty, but not null.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.is_list
     }
 
-    /// Returns true if a case without the field has a null.
+    /// Returns true if a document without the field has a null.
     #[must_use]
     pub fn is_nullable(&self) -> bool {
         self.is_nullable

@@ -19,7 +19,7 @@ pub(super) const PLACE: &str = "place";
 /// The name of the column with the document.
 pub(super) const DOCUMENT: &str = "document";
 
-/// A table of cases: `place`, a column for each field of a catalogue, `document`, and folded columns on [request](Self::with_folded).
+/// A table of documents: `place`, a column for each field of a catalogue, `document`, and folded columns on [request](Self::with_folded).
 ///
 /// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would share a
 /// name, all but the first get a number. So a catalogue [with](Catalog::with) further fields keeps the existing names.
@@ -234,7 +234,7 @@ impl Table {
         }
     }
 
-    /// Converts a case to a row, with one datum per column.
+    /// Converts a document to a row, with one datum per column.
     ///
     /// Malformed members count as absent, as in a lenient import.
     ///
@@ -247,7 +247,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the document is not a case: not JSON, not an object, without a usable `id`, or 1 GiB or larger.
+    /// Returns an error if the text is not a document: not JSON, not an object, without a usable `id`, or 1 GiB or larger.
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
         // The size of the case was checked when it was stored.

@@ -31,7 +31,7 @@ pub enum TotalStrategy {
     #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
     /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are subtracted
-    /// per string, and recent small batches are evaluated. This takes one look-up per string, for any number of cases (lines c1 and p5).
+    /// per string, and recent small batches are evaluated. This takes one look-up per string, for any number of documents (lines c1 and p5).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
     /// Each batch is evaluated once, for its part of the page and for its count. The request also has a page, and evaluating twice would
@@ -49,7 +49,7 @@ pub enum TotalStrategy {
     Scan,
 }
 
-/// A strategy to find the cases of the page.
+/// A strategy to find the documents of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -57,7 +57,7 @@ pub enum TotalStrategy {
 pub enum PageStrategy {
     /// The page is empty.
     Empty,
-    /// The key index lists the few matching cases, which are then sorted. Only recent small batches are evaluated (line p4).
+    /// The key index lists the few matching documents, which are then sorted. Only recent small batches are evaluated (line p4).
     #[cfg_attr(feature = "serde", serde(rename = "listed"))]
     KeyIndex,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
