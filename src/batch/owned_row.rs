@@ -40,6 +40,25 @@ impl OwnedRow {
         own
     }
 
+    /// Returns a row with these values, ordered by field.
+    pub(crate) fn to_row(&self) -> Row<'_> {
+        let mut row = Row::default();
+        for (field, stored) in &self.values {
+            row.push(*field, self.value(*stored));
+        }
+        row.begin_defaults();
+        row
+    }
+
+    /// Returns the `id`, which every valid document has.
+    pub(crate) fn id(&self) -> &str {
+        let first = self.values.first().filter(|(field, _)| *field == FieldId::ID);
+        match first.map(|(_, stored)| *stored) {
+            Some(Stored::String(start, end)) => self.text(start, end),
+            _ => "",
+        }
+    }
+
     pub(crate) fn push(&mut self, field: FieldId, value: &Value<'_>) {
         let stored = match (value, value.ordinal()) {
             (_, Some((kind, ordinal))) => Stored::Ordered(kind, ordinal),
@@ -86,12 +105,15 @@ impl OwnedRow {
     }
 
     #[inline]
+    fn text(&self, start: u32, end: u32) -> &str {
+        let range: Range<usize> = start as usize..end as usize;
+        self.texts.get(range).unwrap_or_default()
+    }
+
+    #[inline]
     fn value(&self, stored: Stored) -> Value<'_> {
         match stored {
-            Stored::String(start, end) => {
-                let range: Range<usize> = start as usize..end as usize;
-                self.texts.get(range).unwrap_or_default().into()
-            }
+            Stored::String(start, end) => self.text(start, end).into(),
             Stored::Ordered(kind, ordinal) => kind.value(ordinal),
             Stored::Boolean(boolean) => Value::Boolean(boolean),
         }

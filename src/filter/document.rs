@@ -6,6 +6,8 @@ use super::bytes::utf8;
 use super::compiled::Filter;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
+#[cfg(feature = "serde")]
+use crate::error::ErrorKind;
 use crate::error::{Error, Errors};
 use crate::ingest;
 use crate::limits::Limits;
@@ -14,7 +16,8 @@ use crate::value::Value;
 /// A document parsed once, for testing many filters.
 ///
 /// [`Filter::matches`] parses its document each time, which takes nearly all of its time. To test one document against many filters, parse
-/// it once, and call [`Filter::selects`]. No engine is needed.
+/// it once, and call [`Filter::selects`]. No engine is needed. [`Engine::upsert_document`](crate::Engine::upsert_document) stores it without
+/// parsing it again.
 ///
 /// ```
 /// use casefilter::{Catalog, Document, Filter};
@@ -33,6 +36,8 @@ use crate::value::Value;
 pub struct Document {
     catalog: Catalog,
     row: OwnedRow,
+    /// The JSON of the document, if it is known.
+    text: Option<Box<str>>,
 }
 
 impl Document {
@@ -54,7 +59,12 @@ impl Document {
         ingest::read_case(text, catalog, limits, &mut row)?;
         match Errors::from_unsorted(row.take_faults()) {
             Some(errors) => Err(errors),
-            None => Ok(Self { catalog: catalog.clone(), row: OwnedRow::of(&row, catalog.fields().len()) }),
+            None => Ok(Self {
+                catalog: catalog.clone(),
+                row: OwnedRow::of(&row, catalog.fields().len()),
+                // Trimmed bytes of UTF-8 are UTF-8.
+                text: std::str::from_utf8(ingest::trim(json)).ok().map(Into::into),
+            }),
         }
     }
 
@@ -88,13 +98,61 @@ impl Document {
     #[cfg(feature = "serde")]
     pub fn of<T: serde::Serialize + ?Sized>(catalog: &Catalog, value: &T) -> Result<Self, Errors> {
         let row = ingest::read_serialized(value, catalog, &Limits::default())?;
-        Ok(Self { catalog: catalog.clone(), row })
+        Ok(Self { catalog: catalog.clone(), row, text: None })
+    }
+
+    /// Makes a document of a value like [`of`](Self::of), and keeps its JSON, so that an engine can
+    /// [store](crate::Engine::upsert_document) the document.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Engine, Filter};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let document = Document::of_with_text(engine.catalog(), &serde_json::json!({"id": "a", "tags": ["vip"]}))?;
+    /// if Filter::compile_text(engine.catalog(), "tags = vip")?.selects(&document)? {
+    ///     engine.upsert_document(&document)?;
+    /// }
+    /// assert_eq!(engine.get("a").as_deref(), document.text());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`of`](Self::of).
+    #[cfg(feature = "serde")]
+    pub fn of_with_text<T: serde::Serialize + ?Sized>(catalog: &Catalog, value: &T) -> Result<Self, Errors> {
+        let document = Self::of(catalog, value)?;
+        let text = serde_json::to_string(value).map_err(|error| {
+            Error::new(ErrorKind::BadValue, 0, error.to_string(), "a value that can be serialised as JSON")
+        })?;
+        Ok(Self { text: Some(text.into()), ..document })
     }
 
     /// Returns the catalogue that the document was parsed for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Returns the `id`.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document};
+    /// assert_eq!(Document::parse(&Catalog::cases(), br#"{"id":"a"}"#)?.id(), "a");
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.row.id()
+    }
+
+    /// Returns the JSON of the document, without whitespace around it. Returns `None` for a document [of a value](Self#method.of), unless its
+    /// text was kept.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    pub(crate) fn row(&self) -> &OwnedRow {
+        &self.row
     }
 
     /// Returns the values of a field in document order, or its default. Returns nothing for a field of another catalogue.
@@ -142,6 +200,7 @@ impl Filter {
 mod tests {
     use super::*;
     use crate::catalog::{Field, FieldType};
+    #[cfg(not(feature = "serde"))]
     use crate::error::ErrorKind;
 
     const DOCUMENTS: [&str; 5] = [

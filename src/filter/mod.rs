@@ -4,6 +4,7 @@
 //! - [`build`] creates a filter from values or from other filters.
 //! - [`Criteria`] are built in Rust by names and values.
 //! - A [`Document`] is parsed once, for many filters.
+//! - A [`FilterTree`] is the normal form as criteria, for hosts that walk it.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
 //! - [`Completions`] are the words that can stand at a cursor in a text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
@@ -26,6 +27,7 @@ mod request;
 mod serialized;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod written;
 
 pub use self::builder::FilterBuilder;
@@ -38,4 +40,6 @@ pub use self::document::Document;
 pub use self::order::{Direction, Order};
 pub use self::params::{DEFAULT_PAGE, Paging, SearchParams};
 pub use self::request::SearchRequest;
+pub use self::tree::{FieldTest, FilterNode, FilterNodes, FilterTree, TestValue};
+pub use self::written::FilterSource;
 pub(crate) use crate::predicate::{Asked, Warning, WarningKind};

@@ -62,7 +62,7 @@ impl StoreErrorKind {
 }
 
 /// An error of a store. Its message names the file.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
     file: String,
@@ -103,6 +103,13 @@ impl StoreError {
     #[must_use]
     pub fn request_error(&self) -> Option<&Error> {
         self.request.as_deref()
+    }
+}
+
+impl fmt::Debug for StoreError {
+    /// Prints the kind and the message. A program whose `main` returns the error prints this form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreError({:?}, {self})", self.kind)
     }
 }
 

@@ -39,6 +39,18 @@ impl Value<'_> {
         }
     }
 
+    /// Returns the value with its string borrowed from this value.
+    #[must_use]
+    pub fn as_borrowed(&self) -> Value<'_> {
+        match self {
+            Self::String(text) => Value::String(Cow::Borrowed(text)),
+            Self::Number(number) => Value::Number(*number),
+            Self::Integer(integer) => Value::Integer(*integer),
+            Self::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+            Self::Boolean(boolean) => Value::Boolean(*boolean),
+        }
+    }
+
     /// Copies a borrowed string, so that the value owns it.
     #[must_use]
     pub fn into_owned(self) -> Value<'static> {
@@ -95,7 +107,7 @@ impl From<Number> for Value<'_> {
     }
 }
 
-/// Converts an integer, also for a number field of [`Filter::test`](crate::Filter::test).
+/// Converts an integer, also for a criterion on a number field.
 impl From<i64> for Value<'_> {
     fn from(integer: i64) -> Self {
         Self::Integer(integer)

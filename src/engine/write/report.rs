@@ -26,9 +26,12 @@ pub struct ImportError {
     pub source: String,
     /// The line or row at which the document begins in the source, counted from 1. 0 if the error affects the whole source.
     ///
-    /// All elements of an array that is written on one line have the same line. For documents that were passed one by one, it is the
-    /// number of the document, counted from 1.
+    /// All elements of an array that is written on one line have the same line; [`document`](Self::document) tells them apart.
     pub line: u64,
+    /// The number of the document in the source, or among the documents that were passed one by one, counted from 1. 0 if the error
+    /// affects the whole source.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub document: u64,
     /// True if the document was kept, and the field counts as absent. For line 0: the documents of the source were kept without a
     /// column.
     pub kept: bool,
@@ -37,9 +40,14 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// Creates the error of a rejected document or source.
+    /// Creates the error of a rejected source, or of a document whose number is set by [`of_document`](Self::of_document).
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
-        Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
+        Self { source: source.to_owned(), line, document: 0, kept: false, error: Box::new(error) }
+    }
+
+    /// Sets the number of the document.
+    pub(crate) fn of_document(self, document: u64) -> Self {
+        Self { document, ..self }
     }
 }
 
@@ -48,8 +56,11 @@ impl fmt::Display for ImportError {
         if !self.source.is_empty() {
             write!(f, "{}: ", self.source)?;
         }
-        if self.line > 0 {
-            write!(f, "line {}: ", self.line)?;
+        match (self.line, self.document) {
+            (0, _) => {}
+            // Several documents are on one line.
+            (line, document) if document > line => write!(f, "line {line}, document {document}: ")?,
+            (line, _) => write!(f, "line {line}: ")?,
         }
         write!(f, "{}", self.error)?;
         if self.kept {
