@@ -11,6 +11,7 @@ use crate::error::ErrorKind;
 use crate::error::{Error, Errors};
 use crate::ingest;
 use crate::limits::Limits;
+use crate::predicate::{Leaf, Node};
 use crate::value::Value;
 
 /// A document parsed once, for testing many filters.
@@ -192,7 +193,15 @@ impl Filter {
     #[inline]
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;
-        Ok(self.predicate().decides(|leaf| leaf.matches(document.row.values(leaf.field))))
+        let row = &document.row;
+        let passes = |leaf: &Leaf| leaf.matches(row.values(leaf.field));
+        Ok(match self.program() {
+            Some(program) => program.selects(
+                row,
+                |node| matches!(self.predicate().get(node as usize), Some(Node::Leaf(leaf)) if passes(leaf)),
+            ),
+            None => self.predicate().decides(passes),
+        })
     }
 }
 

@@ -22,6 +22,7 @@ mod identity;
 mod limits;
 pub(crate) mod order;
 mod params;
+mod program;
 mod request;
 #[cfg(feature = "serde")]
 mod serialized;
