@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::bytes::utf8;
 use super::compiled::Filter;
+use super::program::Program;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
 #[cfg(feature = "serde")]
@@ -202,6 +203,14 @@ impl Filter {
             ),
             None => self.predicate().decides(passes),
         })
+    }
+}
+
+impl Filter {
+    /// Returns the program of the filter, which the first call makes. Returns `None` if it would be too large.
+    #[inline]
+    pub(super) fn program(&self) -> Option<&Program> {
+        self.inner.program.get_or_init(|| Program::new(self.predicate())).as_ref()
     }
 }
 

@@ -4,7 +4,6 @@
 //! nearest cache. A program has its first comparison in one line. It is made when the filter first tests a document; engines never need it.
 //! `benches/peers/filters` shows what it earns.
 
-use super::compiled::Filter;
 use crate::batch::{OwnedRow, TextKey};
 use crate::catalog::FieldId;
 use crate::operator::Connective;
@@ -180,19 +179,11 @@ impl StepTest {
     }
 }
 
-impl Filter {
-    /// Returns the program of the filter, which the first call makes. Returns `None` if it would be too large.
-    #[inline]
-    pub(super) fn program(&self) -> Option<&Program> {
-        self.inner.program.get_or_init(|| Program::new(self.predicate())).as_ref()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
-    use crate::filter::Document;
+    use crate::filter::{Document, Filter};
 
     #[test]
     fn a_program_selects_what_its_tree_selects() {
