@@ -181,7 +181,6 @@ impl StepTest {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::catalog::Catalog;
     use crate::filter::{Document, Filter};
 
