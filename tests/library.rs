@@ -1,8 +1,8 @@
 //! The library as hosts use it: documents by id, parsed documents, answers to writers, and errors with their documents.
 
 use casefilter::{
-    Catalog, Document, Engine, ErrorKind, Field, FieldType, Filter, FilterBuilder, FilterSource, ImportMode,
-    Limits, Order, SearchRequest, Searchable, UpsertOutcome,
+    Catalog, Document, Engine, EngineBuilder, ErrorKind, Field, FieldType, Filter, FilterBuilder,
+    FilterSource, ImportMode, Limits, Order, SearchRequest, Searchable, UpsertOutcome,
 };
 
 const DOCUMENTS: [&str; 6] = [
@@ -116,7 +116,7 @@ fn a_document_is_found_by_any_id() {
 #[test]
 fn an_answer_is_written_as_it_is_printed() {
     let engines = [Engine::builder(Catalog::cases()), Engine::builder(Catalog::cases()).without_documents()];
-    for engine in engines.map(|builder| builder.build()) {
+    for engine in engines.map(EngineBuilder::build) {
         for text in DOCUMENTS {
             engine.upsert(text.as_bytes()).unwrap();
         }

@@ -188,6 +188,8 @@ impl fmt::Debug for Document {
 impl Filter {
     /// Returns true if the filter selects the document. See [`Document`] for an example.
     ///
+    /// The first call compiles the filter to steps, one of 64 bytes for each test, which the filter keeps.
+    ///
     /// # Errors
     /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the filter's catalogue is not [within](Catalog::is_within) that of the
     /// document.

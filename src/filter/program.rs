@@ -101,8 +101,7 @@ impl Program {
                 }
             };
             // Continues with the next child of the innermost branch that has one.
-            loop {
-                let Some(branch) = open.last_mut() else { break };
+            while let Some(branch) = open.last_mut() {
                 if let Some(entry) = entry {
                     branch.next = entry;
                 }
