@@ -34,7 +34,6 @@ pub enum FieldType {
 
 impl FieldType {
     /// All types.
-    #[cfg(feature = "serde")]
     pub(super) const ALL: [Self; 5] =
         [Self::String, Self::Number, Self::Integer, Self::Timestamp, Self::Boolean];
 

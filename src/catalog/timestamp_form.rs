@@ -33,8 +33,7 @@ pub enum TimestampForm {
 
 impl TimestampForm {
     /// All forms.
-    #[cfg(feature = "serde")]
-    pub(crate) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Interface,
         Self::Rfc3339,
         Self::InterfaceOrRfc3339,
