@@ -351,12 +351,12 @@ impl Errors {
     /// use casefilter::{Catalog, Filter};
     /// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
     /// assert_eq!(
-    ///     errors.description(),
+    ///     errors.message(),
     ///     "Invalid parameters: (byte 0): found an array, expected an object with `ids`, `criteria` or both"
     /// );
     /// ```
     #[must_use]
-    pub fn description(&self) -> String {
+    pub fn message(&self) -> String {
         format!("Invalid parameters: {self}")
     }
 }

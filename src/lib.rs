@@ -141,16 +141,17 @@ pub mod store;
 mod topk;
 mod value;
 
-pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, TimestampForm};
+pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, ParseNameError, TimestampForm};
 pub use engine::{
     DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
-    ImportReport, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
+    ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
 pub use filter::{
     CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
-    FieldName, Filter, FilterBuilder, FilterCache, Order, Paging, SearchParams, SearchRequest, field,
+    FieldName, FieldTest, Filter, FilterBuilder, FilterCache, FilterNode, FilterNodes, FilterSource,
+    FilterTree, Order, Paging, SearchParams, SearchRequest, TestValue, field,
 };
 pub use limits::Limits;
 pub use operator::Operator;

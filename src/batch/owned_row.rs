@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::row::Row;
+use super::text_key::TextKey;
 use crate::catalog::FieldId;
 use crate::value::{OrderedType, Value};
 
@@ -20,11 +21,18 @@ pub(crate) struct OwnedRow {
     starts: Vec<u32>,
 }
 
+/// The number of values for which memory is reserved.
+#[cfg(feature = "serde")]
+const USUAL_VALUES: usize = 64;
+/// The length in bytes of a text for which memory is reserved.
+#[cfg(feature = "serde")]
+const USUAL_TEXT_BYTES: usize = 16;
+
 /// One value of the document.
 #[derive(Clone, Copy, Debug)]
 enum Stored {
-    /// A range of `texts`.
-    String(u32, u32),
+    /// A range of `texts`, and the key of that string.
+    String(u32, u32, TextKey),
     Ordered(OrderedType, i64),
     Boolean(bool),
 }
@@ -40,6 +48,37 @@ impl OwnedRow {
         own
     }
 
+    /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other work on a
+    /// small document.
+    #[cfg(feature = "serde")]
+    pub(crate) fn with_memory_for(fields: usize) -> Self {
+        let values = fields.saturating_add(fields / 4).clamp(4, USUAL_VALUES);
+        Self {
+            texts: String::with_capacity(values.saturating_mul(USUAL_TEXT_BYTES)),
+            values: Vec::with_capacity(values),
+            starts: Vec::new(),
+        }
+    }
+
+    /// Returns a row with these values, ordered by field.
+    pub(crate) fn to_row(&self) -> Row<'_> {
+        let mut row = Row::default();
+        for (field, stored) in &self.values {
+            row.push(*field, self.value(*stored));
+        }
+        row.begin_defaults();
+        row
+    }
+
+    /// Returns the `id`, which every valid document has.
+    pub(crate) fn id(&self) -> &str {
+        let first = self.values.first().filter(|(field, _)| *field == FieldId::ID);
+        match first.map(|(_, stored)| *stored) {
+            Some(Stored::String(start, end, _)) => self.text(start, end),
+            _ => "",
+        }
+    }
+
     pub(crate) fn push(&mut self, field: FieldId, value: &Value<'_>) {
         let stored = match (value, value.ordinal()) {
             (_, Some((kind, ordinal))) => Stored::Ordered(kind, ordinal),
@@ -53,7 +92,7 @@ impl OwnedRow {
     pub(crate) fn push_text(&mut self, field: FieldId, text: &str) {
         let start = offset(self.texts.len());
         self.texts.push_str(text);
-        self.values.push((field, Stored::String(start, offset(self.texts.len()))));
+        self.values.push((field, Stored::String(start, offset(self.texts.len()), TextKey::of(text))));
     }
 
     /// Returns true if the document has a value of the field. Searches through all values.
@@ -79,19 +118,44 @@ impl OwnedRow {
     /// Returns the values of a field in document order, with repetitions. The row must be sorted.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
+        self.stored(field).iter().map(|(_, stored)| self.value(*stored))
+    }
+
+    /// Returns the keys of the strings of a field, like [`values`](Self::values).
+    #[inline]
+    pub(crate) fn text_keys(&self, field: FieldId) -> impl Iterator<Item = TextKey> {
+        self.stored(field).iter().filter_map(|(_, stored)| match stored {
+            Stored::String(_, _, key) => Some(*key),
+            Stored::Ordered(..) | Stored::Boolean(_) => None,
+        })
+    }
+
+    /// Returns the ordinals of a field of an ordered type, like [`values`](Self::values).
+    #[inline]
+    pub(crate) fn ordinals(&self, field: FieldId) -> impl Iterator<Item = i64> {
+        self.stored(field).iter().filter_map(|(_, stored)| match stored {
+            Stored::Ordered(_, ordinal) => Some(*ordinal),
+            Stored::String(..) | Stored::Boolean(_) => None,
+        })
+    }
+
+    #[inline]
+    fn stored(&self, field: FieldId) -> &[(FieldId, Stored)] {
         let start = |field: usize| self.starts.get(field).map_or(0, |start| *start as usize);
         let range = start(field.index())..start(field.index().saturating_add(1));
-        let own = self.values.get(range).unwrap_or_default();
-        own.iter().map(|(_, stored)| self.value(*stored))
+        self.values.get(range).unwrap_or_default()
+    }
+
+    #[inline]
+    fn text(&self, start: u32, end: u32) -> &str {
+        let range: Range<usize> = start as usize..end as usize;
+        self.texts.get(range).unwrap_or_default()
     }
 
     #[inline]
     fn value(&self, stored: Stored) -> Value<'_> {
         match stored {
-            Stored::String(start, end) => {
-                let range: Range<usize> = start as usize..end as usize;
-                self.texts.get(range).unwrap_or_default().into()
-            }
+            Stored::String(start, end, _) => self.text(start, end).into(),
             Stored::Ordered(kind, ordinal) => kind.value(ordinal),
             Stored::Boolean(boolean) => Value::Boolean(boolean),
         }

@@ -9,6 +9,7 @@ mod file;
 mod grammar;
 mod id;
 mod names;
+mod parse_name;
 mod paths;
 mod resolve;
 #[cfg(feature = "serde")]
@@ -25,6 +26,7 @@ pub use field::Field;
 pub use field_type::FieldType;
 pub(crate) use grammar::Grammar;
 pub use id::FieldId;
+pub use parse_name::ParseNameError;
 pub(crate) use paths::{PathId, Paths, Shape};
 pub(crate) use stray::Stray;
 pub use timestamp_form::TimestampForm;

@@ -13,7 +13,7 @@ use super::log::Log;
 use super::options::StoreOptions;
 use super::tables::{META, read_definition, read_version};
 use crate::catalog::Catalog;
-use crate::engine::{Engine, MemoryUsage};
+use crate::engine::{Engine, InvariantError, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 
@@ -107,14 +107,46 @@ impl Store {
     /// Opens the store in the file at `path`. The catalogue must have the same fields as the file. Known values and aliases may
     /// differ. See [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
     ///
-    /// To create the file if it does not exist, call [`create`](Self::create) after an error of the kind
-    /// [`NotFound`](super::StoreErrorKind::NotFound).
+    /// To create the file if it does not exist, call [`open_or_create`](Self::open_or_create).
     ///
     /// # Errors
     /// Returns an error if the file does not exist, is in use, is damaged, or is not a database of this library. Also returns an
     /// error if the file has another format version or another catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
+    }
+
+    /// Opens the store in the file at `path`, or creates the file if it does not exist.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// for run in 0..2 {
+    ///     let store = Store::open_or_create(&path, Catalog::cases(), StoreOptions::default())?;
+    ///     assert_eq!(store.len(), run);
+    ///     store.upsert(br#"{"id":"a"}"#, Durability::Synced)?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open), except the error of a missing file, and the errors of [`create`](Self::create).
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        match Self::open(path, catalog.clone(), options.clone()) {
+            Err(missing) if missing.kind() == StoreErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match Self::create(path, catalog.clone(), options.clone()) {
+            // Another process has created the file in the meantime.
+            Err(exists) if exists.kind() == StoreErrorKind::Exists => Self::open(path, catalog, options),
+            created => created,
+        }
     }
 
     /// Opens the store in the file at `path` for reading only. Nothing is written to the file. So the user needs no permission to
@@ -298,13 +330,16 @@ impl Store {
     ///
     /// # Errors
     /// Returns a description of the first violated invariant.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), InvariantError> {
         self.engine.validate()
     }
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Store").field("file", &self.name).field("cases", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Store")
+            .field("file", &self.name)
+            .field("documents", &self.len())
+            .finish_non_exhaustive()
     }
 }

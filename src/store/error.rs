@@ -70,7 +70,7 @@ impl StoreErrorKind {
 }
 
 /// An error of a store. Its message begins with the name of the file, except for rejected documents and requests.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
     file: String,
@@ -111,6 +111,13 @@ impl StoreError {
     #[must_use]
     pub fn request_error(&self) -> Option<&Error> {
         self.request.as_deref()
+    }
+}
+
+impl fmt::Debug for StoreError {
+    /// Prints the kind and the message. A program whose `main` returns the error prints this form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreError({:?}, {self})", self.kind)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::value::{Operand, OrderedType, Value};
 const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
 
 /// A node of criteria to print.
-pub(super) type PrintedNode = Node<Comparison<'static>, Complex>;
+pub(crate) type PrintedNode = Node<Comparison<'static>, Complex>;
 
 /// A normal form, converted to a request body. Compiling the body gives the same normal form.
 pub(super) struct PrintedBody {
@@ -30,25 +30,20 @@ impl PrintedBody {
             let root = Children::from_slice(&[tautology.root()]);
             return Self { nodes: tautology.nodes().to_vec(), ids: None, criteria: Some(root) };
         }
-        let mut numbers: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
-        for node in tree.nodes() {
-            let number = match node {
-                Node::Constant(value) => writer.push(Node::Constant(*value)),
-                Node::Leaf(leaf) => writer.leaf(leaf, catalog),
-                Node::Branch(connective, children) => {
-                    let children = children.iter().filter_map(|child| numbers.get(*child).copied()).collect();
-                    writer.branch(*connective, children)
-                }
-            };
-            numbers.push(number);
-        }
-        let root = numbers.last().copied().unwrap_or(0);
+        let root = writer.tree(tree, catalog);
         writer.finish(root)
     }
 
     pub(super) fn node(&self, id: NodeId) -> Option<&PrintedNode> {
         self.nodes.get(id)
     }
+}
+
+/// Returns the criteria that a normal form is printed as in the text syntax, and the root. Some nodes may not belong to the tree.
+pub(crate) fn criteria(tree: &Tree<Leaf>, catalog: &Catalog) -> (Vec<PrintedNode>, NodeId) {
+    let mut writer = Writer { nodes: Vec::new(), syntax: Syntax::Text };
+    let root = writer.tree(tree, catalog);
+    (writer.nodes, root)
 }
 
 pub(super) struct Writer {
@@ -58,6 +53,23 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    /// Adds the criteria of a normal form. Returns the root.
+    fn tree(&mut self, tree: &Tree<Leaf>, catalog: &Catalog) -> NodeId {
+        let mut numbers: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            let number = match node {
+                Node::Constant(value) => self.push(Node::Constant(*value)),
+                Node::Leaf(leaf) => self.leaf(leaf, catalog),
+                Node::Branch(connective, children) => {
+                    let children = children.iter().filter_map(|child| numbers.get(*child).copied()).collect();
+                    self.branch(*connective, children)
+                }
+            };
+            numbers.push(number);
+        }
+        numbers.last().copied().unwrap_or(0)
+    }
+
     fn push(&mut self, node: PrintedNode) -> NodeId {
         self.nodes.push(node);
         self.nodes.len().saturating_sub(1)

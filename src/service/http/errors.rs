@@ -261,7 +261,7 @@ pub(in crate::service) fn json(body: impl Into<Body>) -> Response {
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
         let code = ErrorCode::of_errors(&errors);
-        Self::new(StatusCode::BAD_REQUEST, errors.description()).coded(code)
+        Self::new(StatusCode::BAD_REQUEST, errors.message()).coded(code)
     }
 }
 

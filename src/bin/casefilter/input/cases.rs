@@ -191,10 +191,11 @@ impl Cases {
     fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
-        let engine = Engine::builder(catalog.clone())
-            .documents(documents == Documents::Kept)
-            .limits(unpaged())
-            .build();
+        let builder = Engine::builder(catalog.clone()).limits(unpaged());
+        let engine = match documents {
+            Documents::Kept => builder.build(),
+            Documents::Forgotten => builder.without_documents().build(),
+        };
         let mut import = engine.import(mode);
         read_all(&self.paths, &mut CaseTaker { import: &mut import, mode })?;
         let working = Working::on("building indexes");

@@ -17,11 +17,7 @@ pub(super) fn print(
 ) -> Result<(), Failure> {
     let mut out = Output::new();
     match format {
-        Format::Json => {
-            let mut json = String::new();
-            answer.write_json(&mut json);
-            out.json_line(&json)?;
-        }
+        Format::Json => out.json_line(&answer.to_json())?,
         Format::Ndjson => {
             let mut line = String::new();
             for document in answer.documents() {
