@@ -49,6 +49,17 @@ impl FieldType {
         }
     }
 
+    /// Returns the name of the type after its indefinite article, for messages: `an integer`.
+    pub(crate) fn with_article(self) -> &'static str {
+        match self {
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Integer => "an integer",
+            Self::Timestamp => "a timestamp",
+            Self::Boolean => "a boolean",
+        }
+    }
+
     /// Returns true if the operators `>`, `>=`, `<` and `<=` apply to the type.
     #[cfg(feature = "sql")]
     pub(crate) fn is_ordered(self) -> bool {

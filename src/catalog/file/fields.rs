@@ -228,15 +228,16 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                 "with_form" | "unix_millis" => "form",
                 other => other,
             };
-            let many = if is_many { "multi-valued " } else { "" };
             let place =
                 (ErrorKind::BadValue, entries.get(key).map_or(at, |node| node.at), format!("{path}.{key}"));
-            let found = format!("`{key}` of {}, a {many}{kind} field", quote(field.name()));
+            let kind =
+                if is_many { format!("a multi-valued {kind}") } else { kind.with_article().to_owned() };
+            let found = format!("`{key}` of {}, {kind} field", quote(field.name()));
             return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
         }
         let is_id = field.name() == "id" || field.path() == "id";
         if is_id && field.clone().key() != Field::new("id", FieldType::String).key() {
-            let expected = "a string with one value, and no setting but `hidden`";
+            let expected = "a single-valued string field without any setting but `hidden`";
             return self.values.faults.add(place, "`id` as another field", expected, None);
         }
         Some(())

@@ -172,7 +172,7 @@ fn every_fault_is_reported_at_its_place() {
             r#"[{"path":"a","type":|"string[]"}]"#,
             "fields[0].type",
             &format!(
-                "found `string[]`, expected {types}; did you mean `string`, with `[]` behind the key in `path`, for a field with many values?"
+                "found `string[]`, expected {types}; did you mean `string`, with `[]` after the key in `path`, for a multi-valued field?"
             ),
         ),
         (
@@ -263,7 +263,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":|"id","type":"integer"}]"#,
             "fields[0].path",
-            "found `id` as another field, expected a string with one value, and no setting but `hidden`",
+            "found `id` as another field, expected a single-valued string field without any setting but `hidden`",
         ),
     ] {
         check(text, path, message);

@@ -57,7 +57,7 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
         && let Some(element) =
             plain.strip_suffix("[]").or((plain == "array" || plain == "list").then_some(""))
     {
-        let explanation = "`[]` behind the key in `path`, for a field with many values";
+        let explanation = "`[]` after the key in `path`, for a multi-valued field";
         return Some(match allowed.iter().find(|name| **name == element) {
             Some(element) => Suggestion::replace_by(*element).with_explanation(format!("with {explanation}")),
             None => Suggestion::explain(explanation),
@@ -66,7 +66,7 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
     if let Word::FieldKey = word
         && ["many", "array", "list", "repeated", "multiple"].contains(&&*plain)
     {
-        return Some(Suggestion::explain("`[]` behind the key in `path`, for a field with many values"));
+        return Some(Suggestion::explain("`[]` after the key in `path`, for a multi-valued field"));
     }
     if let Some(near) = nearest(written, allowed.iter().copied()) {
         return Some(Suggestion::replace_by(near));
